@@ -1,0 +1,130 @@
+"""The blocks that the item viewer shows of a row: texts, tables, passages, calls; pages/viewer.js draws them.
+
+A block is a JSON array whose first element names its kind. Texts are never markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+Block = tuple[object, ...]
+Tag = tuple[str, str]
+"""A text in a rounded box, and its tone: `good`, `bad`, `off`, or empty."""
+GOOD, BAD, OFF = "good", "bad", "off"
+
+
+def heading(text: str, *tags: Tag) -> Block:
+    """Head what follows, with tags behind the text."""
+    return ("head", text, list(tags))
+
+
+def text(value: str, style: str = "", lang: str = "") -> Block:
+    """Show a text with its line breaks.
+
+    style: `question`, `reply`, `said`, `dim`, `error`, or a class of the paper's style sheet. lang: its
+    language.
+    """
+    return ("text", value, style, lang)
+
+
+def dim(value: str) -> Block:
+    """Show a remark."""
+    return text(value, "dim")
+
+
+def code(value: str, *, sql: bool = False, slots: bool = False) -> Block:
+    """Show a code block. sql: colour its keywords; slots: colour placeholders such as `[films.title]`."""
+    return ("code", value, int(sql), int(slots))
+
+
+def tags(*shown: Tag, beside: str = "") -> Block:
+    """Show tags in a line, and a remark beside them."""
+    return ("tags", list(shown), beside)
+
+
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, total: int | None = None, beside: str = ""
+) -> Block:
+    """Show rows of cells; None is shown as NULL. total: number of rows of the whole, if more than these."""
+    shown = [list(row) for row in rows]
+    return ("table", list(columns), shown, len(shown) if total is None else total, beside)
+
+
+def items(values: Iterable[str | Sequence[object]], style: str = "plain") -> Block:
+    """List texts, or (text, tag, tone, address of another row) with trailing parts left out."""
+    return ("list", [value if isinstance(value, str) else list(value) for value in values], style)
+
+
+def facts(values: Mapping[str, str]) -> Block:
+    """Show names with texts."""
+    return ("facts", [[name, value] for name, value in values.items() if value])
+
+
+def fold(
+    summary: str,
+    inside: Sequence[Block],
+    *shown: Tag,
+    beside: str = "",
+    style: str = "passage",
+    is_open: bool = False,
+    anchor: str = "",
+) -> Block:
+    """Fold blocks away below a summary. anchor: a name that `links` leads to."""
+    return ("fold", summary, list(shown), beside, style, int(is_open), anchor, list(inside))
+
+
+def group(style: str, inside: Sequence[Block], who: str = "") -> Block:
+    """Show blocks in a box of a style. who: named at its head."""
+    return ("group", style, who, list(inside))
+
+
+def links(parts: Iterable[tuple[str, Sequence[tuple[str, str]]]], style: str = "reply") -> Block:
+    """Show a text in parts, each followed by buttons (label, anchor) that open folds."""
+    return ("links", [[part, [list(link) for link in after]] for part, after in parts], style)
+
+
+def marked(value: str, words: Iterable[str], style: str = "said") -> Block:
+    """Show a text in which some words are marked."""
+    return ("marked", value, [word for word in words if word], style)
+
+
+def passages(
+    title: str, shown: Iterable[tuple[str, str, Sequence[Tag], str]], none: str = "Nothing."
+) -> Block:
+    """Show passages under a title: (name, remark, tags, text). none: what is said without any."""
+    return ("passages", title, [[name, beside, list(own), body] for name, beside, own, body in shown], none)
+
+
+def calls(title: str, keys: Iterable[str], *, file: str = "calls", is_open: bool = False) -> Block:
+    """Show model calls by ledger key, from a data file beside the page, loaded when first needed."""
+    return ("calls", title, list(dict.fromkeys(keys)), file, int(is_open))
+
+
+def ids(**named: str) -> Block:
+    """Show ids with their names."""
+    return ("ids", [[name, value] for name, value in named.items()])
+
+
+def shared(key: str) -> Block:
+    """Show blocks that several rows share, by their key in the viewer."""
+    return ("shared", key)
+
+
+def stored(file: str, key: str) -> Block:
+    """Show blocks from a data file beside the page, loaded when the row is opened."""
+    return ("stored", file, key)
+
+
+def component(name: str, data: object) -> Block:
+    """Show what only one paper has: a function that its script registers under the name draws the data."""
+    return ("component", name, data)
+
+
+def score_tag(score: int | None, *, top: int = 5) -> Tag:
+    """Make the tag of a grade on a scale that ends at `top`; 0 means "not sure"."""
+    if score is None:
+        return ("no grade", OFF)
+    if score == 0:
+        return ("0, not sure", OFF)
+    tone = GOOD if score >= top - 1 else BAD if score <= 2 else OFF
+    return (f"{score} of {top}", tone)

@@ -1,0 +1,288 @@
+"""The one chart model: lines and points over an axis, values on a scale, bars; pages/charts.html draws them.
+
+Altair with vl-convert was measured and left: the converter alone takes 84 MB, and 40 MB were allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor, log10
+
+from tasks.lineage.derivation import Derivation
+from tasks.reports.tables import Cell
+from tasks.scoring.statistics import Interval
+
+MOST_POINTS = 240
+"""Points of one line that are drawn: more cannot be seen, and would make the page long."""
+WANTED_TICKS = 4
+COLOURS = 8
+"""Colours of the style; lines beyond are dashed in the same colours."""
+APART = 9.0
+"""Distance between the points of series in one category, so that intervals do not overlap."""
+LONGEST_LABEL = 14
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of a series. x: a number, or a category's place from 0. interval: drawn as band or whisker."""
+
+    x: float
+    y: float
+    interval: Interval | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points of one kind.
+
+    place: decides the colour, from 0. end: a value shown in the key, empty for none.
+    """
+
+    name: str
+    points: Sequence[Point]
+    place: int = 0
+    end: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A chart's axis.
+
+    bottom, top: its ends; None follows from the values. form: `share` labels ticks x100.
+    """
+
+    label: str = ""
+    bottom: float | None = None
+    top: float | None = None
+    form: str = ""
+    categories: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class PlacedPoint:
+    """A point in SVG units; low and high are None without an interval."""
+
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+    title: str
+
+
+@dataclass(frozen=True)
+class PlacedSeries:
+    """A series in SVG units. path: its line, empty for points alone. band: the area of its intervals."""
+
+    name: str
+    colour: int
+    dashed: bool
+    path: str
+    band: str
+    points: Sequence[PlacedPoint]
+    end: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Lines or points over an axis, in SVG units.
+
+    marks: whether points are drawn; whiskers: whether their intervals are. ticks: (place, label); for
+    categories x_ticks have the whole name, too.
+    """
+
+    title: str
+    note: str
+    marks: bool
+    x_label: str
+    y_label: str
+    x_ticks: Sequence[tuple[float, str, str]]
+    y_ticks: Sequence[tuple[float, str]]
+    series: Sequence[PlacedSeries]
+    width: float = 460.0
+    height: float = 240.0
+    left: float = 44.0
+    right: float = 12.0
+    top: float = 12.0
+    bottom: float = 40.0
+
+    kind = "plot"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values on a scale, a line each, with their intervals. lines: (label, cell)."""
+
+    title: str
+    lines: Sequence[tuple[str, Cell]]
+    bottom: float = 0
+    top: float = 1
+    note: str = ""
+    form: str = ""
+
+    kind = "scale"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A line of a bar chart: one count per step of the chart, and a derivation for each count, or none."""
+
+    label: str
+    counts: Sequence[int]
+    derivations: Sequence[Derivation] = ()
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars over the same steps, to one scale. tones: step -> `warn` or `s1`, for its colour.
+
+    record: the JSON pointer of the chart's bars in the page's record, empty if they are not there.
+    """
+
+    title: str
+    steps: Sequence[str]
+    bars: Sequence[Bar]
+    note: str = ""
+    tones: Mapping[str, str] = field(default_factory=dict)
+    record: str = ""
+
+    kind = "bars"
+
+    @property
+    def most(self) -> int:
+        """The largest count of any bar, at least 1."""
+        return max((count for bar in self.bars for count in bar.counts), default=0) or 1
+
+
+Chart = Plot | Scale | Bars
+
+
+def draw_lines(
+    title: str,
+    series: Sequence[Series],
+    x: Axis,
+    y: Axis,
+    *,
+    note: str = "",
+    marks: bool = False,
+    lines: bool = True,
+) -> Plot:
+    """Draw series over an axis of numbers, or of categories if `x` has any.
+
+    Intervals are a band around a line, or whiskers if marks are drawn. A series without points is left out.
+    """
+    drawn = [line for line in series if line.points]
+    frame = Plot(title, note, marks, x.label, y.label, (), (), ())
+    left, right, top, bottom = frame.left, frame.width - frame.right, frame.top, frame.height - frame.bottom
+    values = [point.y for line in drawn for point in line.points]
+    y_low = y.bottom if y.bottom is not None else min([*values, 0.0])
+    y_high = y.top if y.top is not None else max([*values, 1.0])
+    places = [point.x for line in drawn for point in line.points]
+    x_low, x_high = _find_ends(x, places)
+
+    def place_x(value: float) -> float:
+        return left + (right - left) * (value - x_low) / ((x_high - x_low) or 1)
+
+    def place_y(value: float) -> float:
+        inside = min(max(value, y_low), y_high)
+        return bottom - (bottom - top) * (inside - y_low) / ((y_high - y_low) or 1)
+
+    placed = []
+    for number, line in enumerate(drawn):
+        shift = APART * (number - (len(drawn) - 1) / 2) if x.categories else 0.0
+        points = [
+            PlacedPoint(
+                place_x(point.x) + shift,
+                place_y(point.y),
+                place_y(point.interval[0]) if point.interval else None,
+                place_y(point.interval[1]) if point.interval else None,
+                point.title,
+            )
+            for point in thin_out(line.points)
+        ]
+        placed.append(
+            PlacedSeries(
+                line.name,
+                line.place % COLOURS,
+                line.place >= COLOURS,
+                f"M{_join((point.x, point.y) for point in points)}" if lines else "",
+                "" if marks else _draw_band(points),
+                points if marks else (),
+                line.end,
+            )
+        )
+    return Plot(
+        title,
+        note,
+        marks,
+        x.label,
+        y.label,
+        _list_x_ticks(x, x_low, x_high, place_x),
+        tuple((place_y(tick), show_tick(tick, y.form)) for tick in list_ticks(y_low, y_high)),
+        placed,
+    )
+
+
+def draw_scatter(title: str, points: Sequence[Point], x: Axis, y: Axis, *, note: str = "") -> Plot:
+    """Draw points alone; several on each other look darker."""
+    return draw_lines(title, [Series("", points)], x, y, note=note, marks=True, lines=False)
+
+
+def thin_out(points: Sequence[Point]) -> list[Point]:
+    """Keep at most MOST_POINTS points, evenly, the first and the last among them."""
+    if len(points) <= MOST_POINTS:
+        return list(points)
+    apart = (len(points) - 1) / (MOST_POINTS - 1)
+    return [points[round(apart * number)] for number in range(MOST_POINTS)]
+
+
+def list_ticks(bottom: float, top: float) -> list[float]:
+    """List round numbers from bottom to top, about WANTED_TICKS steps apart."""
+    rough = (top - bottom) / WANTED_TICKS or 1.0
+    size = 10.0 ** floor(log10(rough))
+    step = next((size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough), rough)
+    first = ceil(bottom / step - 1e-9)
+    last = floor(top / step + 1e-9)
+    return [number * step for number in range(first, last + 1)]
+
+
+def show_tick(value: float, form: str) -> str:
+    """Write a tick's label: a share x100."""
+    return f"{100 * value:.0f}%" if form == "share" else f"{value:,g}"
+
+
+def _find_ends(x: Axis, places: Sequence[float]) -> tuple[float, float]:
+    if x.categories:
+        return -0.5, len(x.categories) - 0.5
+    low = x.bottom if x.bottom is not None else min(places, default=0.0)
+    return low, x.top if x.top is not None else max(places, default=1.0)
+
+
+def _list_x_ticks(
+    x: Axis, low: float, high: float, place_x: Callable[[float], float]
+) -> tuple[tuple[float, str, str], ...]:
+    if x.categories:
+        return tuple(
+            (place_x(float(number)), _shorten(name), name) for number, name in enumerate(x.categories)
+        )
+    ticks = [low, *(tick for tick in list_ticks(low, high) if tick > low)]
+    return tuple((place_x(tick), label, label) for tick in ticks for label in [show_tick(tick, x.form)])
+
+
+def _draw_band(points: Sequence[PlacedPoint]) -> str:
+    with_interval = [point for point in points if point.low is not None and point.high is not None]
+    if not with_interval:
+        return ""
+    upper = [(point.x, point.high or 0.0) for point in with_interval]
+    lower = [(point.x, point.low or 0.0) for point in reversed(with_interval)]
+    return f"M{_join([*upper, *lower])}Z"
+
+
+def _join(points: Iterable[tuple[float, float]]) -> str:
+    """Join points to a path, rounded to a tenth."""
+    return "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+def _shorten(name: str) -> str:
+    return name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"

@@ -1,0 +1,136 @@
+"""Declare a table: slices of outcomes in rows and columns, measures in the cells, and fill it.
+
+An outcome is what came of one item for one system: the item, the answer and the scores, joined by the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+
+from tasks.lineage.selection import CellValue
+from tasks.reports.tables import Cell, FigureTable, Line
+
+Outcome = TypeVar("Outcome")
+Where = Mapping[str, CellValue | tuple[CellValue, ...]]
+"""Conditions on the columns of rows, as a `Selection` takes them."""
+
+
+@dataclass(frozen=True)
+class Slice(Generic[Outcome]):
+    """A named filter over outcomes.
+
+    name: the column's head, or a line's label. has: whether an outcome belongs to the slice; None takes all.
+    where: the conditions on rows that say the same, for lineage. why: the reason that its cells are empty,
+    such as `not run`; nothing is measured then.
+    """
+
+    name: str | tuple[str, ...]
+    has: Callable[[Outcome], bool] | None = None
+    where: Where = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def label(self) -> tuple[str, ...]:
+        """The name as a line's label."""
+        return (self.name,) if isinstance(self.name, str) else self.name
+
+    def choose(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+        """List the outcomes of the slice."""
+        return outcomes if self.has is None else [outcome for outcome in outcomes if self.has(outcome)]
+
+
+@dataclass(frozen=True)
+class Measure(Generic[Outcome]):
+    """A figure over outcomes, with a denominator of its own.
+
+    fill: makes the cell of some outcomes; where: the conditions of their row and column, for the cell's
+    basis. empty: makes the cell of a slice that has a reason to be empty. form: see `FigureTable.forms`.
+    """
+
+    name: str
+    fill: Callable[[Sequence[Outcome], Where], Cell]
+    empty: Callable[[str], Cell]
+    form: str = ""
+
+
+@dataclass(frozen=True)
+class Table(Generic[Outcome]):
+    """A table of a paper: a line for each slice of `rows`, a cell for each column slice and measure.
+
+    columns: one slice for all outcomes, named nothing, makes the measures the columns. With several columns
+    and several measures a column is named `column: measure`.
+    """
+
+    number: str
+    title: str
+    heads: tuple[str, ...]
+    rows: Sequence[Slice[Outcome]]
+    measures: Sequence[Measure[Outcome]]
+    columns: Sequence[Slice[Outcome]] = ()
+    notes: tuple[str, ...] = ()
+
+    def fill(self, outcomes: Sequence[Outcome]) -> FigureTable:
+        """Measure every cell over its own outcomes."""
+        columns = self.columns or (Slice[Outcome](""),)
+        lines = tuple(
+            Line(
+                row.label,
+                tuple(
+                    self._measure(measure, row, column, column.choose(chosen))
+                    for column in columns
+                    for measure in self.measures
+                ),
+            )
+            for row in self.rows
+            for chosen in [row.choose(outcomes)]
+        )
+        return FigureTable(
+            self.number,
+            self.title,
+            self.heads,
+            tuple(self._name(column, measure) for column in columns for measure in self.measures),
+            lines,
+            self.notes,
+            self._list_forms(len(columns)),
+            len(self.measures) if self.columns and len(self.measures) > 1 else 1,
+        )
+
+    def _measure(
+        self,
+        measure: Measure[Outcome],
+        row: Slice[Outcome],
+        column: Slice[Outcome],
+        outcomes: Sequence[Outcome],
+    ) -> Cell:
+        why = row.why or column.why
+        return measure.empty(why) if why else measure.fill(outcomes, {**row.where, **column.where})
+
+    def _name(self, column: Slice[Outcome], measure: Measure[Outcome]) -> str:
+        name = " · ".join(column.label)
+        if not name:
+            return measure.name
+        return name if len(self.measures) == 1 else f"{name}: {measure.name}"
+
+    def _list_forms(self, columns: int) -> tuple[str, ...]:
+        forms = tuple(measure.form for measure in self.measures)
+        if len(set(forms)) == 1:
+            return forms[:1] if forms[0] else ()
+        return forms * columns
+
+
+def by(
+    read: Callable[[Outcome], CellValue], groups: Mapping[CellValue, str], expression: str = ""
+) -> tuple[Slice[Outcome], ...]:
+    """Slice outcomes by a value. groups: value -> the slice's name. expression: of the rows, for lineage."""
+
+    def make(value: CellValue, name: str) -> Slice[Outcome]:
+        return Slice(name, lambda outcome: read(outcome) == value, {expression: value} if expression else {})
+
+    return tuple(make(value, name) for value, name in groups.items())
+
+
+def note(table: FigureTable, *notes: str) -> FigureTable:
+    """Add notes below a filled table."""
+    return replace(table, notes=(*table.notes, *notes))

@@ -1,0 +1,228 @@
+"""The one table model: a cell with what it is over, a line, a table, and how each is written to a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from statistics import fmean
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.figures import encode_figure
+from tasks.reports.page import SystemFigure
+from tasks.scoring.metric import MeanAccumulator, Score
+from tasks.scoring.running import Bootstrap
+from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
+
+DIGITS = 10
+DRAWS = Bootstrap()
+ROWS = "interactions"
+OPTIONAL = ("unjudged", "kind", "forms", "group")
+"""Fields that JSON leaves out where they have their default."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure. A failure is in no value: it is counted beside it."""
+
+    value: int | float | None
+    """A count is whole. None if it is not defined; then `why` says the reason."""
+    n: int
+    """How many the value is over."""
+    failed: int
+    """How many have nothing to count: no answer, no verdict."""
+    interval: Interval | None
+    """95%: Wilson's of a share, a bootstrap's of a mean; None where none is given."""
+    of: str
+    """What n and failed count."""
+    why: str = ""
+    basis: Derivation | None = None
+    """The rows that it was computed from; None if it has no value."""
+    unjudged: int = 0
+    """How many of n have no verdict and count as wrong, where the paper has it so."""
+    kind: str = ""
+    """By which rule and mode the figure was computed, where a table mixes several."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table. label: as many texts as the table has heads."""
+
+    label: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """A table of a report."""
+
+    number: str
+    """The paper's, such as `2` or `errors`; empty where it has none."""
+    title: str
+    heads: tuple[str, ...]
+    """Names of the label columns."""
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
+    """How values are shown: one form for all columns, or one a column.
+
+    `share`: x100. `difference`: x100 with its sign. `p`: a probability. `mean`: two decimals. `count`: none
+    where whole. `scale:BOTTOM:TOP`: drawn on that scale. `shift:REACH`: a difference drawn around zero. By
+    default a number is shown as it is.
+    """
+    group: int = 1
+    """How many columns stand under one head; their names are then `head: measure`."""
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether cells say by which rule and mode they are."""
+        return any(cell.kind for line in self.lines for cell in line.cells)
+
+    def form_of(self, column: int) -> str:
+        """Return the form of a column, from 0."""
+        return "" if not self.forms else self.forms[column if len(self.forms) > 1 else 0]
+
+
+def leave_empty(why: str, of: str = ROWS, failed: int = 0) -> Cell:
+    """Make a cell without a value."""
+    return Cell(None, 0, failed, None, of, why)
+
+
+def count_cell(
+    value: float | None, n: int, of: str, failed: int = 0, basis: Derivation | None = None
+) -> Cell:
+    """Make a cell of a count, or of a figure that is computed elsewhere."""
+    return Cell(value, n, failed, None, of, "" if value is not None else f"no {of}", basis)
+
+
+def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS, basis: Derivation | None = None) -> Cell:
+    """Compute the share of True, 0 to 1, with Wilson's interval. None: failed, in neither part of it."""
+    given = [outcome for outcome in outcomes if outcome is not None]
+    failed = len(outcomes) - len(given)
+    if not given:
+        return leave_empty(_explain(failed, of), of, failed)
+    hits = sum(given)
+    interval = find_wilson_interval(hits, len(given))
+    return Cell(hits / len(given), len(given), failed, interval, of, basis=basis)
+
+
+def mean_cell(
+    values: Sequence[float | None],
+    of: str = ROWS,
+    *,
+    interval: bool = False,
+    basis: Derivation | None = None,
+) -> Cell:
+    """Compute a mean, on demand with a bootstrap interval, if there are two values. None: failed."""
+    given = [value for value in values if value is not None]
+    failed = len(values) - len(given)
+    if not given:
+        return leave_empty(_explain(failed, of), of, failed)
+    drawn = _draw_interval(given) if interval and len(given) > 1 else None
+    return Cell(fmean(given), len(given), failed, drawn, of, basis=basis)
+
+
+def _draw_interval(values: Sequence[float]) -> Interval | None:
+    accumulator = MeanAccumulator(("mean",))
+    for value in values:
+        accumulator.add(None, Score({"mean": value}))
+    return bootstrap(accumulator.sample(), DRAWS.draws, DRAWS.seed)["mean"]
+
+
+def _explain(failed: int, of: str) -> str:
+    return f"none of {failed} {of} could be counted" if failed else f"no {of}"
+
+
+def round_figures(value: object) -> object:
+    """Convert figures to JSON types, with floats rounded to 10 significant digits at every depth.
+
+    Dataclasses become objects of their fields, in the fields' order.
+    """
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = [field for field in fields(value) if not _is_left_out(value, field.name, field.default)]
+        return {field.name: round_figures(getattr(value, field.name)) for field in shown}
+    if isinstance(value, Mapping):
+        return {str(name): round_figures(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [round_figures(part) for part in value]
+    return value
+
+
+def _is_left_out(value: object, name: str, default: object) -> bool:
+    return isinstance(value, Cell | FigureTable) and name in OPTIONAL and getattr(value, name) == default
+
+
+def format_mean(cell: Cell) -> str:
+    """Format a mean x100 with its interval, if it has one; `-` if it is undefined."""
+    if cell.value is None:
+        return "-"
+    low_high = (
+        "" if cell.interval is None else " ({:.1f}, {:.1f})".format(*(100 * bound for bound in cell.interval))
+    )
+    return f"{100 * cell.value:.1f}{low_high}"
+
+
+def encode_tables(tables: Mapping[str, FigureTable]) -> list[dict[str, object]]:
+    """Encode tables by key, in their order, for a page's record."""
+    return [{"key": key, **encode_table(table)} for key, table in tables.items()]
+
+
+def encode_table(table: FigureTable) -> dict[str, object]:
+    """Encode a table: every figure with the rows that it was computed from."""
+    return {
+        "title": table.title,
+        "lines": [
+            {
+                "label": " · ".join(filter(None, line.label)),
+                "cells": [
+                    encode_cell(column, cell) for column, cell in zip(table.columns, line.cells, strict=True)
+                ],
+            }
+            for line in table.lines
+        ],
+    }
+
+
+def encode_cell(column: str, cell: Cell) -> dict[str, object]:
+    """Encode a cell; one without a value says why, and is no figure."""
+    if cell.value is None:
+        return {"step": column, "why": cell.why}
+    beside = {"n": cell.n, "failed": cell.failed, "interval": cell.interval, "of": cell.of}
+    more = {name: value for name in ("unjudged", "kind") if (value := getattr(cell, name))}
+    return {"step": column, **encode_figure(cell.value, cell.basis), **beside, **more}
+
+
+def read_systems(
+    table: FigureTable,
+    column: str,
+    *,
+    dataset: str,
+    measure: str,
+    symbol: str,
+    bottom: float = 0,
+    top: float = 1,
+) -> Iterator[SystemFigure]:
+    """Read a column as figures of the systems that the lines are of; a cell without a value is left out.
+
+    The front page lists these figures of all pages side by side.
+    """
+    place = table.columns.index(column)
+    for line in table.lines:
+        cell = line.cells[place]
+        if cell.value is not None:
+            yield SystemFigure(
+                system=" · ".join(filter(None, line.label)),
+                dataset=dataset,
+                measure=measure,
+                symbol=symbol,
+                value=cell.value,
+                interval=cell.interval,
+                n=cell.n,
+                of=cell.of,
+                failed=cell.failed,
+                derivation=cell.basis,
+                bottom=bottom,
+                top=top,
+            )

@@ -1,0 +1,125 @@
+"""The one item viewer: rows that a reader searches, filters, pages through and opens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tasks.reports.blocks import Block, Tag
+
+ROWS = "rows"
+"""The name of the data file with the rows."""
+FilterValue = str | Sequence[str] | Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A select above the list. name: in the address; label: above it.
+
+    options: (value, label) in order; by default the values that occur, sorted. value: chosen at first, empty
+    for any. varies: names of choices by which a row's value varies; the row's value is then a mapping from
+    the chosen values, joined by `|`.
+    """
+
+    name: str
+    label: str
+    options: Sequence[tuple[str, str]] = ()
+    value: str = ""
+    varies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A select that filters nothing, and decides which values of filters and tags that vary are used."""
+
+    name: str
+    label: str
+    options: Sequence[tuple[str, str]]
+    value: str
+
+
+@dataclass(frozen=True)
+class ViewedRow:
+    """A row of the viewer.
+
+    id: in the address. title: in the list. values: of each filter in order: one, several of which each
+    counts, or by choices. tags: below the title. blocks: shown when the row is opened. traced: rows of
+    artifacts beside the page's that it is shown from, as (artifact, id), for lineage; by default the page's
+    own. find: further text that the search looks at, where the row's blocks are stored in a file. also:
+    further ids that it is found by. vary: (choices, tags) further tags by chosen values, as a filter's
+    `varies`.
+    """
+
+    id: str
+    title: str
+    values: Sequence[FilterValue]
+    tags: Sequence[Tag]
+    blocks: Sequence[Block]
+    traced: Sequence[tuple[str, str]] = ()
+    find: str = ""
+    also: Sequence[str] = ()
+    vary: tuple[Sequence[str], Mapping[str, Sequence[Tag]]] = ((), {})
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """What the viewer shows.
+
+    noun, nouns: what a row is called; the noun is the address's key (`#question=<id>`). placeholder: of the
+    search. empty: what is said before a row is opened. shared: blocks that rows refer to, by key. files: data
+    files beside the page, name -> key -> blocks, which rows refer to by `stored`. artifact: whose rows they
+    are, for their lineage. walk: whether buttons and the keys J and K lead to the next and previous row.
+    """
+
+    noun: str
+    nouns: str
+    placeholder: str
+    empty: str
+    filters: Sequence[Filter | Choice]
+    rows: Sequence[ViewedRow]
+    artifact: Path
+    shared: Mapping[str, Sequence[Block]] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, Sequence[Block]]] = field(default_factory=dict)
+    walk: bool = False
+
+    def encode(self) -> dict[str, object]:
+        """Encode what pages/viewer.js reads; rows are arrays, since there may be a hundred thousand."""
+        return {
+            "noun": self.noun,
+            "nouns": self.nouns,
+            "walk": self.walk,
+            "filters": [_encode_filter(shown) for shown in self.filters],
+            "rows": [_encode_row(row) for row in self.rows],
+            "shared": self.shared,
+        }
+
+
+def _encode_filter(shown: Filter | Choice) -> dict[str, object]:
+    is_filter = isinstance(shown, Filter)
+    return {
+        "name": shown.name,
+        "filters": is_filter,
+        "options": [list(option) for option in shown.options],
+        "value": shown.value,
+        "varies": list(shown.varies) if isinstance(shown, Filter) else [],
+    }
+
+
+def _encode_row(row: ViewedRow) -> list[object]:
+    rest: list[object] = [row.traced, row.find, row.also, row.vary if row.vary[0] else ()]
+    while rest and not rest[-1]:
+        rest.pop()
+    return [row.id, row.title, row.values, row.tags, row.blocks, *rest]
+
+
+def list_values(rows: Iterable[ViewedRow], place: int) -> list[tuple[str, str]]:
+    """List the values of a filter that occur in rows, in their order, as options."""
+    values = (value for row in rows for value in _flatten(row.values[place]))
+    return [(value, value.replace("_", " ")) for value in dict.fromkeys(values) if value]
+
+
+def _flatten(value: FilterValue) -> Sequence[str]:
+    if isinstance(value, str):
+        return (value,)
+    return list(value.values()) if isinstance(value, Mapping) else value

@@ -1,0 +1,286 @@
+"""A page of every part and every block: its record, its tables, and its viewer in Chromium."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.reports import blocks
+from tasks.reports.charts import Axis, Bar, Bars, Point, Scale, Series, draw_lines, draw_scatter
+from tasks.reports.declared import Measure, Slice, Table, Where, by
+from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, Part, Parts, Tables, Text
+from tasks.reports.report_page import Form, write_page
+from tasks.reports.tables import Cell, leave_empty, rate_cell
+from tasks.reports.viewer import Choice, Filter, ViewedRow, Viewer
+from tests.browser.watch import Complaints, find_chromium, open_chromium
+
+
+@dataclass(frozen=True)
+class Outcome:
+    system: str
+    kind: str
+    right: bool | None
+
+
+OUTCOMES = [
+    Outcome("good", "simple", True),
+    Outcome("good", "simple", True),
+    Outcome("good", "hard", False),
+    Outcome("bad", "simple", False),
+    Outcome("bad", "hard", None),
+]
+
+
+def rate(outcomes: Sequence[Outcome], where: Where) -> Cell:
+    basis = Derivation("share", (Selection("scores", where),), "right", hit=True)
+    return rate_cell([outcome.right for outcome in outcomes], "answers", basis)
+
+
+def count(outcomes: Sequence[Outcome], where: Where) -> Cell:
+    return Cell(
+        len(outcomes),
+        len(outcomes),
+        0,
+        None,
+        "answers",
+        basis=Derivation("count", (Selection("scores", where),)),
+    )
+
+
+def empty(why: str) -> Cell:
+    return leave_empty(why, "answers")
+
+
+RIGHT = Measure("right", rate, empty, "share")
+NUMBER = Measure("number", count, empty, "count")
+SYSTEMS = (
+    *by(lambda outcome: outcome.system, {"good": "good", "bad": "bad"}, "system"),
+    Slice("other", why="not run"),
+)
+TABLE = Table[Outcome](
+    "1",
+    "By kind",
+    ("system",),
+    SYSTEMS,
+    (RIGHT, NUMBER),
+    by(lambda outcome: outcome.kind, {"simple": "simple", "hard": "hard"}, "kind"),
+)
+
+
+def test_a_declared_table_measures_each_cell_over_its_own_outcomes():
+    filled = TABLE.fill(OUTCOMES)
+    assert filled.columns == ("simple: right", "simple: number", "hard: right", "hard: number")
+    assert (filled.forms, filled.group) == (("share", "count") * 2, 2)
+    good, bad, other = filled.lines
+    assert [(cell.value, cell.n, cell.failed) for cell in good.cells] == [
+        (1, 2, 0),
+        (2, 2, 0),
+        (0, 1, 0),
+        (1, 1, 0),
+    ]
+    assert [(cell.value, cell.failed, cell.why) for cell in bad.cells][2] == (
+        None,
+        1,
+        "none of 1 answers could be counted",
+    )
+    assert {cell.why for cell in other.cells} == {"not run"}
+    assert good.cells[2].basis == Derivation(
+        "share", (Selection("scores", {"system": "good", "kind": "hard"}),), "right", hit=True
+    )
+
+
+def test_one_measure_and_no_columns_name_the_columns_alone():
+    assert Table[Outcome]("", "", ("system",), SYSTEMS, (RIGHT, NUMBER)).fill(OUTCOMES).columns == (
+        "right",
+        "number",
+    )
+    filled = Table[Outcome]("", "", ("system",), SYSTEMS, (RIGHT,), TABLE.columns).fill(OUTCOMES)
+    assert (filled.columns, filled.group, filled.forms) == (("simple", "hard"), 1, ("share",))
+
+
+def make_parts(artifact: Path) -> Parts:
+    lines = [
+        Series("good", [Point(step, step / 10, (step / 12, step / 9)) for step in range(1, 6)], 0, "50%"),
+        Series("bad", [Point(step, step / 20) for step in range(1, 6)], 1, "25%"),
+    ]
+    table = TABLE.fill(OUTCOMES)
+    cell = table.lines[0].cells[0]
+    every = [
+        blocks.heading("Question", ("simple", blocks.OFF)),
+        blocks.text("Which one?", "question"),
+        blocks.dim("A remark."),
+        blocks.code("SELECT name FROM films WHERE id = [films.id]", sql=True, slots=True),
+        blocks.tags(("Correct", blocks.GOOD), beside="by the judge"),
+        blocks.table(("name", "year"), [("Heat", 1995), (None, 2)], total=9, beside="as the agent saw them"),
+        blocks.items(["plain", ("linked", "hard", blocks.BAD, "#question=b")]),
+        blocks.facts({"System": "good"}),
+        blocks.fold(
+            "Query 1", [blocks.text("inside")], ("error", blocks.BAD), style="query", anchor="query-1"
+        ),
+        blocks.group("step", [blocks.text("thought")], "plan"),
+        blocks.links([("Yes.", [("query 1", "query-1")]), ("No.", [])]),
+        blocks.marked("the red fox", ["red"]),
+        blocks.passages("Retrieved", [("Film", "score 1", [("true document", blocks.GOOD)], "text of it")]),
+        blocks.shared("document"),
+        blocks.stored("run-1", "a"),
+        blocks.calls("Calls", ["k1", "missing"]),
+        blocks.ids(question="a"),
+        blocks.component("unknown", {}),
+    ]
+    rows = [
+        ViewedRow(
+            "aaaaaaaa",
+            "Which one?",
+            ("simple", {"open": "gap", "closed": "robust"}),
+            (("simple", ""),),
+            every,
+            vary=(("mode",), {"open": (("Correct", "good"),), "closed": (("Incorrect", "bad"),)}),
+        ),
+        ViewedRow("b", "Another", ("hard", {"open": "robust"}), (), [blocks.text("unheard of")]),
+    ]
+    viewer = Viewer(
+        "question",
+        "questions",
+        "words of a question",
+        "Choose a question.",
+        (
+            Filter("kind", "Kind"),
+            Choice("mode", "Mode", (("open", "open"), ("closed", "closed")), "open"),
+            Filter("tag", "Tag", varies=("mode",)),
+        ),
+        rows,
+        artifact,
+        shared={"document": [blocks.text("A shared document.")]},
+        files={"run-1": {"a": [blocks.text("A stored step.")]}},
+        walk=True,
+    )
+    return [
+        Part("means", "Means", "Means", [Text("Over all."), Head("By kind"), Tables({"1": table})], "MRR"),
+        Part(
+            "drawn",
+            "Drawn",
+            "Drawn",
+            [
+                Charts(
+                    [
+                        draw_lines("Over time", lines, Axis("step"), Axis(top=1, form="share")),
+                        draw_lines(
+                            "By dataset",
+                            lines,
+                            Axis(categories=("a", "a long name of a dataset", "c", "d", "e", "f")),
+                            Axis(top=1),
+                            marks=True,
+                        ),
+                        draw_scatter("Queries", [Point(1, 1), Point(1, 1)], Axis("queries"), Axis()),
+                        Scale("Quality", [("good", cell), ("none", leave_empty("not run"))], form="share"),
+                        Bars("Groups", ("gap", "robust"), [Bar("all", (3, 5))], tones={"gap": "warn"}),
+                    ]
+                )
+            ],
+        ),
+        Part("empty", "Empty", "Empty", []),
+        Browse("Questions", viewer),
+        Part(
+            "about",
+            "About",
+            "About",
+            [
+                Facts([("System", "good"), ("None", "")]),
+                FormLink("to_label.csv", "Form", "Fill it in."),
+                Folded("More", [Tables({"2": TABLE.fill([])}, folded=False)]),
+            ],
+        ),
+    ]
+
+
+SHOWN = (
+    "Which one?",
+    "A remark.",
+    "A shared document.",
+    "A stored step.",
+    "2 of 9 rows shown, as the agent saw them",
+    "Call missing is not on this page.",
+    "This page lacks the part unknown.",
+    "1 of 2 listed",
+)
+CALL = {
+    "prompt": "judge",
+    "role": "judge",
+    "model": "m",
+    "prompt_tokens": 1,
+    "completion_tokens": 2,
+    "attempt": 0,
+    "parsed": True,
+    "messages": [{"role": "user", "content": "Hi"}],
+    "text": "Yes",
+    "problem": "",
+    "stage": "s",
+    "prompt_digest": "d",
+    "decoding": "{}",
+    "epoch": "",
+}
+
+
+def write_example(folder: Path) -> Path:
+    out = folder / "data" / "reports" / "toy" / "sample"
+    page = Page(
+        ASSESSMENTS, "toy", "sample", "A toy", "Of everything.", [Headline("answers", 5)], ["Few answers."]
+    )
+    write_page(
+        out,
+        page,
+        make_parts(folder / "data" / "toy" / "scores.parquet"),
+        calls={"k1": CALL},  # type: ignore[dict-item]
+        metrics=folder / "data" / "metrics" / "toy" / "sample",
+        form=Form("to_label.csv", "id,label\n"),
+    )
+    return out
+
+
+def test_a_page_records_the_tables_of_all_parts(tmp_path):
+    record = json.loads((write_example(tmp_path) / "report.json").read_text())
+    assert [table["key"] for table in record["tables"]] == ["1", "2"]
+    cell = record["tables"][0]["lines"][0]["cells"][0]
+    assert (cell["step"], cell["value"], cell["n"], cell["basis"]["measure"]) == (
+        "simple: right",
+        1,
+        2,
+        "share",
+    )
+    assert record["tables"][0]["lines"][2]["cells"][0] == {"step": "simple: right", "why": "not run"}
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+def test_the_viewer_draws_every_block_filters_by_choices_and_walks(tmp_path):
+    out = write_example(tmp_path)
+    complaints = Complaints("file:")
+    with open_chromium() as browser:
+        page = browser.new_page()
+        complaints.hear(page)
+        page.goto(f"{(out / 'index.html').as_uri()}#question=aaaaaaaa")
+        page.wait_for_selector("#detail .call")
+        shown = page.inner_text("#detail")
+        for words in SHOWN:
+            assert words in shown, words
+        assert page.inner_text("#detail mark") == "red"
+        page.click("#detail .bears")
+        assert page.get_attribute("#query-1", "open") is not None
+        assert "Correct" in page.inner_text("#list li:first-child")
+        page.select_option("#by-mode", "closed")
+        assert "Incorrect" in page.inner_text("#list li:first-child")
+        page.select_option("#by-tag", "robust")
+        assert page.inner_text("#found") == "1 of 2 questions"
+        page.select_option("#by-tag", "")
+        page.fill("#find", "a shared document")
+        page.wait_for_selector("text=1 of 2 questions")
+        page.fill("#find", "")
+        page.wait_for_selector("text=2 of 2 questions")
+        page.click("[data-walk='1']")
+        page.wait_for_selector("#detail >> text=unheard of")
+        assert complaints.lines == []
