@@ -1,0 +1,212 @@
+"""Stage of every flow that evaluates: a page of means, differences and answers, with no code of the paper.
+
+A flow declares it as `SCOPE.stage("<paper>.evaluation_page", out="data/reports/<paper>/${key}")`; a paper
+that has a module of that name has a page of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from tasks.artifacts.rows import Counts
+from tasks.judging.answered import Answered
+from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.scored import Scored
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag, dim, facts, heading, ids, text
+from tasks.reports.declared import Measure, Slice, Table, Where
+from tasks.reports.metrics import choose_column
+from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.parts import Browse, Part, Tables, Text
+from tasks.reports.report_page import write_page
+from tasks.reports.tables import DRAWS, Cell, FigureTable, Line, leave_empty, read_systems
+from tasks.reports.viewer import Filter, ViewedRow, Viewer
+from tasks.scoring.metric import MeanSample
+from tasks.scoring.statistics import Interval, bootstrap
+
+ITEMS = "items"
+SUBTITLE = "How well systems answer the items of a dataset."
+MEANS = "Means over items, with 95% intervals over their groups."
+PAIRS = "Over the items that both scored; p by a paired bootstrap over groups of items, corrected by Holm."
+
+
+@dataclass(frozen=True)
+class EvaluatedRows:
+    """What a scope evaluates: its scored answers by system. artifact: the file with the scores."""
+
+    artifact: Path
+    strands: Sequence[Strand]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one item for one system. values: metric -> score, None if unscored."""
+
+    system: str
+    scored: Scored
+    answered: Answered
+
+    @property
+    def values(self) -> Mapping[str, float | None]:
+        """All scores of the answer by metric; higher is better."""
+        return {self.answered.metric: self.scored.value, **self.answered.further}
+
+
+def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path, bars: Path) -> Counts:
+    """Write the page into the folder `out`; the counts are of scored answers."""
+    outcomes = [
+        Outcome(strand.system, scored, answered)
+        for strand in evaluated.strands
+        for scored, answered in strand.answers
+    ]
+    paper = out.parent.name
+    means = tabulate_means(outcomes, evaluated.artifact.stem).fill(outcomes)
+    pairs = tabulate_pairs(evaluated)
+    unscored = sum(outcome.scored.value is None for outcome in outcomes)
+    warnings = [f"{unscored} of {len(outcomes)} answers could not be scored; they are in no mean."]
+    rows = Selection(evaluated.artifact.stem)
+    write_page(
+        out,
+        Page(
+            ASSESSMENTS,
+            paper,
+            key,
+            f"{paper}: {key}",
+            SUBTITLE,
+            [
+                Headline("answers", len(outcomes), "", Derivation("count", (rows,))),
+                Headline("systems", len(means.lines)),
+            ],
+            warnings if unscored else (),
+            systems=[
+                figure
+                for column in means.columns[:1]
+                for figure in read_systems(means, column, dataset=key, measure=column, symbol=column)
+            ],
+        ),
+        [
+            Part("means", "Scores", "Scores", [Text(MEANS), Tables({"means": means})]),
+            Part(
+                "pairs", "Systems in pairs", "Pairs", [Text(PAIRS), Tables({"pairs": pairs})] if pairs else []
+            ),
+            Browse("Answers", view_answers(outcomes, evaluated.artifact)),
+        ],
+        calls={},
+        metrics=metrics,
+        bars=bars,
+        groups=[choose_column(column, means, column) for column in means.columns],
+    )
+    return Counts(len(outcomes), len(outcomes) - unscored, {"unscored": unscored} if unscored else {})
+
+
+def tabulate_means(outcomes: Sequence[Outcome], artifact: str) -> Table[Outcome]:
+    """Declare the table of means: a line a system, a column a metric."""
+    systems = tuple(dict.fromkeys(outcome.system for outcome in outcomes))
+    names = dict.fromkeys(name for outcome in outcomes for name in outcome.values)
+    rows = [Slice[Outcome](name or "system", _is_of(name), {}) for name in systems]
+    return Table("", "Means", ("system",), rows, [_average(name, artifact) for name in names])
+
+
+def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
+    """Compare the systems in pairs; None for a single system."""
+    strands = list(combinations(evaluated.strands, 2))
+    if not strands:
+        return None
+    found = compare_strands(strands, draws=DRAWS.draws, seed=DRAWS.seed)
+    basis = Derivation("paired difference", (Selection(evaluated.artifact.stem),))
+    lines = []
+    for (one, other), compared in zip(strands, found.strands, strict=True):
+        for change in compared.metrics:
+            why = "" if change.difference is not None else f"{change.clusters} groups of items are too few"
+            interval = None if change.low is None or change.high is None else (change.low, change.high)
+            cells = (
+                Cell(change.difference, change.n_pairs, 0, interval, ITEMS, why, basis),
+                Cell(change.adjusted, change.n_pairs, 0, None, ITEMS, why, basis),
+            )
+            lines.append(Line((one.system, other.system, change.metric), cells))
+    return FigureTable(
+        "",
+        "Second less first",
+        ("first", "second", "metric"),
+        ("difference", "p, Holm"),
+        tuple(lines),
+        forms=("", "p"),
+    )
+
+
+def view_answers(outcomes: Sequence[Outcome], artifact: Path) -> Viewer:
+    """Show every answer with its question, reference and scores."""
+    rows = [
+        ViewedRow(
+            id=outcome.scored.id,
+            title=outcome.answered.question or outcome.answered.case,
+            values=(outcome.system, _tell_outcome(outcome)[0]),
+            tags=[(outcome.system, ""), _tell_outcome(outcome)],
+            blocks=list(_show_answer(outcome)),
+        )
+        for outcome in outcomes
+    ]
+    filters = (Filter("system", "System"), Filter("outcome", "Outcome"))
+    empty = "Choose an answer to see its question, its reference and its scores."
+    return Viewer("answer", "answers", "words of a question or an answer", empty, filters, rows, artifact)
+
+
+def _show_answer(outcome: Outcome) -> Iterator[Block]:
+    answered = outcome.answered
+    yield heading("Question")
+    yield text(answered.question, "question")
+    yield heading("Reference")
+    yield text(answered.reference, "reply")
+    yield heading("Answer", (outcome.system, ""), _tell_outcome(outcome))
+    yield text(answered.answer, "reply response")
+    if answered.note:
+        yield dim(answered.note)
+    scores = {name: "not scored" if value is None else f"{value:g}" for name, value in outcome.values.items()}
+    yield facts(scores)
+    yield ids(answer=outcome.scored.id, item=answered.case)
+
+
+def _tell_outcome(outcome: Outcome) -> Tag:
+    value = outcome.scored.value
+    if value is None:
+        return ("not scored", OFF)
+    return ("right", GOOD) if value == 1 else ("wrong", BAD) if value == 0 else ("in part", OFF)
+
+
+def _is_of(system: str) -> Callable[[Outcome], bool]:
+    return lambda outcome: outcome.system == system
+
+
+def _average(name: str, artifact: str) -> Measure[Outcome]:
+    def fill(outcomes: Sequence[Outcome], where: Where) -> Cell:
+        values = [(outcome, outcome.values[name]) for outcome in outcomes if name in outcome.values]
+        given = [(outcome, value) for outcome, value in values if value is not None]
+        failed = len(values) - len(given)
+        if not given:
+            return leave_empty(
+                f"none of {failed} {ITEMS} could be scored" if failed else f"no {ITEMS}", ITEMS, failed
+            )
+        chosen = Selection(artifact, {"id": tuple(sorted(outcome.scored.id for outcome, _ in given))})
+        numbers = [value for _, value in given]
+        interval = draw_interval(numbers, [outcome.scored.group for outcome, _ in given])
+        mean = sum(numbers) / len(numbers)
+        return Cell(mean, len(given), failed, interval, ITEMS, basis=Derivation(f"mean {name}", (chosen,)))
+
+    return Measure(name, fill, lambda why: leave_empty(why, ITEMS))
+
+
+def draw_interval(values: Sequence[float], groups: Sequence[str]) -> Interval | None:
+    """Draw the 95% interval of a mean over whole groups; None of fewer than two groups."""
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    if len(numbers) < 2:
+        return None
+    column = np.array(values, dtype=np.float64)[:, np.newaxis]
+    sample = MeanSample(("mean",), frozenset(), column, np.ones(len(values), dtype=np.int64))
+    clusters = np.array([numbers[group] for group in groups], dtype=np.int64)
+    return bootstrap(sample, DRAWS.draws, DRAWS.seed, clusters)["mean"]
