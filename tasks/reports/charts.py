@@ -6,7 +6,7 @@ Altair with vl-convert was measured and left: the converter alone takes 84 MB, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, floor, log10
 
 from tasks.lineage.derivation import Derivation
@@ -21,6 +21,10 @@ COLOURS = 8
 APART = 9.0
 """Distance between the points of series in one category, so that intervals do not overlap."""
 LONGEST_LABEL = 14
+REACHES = (0.1, 0.25, 0.5, 1, 5)
+"""Possible ends of an axis of differences."""
+SIZE = (460.0, 240.0)
+"""Width and height of a plot in SVG units."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,15 @@ class Point:
 class Series:
     """Points of one kind.
 
-    place: decides the colour, from 0. end: a value shown in the key, empty for none.
+    place: decides the colour, from 0. end: a value shown in the key, empty for none. line: whether the points
+    are joined; points that are not stand where those of the first series do.
     """
 
     name: str
     points: Sequence[Point]
     place: int = 0
     end: str = ""
+    line: bool = True
 
 
 @dataclass(frozen=True)
@@ -100,8 +106,8 @@ class Plot:
     x_ticks: Sequence[tuple[float, str, str]]
     y_ticks: Sequence[tuple[float, str]]
     series: Sequence[PlacedSeries]
-    width: float = 460.0
-    height: float = 240.0
+    width: float = SIZE[0]
+    height: float = SIZE[1]
     left: float = 44.0
     right: float = 12.0
     top: float = 12.0
@@ -166,14 +172,15 @@ def draw_lines(
     *,
     note: str = "",
     marks: bool = False,
-    lines: bool = True,
+    size: tuple[float, float] = SIZE,
 ) -> Plot:
     """Draw series over an axis of numbers, or of categories if `x` has any.
 
-    Intervals are a band around a line, or whiskers if marks are drawn. A series without points is left out.
+    size: width and height in SVG units. Intervals are a band around a line, or whiskers if marks are drawn. A
+    series without points is left out.
     """
     drawn = [line for line in series if line.points]
-    frame = Plot(title, note, marks, x.label, y.label, (), (), ())
+    frame = Plot(title, note, marks, x.label, y.label, (), (), (), *size)
     left, right, top, bottom = frame.left, frame.width - frame.right, frame.top, frame.height - frame.bottom
     values = [point.y for line in drawn for point in line.points]
     y_low = y.bottom if y.bottom is not None else min([*values, 0.0])
@@ -190,7 +197,8 @@ def draw_lines(
 
     placed = []
     for number, line in enumerate(drawn):
-        shift = APART * (number - (len(drawn) - 1) / 2) if x.categories else 0.0
+        joined = sum(other.line for other in drawn)
+        shift = APART * (number - (joined - 1) / 2) if x.categories and line.line else 0.0
         points = [
             PlacedPoint(
                 place_x(point.x) + shift,
@@ -206,27 +214,23 @@ def draw_lines(
                 line.name,
                 line.place % COLOURS,
                 line.place >= COLOURS,
-                f"M{_join((point.x, point.y) for point in points)}" if lines else "",
+                f"M{_join((point.x, point.y) for point in points)}" if line.line else "",
                 "" if marks else _draw_band(points),
                 points if marks else (),
                 line.end,
             )
         )
-    return Plot(
-        title,
-        note,
-        marks,
-        x.label,
-        y.label,
-        _list_x_ticks(x, x_low, x_high, place_x),
-        tuple((place_y(tick), show_tick(tick, y.form)) for tick in list_ticks(y_low, y_high)),
-        placed,
+    return replace(
+        frame,
+        x_ticks=_list_x_ticks(x, x_low, x_high, place_x),
+        y_ticks=tuple((place_y(tick), show_tick(tick, y.form)) for tick in list_ticks(y_low, y_high)),
+        series=placed,
     )
 
 
 def draw_scatter(title: str, points: Sequence[Point], x: Axis, y: Axis, *, note: str = "") -> Plot:
     """Draw points alone; several on each other look darker."""
-    return draw_lines(title, [Series("", points)], x, y, note=note, marks=True, lines=False)
+    return draw_lines(title, [Series("", points, line=False)], x, y, note=note, marks=True)
 
 
 def thin_out(points: Sequence[Point]) -> list[Point]:
@@ -250,6 +254,12 @@ def list_ticks(bottom: float, top: float) -> list[float]:
 def show_tick(value: float, form: str) -> str:
     """Write a tick's label: a share x100."""
     return f"{100 * value:.0f}%" if form == "share" else f"{value:,g}"
+
+
+def find_reach(bounds: Iterable[float | None]) -> float:
+    """Find the end of an axis of differences around zero: the first of REACHES that includes every bound."""
+    most = max((abs(bound) for bound in bounds if bound is not None), default=0.0)
+    return next(reach for reach in REACHES if reach >= most or reach == REACHES[-1])
 
 
 def _find_ends(x: Axis, places: Sequence[float]) -> tuple[float, float]:

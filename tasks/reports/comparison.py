@@ -8,7 +8,8 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from tasks.files import write_text
-from tasks.judging.comparison import ChangedCase, Comparison, MetricChange, ShownAnswer, StrandComparison
+from tasks.judging.comparison import ChangedCase, Comparison, ShownAnswer, StrandComparison
+from tasks.reports.charts import find_reach
 from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
@@ -18,8 +19,6 @@ TEXT = 4_000
 """Maximum characters of one text."""
 WORDS = 400
 """Answers of more words are shown without marks of what differs."""
-REACHES = (0.1, 0.25, 0.5, 1, 4)
-"""Possible ends of a difference's axis: the first that includes every interval is used."""
 STYLES = ("report.css", "comparison.css")
 
 
@@ -76,16 +75,10 @@ def _show_strand(strand: StrandComparison) -> ShownStrand:
     return ShownStrand(
         strand,
         strand.a if strand.a == strand.b else f"{strand.a} → {strand.b}",
-        find_reach(strand.metrics),
+        find_reach(bound for change in strand.metrics for bound in (change.low, change.high)),
         [_show_case(case) for case in kept],
         left_out,
     )
-
-
-def find_reach(metrics: Sequence[MetricChange]) -> float:
-    """Find the end of the differences' axis."""
-    most = max((abs(bound or 0) for change in metrics for bound in (change.low, change.high)), default=0)
-    return next(reach for reach in REACHES if reach >= most or reach == REACHES[-1])
 
 
 def _show_case(case: ChangedCase) -> ShownCase:

@@ -8,14 +8,12 @@ from pathlib import Path
 
 from tasks.files import write_text
 from tasks.judging.nights import Night, NightSeries
+from tasks.reports.charts import Axis, Plot, Point, Series, draw_lines, find_reach
 from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
-WIDTH, HEIGHT = 960, 190
-"""Size of a metric's plot, in SVG units."""
-LEFT, RIGHT, TOP, BOTTOM = 40, 60, 12, 34
-REACHES = (0.1, 0.25, 0.5, 1, 5)
-"""Possible ends of a difference's axis: the first that includes every interval is used."""
+SIZE = (960.0, 190.0)
+"""Of a metric's plot, in SVG units."""
 TOPS = (1, 5)
 """Possible ends of a mean's axis."""
 FEW = 4
@@ -23,29 +21,6 @@ FEW = 4
 STYLES = ("report.css", "night.css")
 LABELS = 8
 """Maximum number of nights labelled below the plot; the last one always is."""
-
-
-@dataclass(frozen=True)
-class NightDot:
-    """A night's mean on the plot, in SVG units."""
-
-    x: float
-    y: float
-    title: str
-    label: str
-    """The label below the dot; may be empty."""
-    alarm: bool
-
-
-@dataclass(frozen=True)
-class PlotFrame:
-    """The plot's size, margins and ticks (y, label), in SVG units."""
-
-    width: float
-    height: float
-    left: float
-    right: float
-    ticks: Sequence[tuple[float, str]]
 
 
 @dataclass(frozen=True)
@@ -72,8 +47,7 @@ class SeriesNights:
     anchor: str
     is_open: bool
     rows: Sequence[NightRow]
-    dots: Sequence[NightDot]
-    plot: PlotFrame
+    plot: Plot
     reach: float
 
 
@@ -92,47 +66,42 @@ def write_nights(out: Path, nights: Sequence[Night]) -> None:
     series = [
         _collect(name, nights, f"metric-{number}", few=len(names) <= FEW) for number, name in enumerate(names)
     ]
-    reach = find_reach(nights[-1].series if nights else ())
+    reach = _find_reach(nights[-1].series if nights else ())
     content = NightsPage(nights[::-1], series, reach)
     write_text(out, render_alone("night.html", content, home=link_home(out), styles=STYLES))
 
 
-def find_reach(series: Iterable[NightSeries]) -> float:
-    """Find where the axis of differences ends, so that it includes every interval."""
-    bounds = [abs(bound or 0) for own in series for bound in (own.low, own.high)]
-    return next(reach for reach in REACHES if reach >= max(bounds, default=0) or reach == REACHES[-1])
-
-
 def _collect(name: str, nights: Sequence[Night], anchor: str, *, few: bool) -> SeriesNights:
     rows = [NightRow(night, own) for night in nights for own in night.series if own.name == name]
-    reach = find_reach(row.series for row in rows)
+    reach = _find_reach(row.series for row in rows)
     highest = max(row.series.mean or 0 for row in rows)
     top = next(top for top in TOPS if top >= highest or top == TOPS[-1])
     is_open = few or (rows[-1].night is nights[-1] and rows[-1].alarm)
-    return SeriesNights(name, anchor, is_open, rows[::-1], place_dots(rows, top), _frame_plot(top), reach)
+    return SeriesNights(name, anchor, is_open, rows[::-1], plot_nights(rows, top), reach)
 
 
-def place_dots(rows: Sequence[NightRow], top: float = 1) -> list[NightDot]:
-    """Make a dot for each night that has a mean, left to right; mean 0 is at the bottom, `top` at the top."""
-    step = (WIDTH - LEFT - RIGHT) / max(len(rows) - 1, 1)
+def plot_nights(rows: Sequence[NightRow], top: float = 1) -> Plot:
+    """Plot each night's mean, left to right, from 0 to `top`; nights of alarm are marked again."""
     apart = -(-len(rows) // LABELS)
-    return [
-        NightDot(
-            x=round(LEFT + number * step, 2),
-            y=_rise(row.series.mean / top),
-            title=f"{row.night.label}: {row.series.mean:.3f}",
-            label="" if (len(rows) - 1 - number) % apart else row.night.label,
-            alarm=row.alarm,
-        )
-        for number, row in enumerate(rows)
+    labels = ["" if (len(rows) - 1 - place) % apart else row.night.label for place, row in enumerate(rows)]
+    points = [
+        (row.alarm, Point(place, row.series.mean, title=f"{row.night.label}: {row.series.mean:.3f}"))
+        for place, row in enumerate(rows)
         if row.series.mean is not None
     ]
+    return draw_lines(
+        "Mean of each night",
+        [
+            Series("mean", [point for _, point in points]),
+            Series("alarm", [point for alarm, point in points if alarm], 3, line=False),
+        ],
+        Axis(categories=labels),
+        Axis(bottom=0, top=top),
+        note="over what the night scored; the same figures are in the table",
+        marks=True,
+        size=SIZE,
+    )
 
 
-def _rise(share: float) -> float:
-    return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP), 2)
-
-
-def _frame_plot(top: float) -> PlotFrame:
-    ticks = [(_rise(share), f"{share * top:g}") for share in (0, 0.5, 1)]
-    return PlotFrame(WIDTH, HEIGHT, LEFT, WIDTH - RIGHT / 2, ticks)
+def _find_reach(series: Iterable[NightSeries]) -> float:
+    return find_reach(bound for metric in series for bound in (metric.low, metric.high))
