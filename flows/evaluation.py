@@ -20,7 +20,8 @@ from flows.code import find_module
 from flows.discovery import list_flows
 from flows.graph import DeclaredGraph
 from flows.night_settings import LABEL
-from flows.run.binding import Places, bind, find_function, row_type_of
+from flows.run.binding import Places, bind, find_function
+from flows.run.loading import row_type_of
 from flows.run.model_settings import read_mapping
 from flows.run.session import Session
 from flows.settings import parse_section
