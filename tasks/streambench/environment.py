@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from tasks.models.ask import Ask
-from tasks.streambench.rows import StreamItem
+from tasks.streambench.build.items import StreamItem
 
 Style = Literal["direct", "chain", "refine"]
 """How an answer is asked for: at once; after reasoning (CoT); as a refinement (Self-Refine)."""

@@ -14,13 +14,16 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.sources.stream_dataset import ITEMS
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.build.items import items as read_items
+from tasks.streambench.build.sequence import SequencePlace
 from tasks.streambench.build.sequence import sequence as order_items
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.build.shots import shots as read_shots
 from tasks.streambench.entries import Stream
 from tasks.streambench.environments.finding import find_environment
-from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot, StreamStep
 from tasks.streambench.solve.options import OwnLimits
+from tasks.streambench.solve.stream_step import StreamStep
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection, refuse_options

@@ -16,19 +16,14 @@ from typing import Any
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Origin, make_id
 from tasks.models.calls import Call
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import StreamEvaluation
-from tasks.streambench.publish.curves import curves
+from tasks.streambench.memory import MemoryEntry, RetrievedEntry
+from tasks.streambench.publish.curves import CurvePoint, curves
 from tasks.streambench.publish.evaluation_figures import evaluation_figures
 from tasks.streambench.publish.evaluation_page import evaluation_page
-from tasks.streambench.publish.scores import scores
-from tasks.streambench.rows import (
-    CurvePoint,
-    MemoryEntry,
-    RetrievedEntry,
-    StepScore,
-    StreamItem,
-    StreamStep,
-)
+from tasks.streambench.publish.scores import StepScore, scores
+from tasks.streambench.solve.stream_step import StreamStep
 from tests.reports.figure_folders import place_figures
 
 STEPS, SEEDS, MODELS = 40, (42, 7), ("agent", "second_agent")

@@ -13,10 +13,10 @@ from tasks.lineage.figures import list_figures
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.walk import Lineage
 from tasks.reports.site import write_index
+from tasks.streambench.publish.curves import CurvePoint
 from tasks.streambench.publish.evaluation_page import evaluation_page
 from tasks.streambench.publish.figure_file import read_stream_figures
 from tasks.streambench.publish.line_charts import MOST_POINTS, list_ticks, thin_out
-from tasks.streambench.rows import CurvePoint
 from tests.reports.figure_folders import place_figures
 from tests.streambench.made_evaluation import EVIL, MadeEvaluation, make_evaluation, write_evaluation
 

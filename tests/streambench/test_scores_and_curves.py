@@ -8,9 +8,9 @@ import pytest
 from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import StageFailed
 from tasks.streambench.publish.curve_tables import find_time
-from tasks.streambench.publish.curves import curves
-from tasks.streambench.publish.scores import scores
-from tasks.streambench.rows import CurvePoint, StepScore, StreamStep
+from tasks.streambench.publish.curves import CurvePoint, curves
+from tasks.streambench.publish.scores import StepScore, scores
+from tasks.streambench.solve.stream_step import StreamStep
 from tests.streambench.made_evaluation import make_call, make_evaluation
 
 

@@ -13,10 +13,11 @@ from tasks.artifacts.contracts import RowRule
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Dropped, Origin, make_id
 from tasks.errors import ContractBroken
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.entries import Stream
 from tasks.streambench.publish.contracts import ROWS, contracts, declare_stream, read_stream
 from tasks.streambench.publish.stream_page import stream_page
-from tasks.streambench.rows import SequencePlace, StreamShot
 from tests.reports.figure_folders import place_figures
 from tests.streambench.made_evaluation import EVIL, make_items
 from tests.streambench.test_evaluation_page import read_data

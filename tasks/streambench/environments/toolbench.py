@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from tasks.judging.quoting import quote
 from tasks.scoring.toolbench import WITHOUT_JUDGE, ToolBench
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.descriptions import ApiDescriptions
 from tasks.streambench.environments.replies import (
@@ -27,7 +28,6 @@ from tasks.streambench.environments.verdicts import (
     read_options,
     score_record,
 )
-from tasks.streambench.rows import StreamItem
 
 PROMPT = Path(__file__).parents[1] / "prompts" / "judge_arguments.md"
 WORDS = {True: "The call is correct.", False: "The call is not correct."}

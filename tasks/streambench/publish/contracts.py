@@ -13,8 +13,10 @@ from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import read_valid_rows
 from tasks.artifacts.rows import Counts, make_id
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.entries import Stream
-from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot
 
 ROWS: Mapping[str, type] = {"items": StreamItem, "sequence": SequencePlace, "shots": StreamShot}
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.streambench.publish.curves import CurvePoint
 from tasks.streambench.publish.stream_cells import (
     NOT_RUN,
     StreamCell,
@@ -16,7 +17,6 @@ from tasks.streambench.publish.stream_cells import (
     show_point,
 )
 from tasks.streambench.publish.stream_runs import ZERO_SHOT, StreamRuns, StreamSystem
-from tasks.streambench.rows import CurvePoint
 
 LEVELS = (0.25, 0.5, 0.75, 0.9)
 Curves = Mapping[tuple[str, tuple[str, ...]], Sequence[CurvePoint]]

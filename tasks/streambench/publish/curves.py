@@ -11,9 +11,31 @@ from statistics import fmean
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.streambench.rows import CurvePoint, StepScore
+from tasks.streambench.publish.scores import StepScore
 
 Runs = Mapping[str, Sequence[StepScore]]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Stage curves: a method's state after step t, over its seeds."""
+
+    id: str
+    """`make_id("curve", method, agents, position)`"""
+    method: str
+    agents: tuple[str, ...]
+    position: int
+    seeds: int
+    accuracy: float
+    """The mean over seeds of the mean of the first t scores."""
+    error: float | None
+    """Standard error over seeds (n - 1); None for one seed."""
+    memory_size: float
+    regret: float
+    """Mean over seeds of: sum of the best method's first t scores minus this one's.
+
+    The best is the run of the same seed with the highest sum over all T, ties by its name."""
+    origin: tuple[Origin, ...]
 
 
 @dataclass(frozen=True)

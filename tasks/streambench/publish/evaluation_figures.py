@@ -11,17 +11,20 @@ from tasks.artifacts.rows import Counts
 from tasks.errors import StageFailed
 from tasks.files import write_text
 from tasks.reports.figure_cells import round_figures
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.publish.ablation_tables import tabulate_memories, tabulate_seeds, tabulate_uses
 from tasks.streambench.publish.accuracy_tables import tabulate_gains, tabulate_means, tabulate_models
 from tasks.streambench.publish.curve_tables import group_curves, tabulate_regrets, tabulate_times
+from tasks.streambench.publish.curves import CurvePoint
 from tasks.streambench.publish.kind_tables import draw_confusions, tabulate_kinds, tabulate_values
 from tasks.streambench.publish.pair_tables import tabulate_pairs
+from tasks.streambench.publish.scores import StepScore
 from tasks.streambench.publish.stream_cautions import list_stream_cautions
 from tasks.streambench.publish.stream_cells import StreamTable
 from tasks.streambench.publish.stream_runs import StreamRuns, gather_runs, list_run_names
 from tasks.streambench.publish.token_tables import tabulate_tokens
-from tasks.streambench.rows import CurvePoint, StepScore, StreamItem, StreamStep
+from tasks.streambench.solve.stream_step import StreamStep
 
 
 def evaluation_figures(

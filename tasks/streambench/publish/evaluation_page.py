@@ -16,8 +16,10 @@ from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.metrics import choose_column, write_lines
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
 from tasks.reports.systems_table import read_systems
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.publish.curve_tables import group_curves
+from tasks.streambench.publish.curves import CurvePoint
 from tasks.streambench.publish.figure_file import StreamFigures, read_stream_figures
 from tasks.streambench.publish.kind_tables import ConfusionMatrix
 from tasks.streambench.publish.line_charts import CurveChart
@@ -29,10 +31,11 @@ from tasks.streambench.publish.page_panels import (
     draw_uses,
     list_points,
 )
+from tasks.streambench.publish.scores import StepScore
 from tasks.streambench.publish.stream_cells import StreamTable, derive
 from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns, gather_runs, list_run_names
 from tasks.streambench.publish.walked_steps import index_steps, walk_runs
-from tasks.streambench.rows import CurvePoint, StepScore, StreamItem, StreamStep
+from tasks.streambench.solve.stream_step import StreamStep
 
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("streambench.css", "streambench.js")

@@ -12,9 +12,11 @@ from tasks.errors import BadInput
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.places import name_in_project
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview
 from tasks.streambench.nested_settings import read_nested
 from tasks.streambench.publish.figure_file import read_stream_figures
+from tasks.streambench.publish.scores import StepScore
 from tasks.streambench.publish.stream_cells import StreamCell
 from tasks.streambench.publish.stream_runs import (
     NON_STREAMING,
@@ -26,7 +28,7 @@ from tasks.streambench.publish.stream_runs import (
     gather_runs,
     name_method,
 )
-from tasks.streambench.rows import StepScore, StreamItem, StreamStep
+from tasks.streambench.solve.stream_step import StreamStep
 
 SECTION = "streambench.evaluations"
 KINDS = ("sql", "ds1000", "toolbench", "ddxplus", "hotpotqa")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tasks.lineage.derivation import Derivation
 from tasks.scoring.ddxplus import find_label
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.publish.stream_cells import (
     StreamCell,
     StreamLine,
@@ -19,7 +20,6 @@ from tasks.streambench.publish.stream_cells import (
     rate_right,
 )
 from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns, list_run_names
-from tasks.streambench.rows import StreamItem
 
 MOST_LABELS, MOST_KINDS = 12, 12
 OTHER, NONE = "other", "none"

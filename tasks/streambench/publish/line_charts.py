@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from tasks.streambench.publish.curve_tables import Curves, find_curve
+from tasks.streambench.publish.curves import CurvePoint
 from tasks.streambench.publish.stream_runs import StreamSystem
-from tasks.streambench.rows import CurvePoint
 
 WIDTH, HEIGHT = 460.0, 240.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 12.0, 12.0, 34.0

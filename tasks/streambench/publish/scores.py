@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.errors import StageFailed
 from tasks.models.calls import Call
-from tasks.streambench.rows import StepScore, StreamStep
+from tasks.streambench.solve.stream_step import StreamStep
 
 FAILED = "failed"
 """The outcome of a step that has no answer."""
+
+
+@dataclass(frozen=True)
+class StepScore:
+    """Stage scores: a step with its cost. It has its step's id."""
+
+    id: str
+    run: str
+    method: str
+    agents: tuple[str, ...]
+    seed: int
+    position: int
+    item: str
+    agent: str
+    score: float
+    """0 or 1: the primary metric (section 3.2)."""
+    tokens_in: int
+    """Of `calls` alone, from the calls artifact; a call that two steps share counts in each."""
+    tokens_out: int
+    estimated: bool
+    """Whether a token count is not the provider's."""
+    memory_size: int
+    failed: bool
+    origin: tuple[Origin, ...]
 
 
 def scores(steps: list[StreamStep], steps_calls: list[Call]) -> Drafts[StepScore]:

@@ -10,8 +10,8 @@ from statistics import fmean
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.scoring.statistics import Interval, compare_paired, find_wilson_interval
+from tasks.streambench.publish.curves import CurvePoint
 from tasks.streambench.publish.stream_runs import ScoredStep, list_run_names
-from tasks.streambench.rows import CurvePoint
 
 STEPS = "steps"
 NOT_RUN = "not run"

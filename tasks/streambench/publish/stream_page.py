@@ -14,9 +14,11 @@ from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import open_templates
 from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples, count_of
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.publish.kind_tables import read_kind
 from tasks.streambench.publish.stream_cautions import FEW
-from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot
 
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("streambench.css", "stream.js")

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import MethodChoice, StreamEvaluation
-from tasks.streambench.rows import StepScore, StreamItem, StreamStep
+from tasks.streambench.publish.scores import StepScore
+from tasks.streambench.solve.stream_step import StreamStep
 
 ZERO_SHOT, SELF_STREAM, MAM = "zero_shot", "self_stream_icl", "mam_stream_icl"
 TITLES: Mapping[str, str] = {

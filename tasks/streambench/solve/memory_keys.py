@@ -8,8 +8,8 @@ import numpy as np
 
 from tasks.errors import ModelFailed
 from tasks.models.ask import Ask
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.memory import Vector
-from tasks.streambench.rows import StreamItem
 
 NO_VECTOR: Vector = np.empty(0, np.float32)
 

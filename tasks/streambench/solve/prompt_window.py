@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from tasks.judging.prompt_room import estimate_tokens
 from tasks.streambench.environment import PromptParts
-from tasks.streambench.rows import RetrievedEntry
+from tasks.streambench.memory import RetrievedEntry
 
 BETWEEN = "\n\n\n"
 """Two blank lines."""

@@ -10,17 +10,19 @@ from typing import Any
 from tasks.errors import StageFailed
 from tasks.models.ask import Ask
 from tasks.models.stream_board import BOARD
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.environment import Environment, EnvironmentSetup
 from tasks.streambench.environments.finding import find_environment
 from tasks.streambench.memory import Vector
 from tasks.streambench.method import MethodSetup, StreamMethod
 from tasks.streambench.nested_settings import read_nested
-from tasks.streambench.rows import StreamItem, StreamShot, StreamStep
 from tasks.streambench.solve.agents import StreamAgents
 from tasks.streambench.solve.memory_keys import embed_keys
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import StreamOrders, StreamRun
 from tasks.streambench.solve.stream_loop import gather_or_stop, run_stream
+from tasks.streambench.solve.stream_step import StreamStep
 from tasks.streambench.solve.talk import TalkSetup, Unanswered
 from tasks.streambench.solve.vector_memory import VectorMemory
 

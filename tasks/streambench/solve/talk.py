@@ -9,9 +9,10 @@ from pathlib import Path
 from tasks.errors import ModelFailed
 from tasks.judging.quoting import split_roles
 from tasks.models.ask import Unparsed
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.environment import UNJUDGED, Environment, Feedback, PromptParts, Style
+from tasks.streambench.memory import RetrievedEntry
 from tasks.streambench.method import ShownExample, StepReply
-from tasks.streambench.rows import RetrievedEntry, StreamItem
 from tasks.streambench.solve.agents import PROMPTS, StreamAgents
 from tasks.streambench.solve.prompt_window import (
     BETWEEN,

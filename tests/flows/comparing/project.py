@@ -18,7 +18,8 @@ from tasks.longform.judge.rows import ReferenceVerdict
 from tasks.longform.rows import CONCLUSIVE, LongformItem
 from tasks.longform.solve.rows import Interaction
 from tasks.ragcheck.rows import Conversation, ConversationTurn, JudgeScore, ReferenceQuestion, SystemAnswer
-from tasks.streambench.rows import StreamItem, StreamStep
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.solve.stream_step import StreamStep
 from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.rows import PredictionScore
 from tasks.tanq.solve.rows import Prediction
