@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
 """L2-normalised; shape (width,); of width 0 while planning, where the text was never embedded."""
+NO_VECTOR: Vector = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True)

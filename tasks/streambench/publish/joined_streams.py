@@ -13,8 +13,7 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.places import name_in_project
 from tasks.streambench.build.items import StreamItem
-from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview
-from tasks.streambench.nested_settings import read_nested
+from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview, read_nested
 from tasks.streambench.publish.figure_file import read_stream_figures
 from tasks.streambench.publish.scores import StepScore
 from tasks.streambench.publish.stream_cells import StreamCell

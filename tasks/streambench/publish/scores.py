@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.errors import StageFailed
 from tasks.models.calls import Call
+from tasks.scoring.outcome import Outcome
 from tasks.streambench.solve.stream_step import StreamStep
-
-FAILED = "failed"
-"""The outcome of a step that has no answer."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +68,6 @@ def score_step(step: StreamStep, calls: Mapping[str, Call]) -> StepScore:
         tokens_out=sum(call.completion_tokens for call in own),
         estimated=any(call.estimated for call in own),
         memory_size=step.memory_size,
-        failed=step.outcome == FAILED,
+        failed=step.outcome == Outcome.FAILED,
         origin=(Origin("row", f"steps#{step.id}"), *(Origin("call", key) for key in step.calls)),
     )

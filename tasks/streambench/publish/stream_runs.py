@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tasks.scoring.outcome import Outcome
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import MethodChoice, StreamEvaluation
 from tasks.streambench.publish.scores import StepScore
@@ -72,7 +73,7 @@ class ScoredStep:
     @property
     def unjudged(self) -> bool:
         """Whether its answer has no verdict."""
-        return self.step.outcome == "unjudged"
+        return self.step.outcome == Outcome.UNJUDGED
 
 
 @dataclass(frozen=True)

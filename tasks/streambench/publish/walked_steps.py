@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tasks.models.calls import Call
 from tasks.reports.calls import ShownCall
+from tasks.scoring.outcome import Outcome
 from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns, list_run_names
 
 
@@ -82,7 +83,7 @@ class WalkIndex:
 
     items: list[WalkedItem]
     runs: list[WalkedRun]
-    outcomes: list[str]
+    outcomes: list[Outcome]
     steps: list[IndexedStep]
 
 

@@ -82,7 +82,7 @@ def list_answered(items: list[StreamItem], steps: list[StreamStep]) -> list[Answ
             question=asked[row.item].text,
             reference=asked[row.item].gold,
             answer=row.answer or row.reply or row.failed,
-            note=row.words or row.outcome,
+            note=row.words or row.outcome.shown,
         )
         for row in steps
     ]

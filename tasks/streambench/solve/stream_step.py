@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tasks.artifacts.rows import Origin
+from tasks.scoring.outcome import Outcome
 from tasks.streambench.memory import MemoryEntry, RetrievedEntry
 
 
@@ -36,8 +37,8 @@ class StreamStep:
     """Post-processed; None where there is none, which is a wrong step."""
     bit: bool
     """The feedback: whether the answer is right. False also for a failed step."""
-    outcome: str
-    """The metric's word (`correct`, `empty`, `timeout`), or `failed`, `unjudged`."""
+    outcome: Outcome
+    """The metric's, or FAILED, UNJUDGED."""
     words: str
     """The feedback in words."""
     values: str
