@@ -279,6 +279,8 @@ def test_the_viewer_draws_every_block_filters_by_choices_and_walks(tmp_path):
         page.select_option("#by-tag", "")
         page.fill("#find", "a shared document")
         page.wait_for_selector("text=1 of 2 questions")
+        page.fill("#find", "run-1")
+        page.wait_for_selector("text=0 of 2 questions")
         page.fill("#find", "")
         page.wait_for_selector("text=2 of 2 questions")
         page.click("[data-walk='1']")

@@ -114,6 +114,8 @@
   const draw = (blocks) => blocks.flatMap(([kind, ...rest]) => (KINDS[kind] ? KINDS[kind](...rest) : [dim(`This page lacks the block ${kind}.`)]));
 
   const collect = (value) => (typeof value === "string" ? value : Array.isArray(value) ? value.map(collect).join("\n") : "");
+  // The keys of blocks that lie elsewhere are not words of a row.
+  const written = (row) => row[BLOCKS].filter(([kind]) => !["shared", "stored"].includes(kind));
 
   function view(data) {
     viewed = data;
@@ -140,7 +142,7 @@
       return [...(vary[pick(names)] || []), ...row[TAGS]];
     };
     const search = (row) => {
-      if (!haystack.has(row)) haystack.set(row, collect([row[TITLE], row[BLOCKS], row[BLOCKS].filter(([kind]) => kind === "shared").map(([, key]) => data.shared[key]), row[FIND] || ""]).toLowerCase());
+      if (!haystack.has(row)) haystack.set(row, collect([row[TITLE], written(row), row[BLOCKS].filter(([kind]) => kind === "shared").map(([, key]) => data.shared[key]), row[FIND] || ""]).toLowerCase());
       return haystack.get(row);
     };
     const fits = (word, row) => search(row).includes(word)
@@ -263,7 +265,7 @@
     // The rows found, as a file: how they are called, and what they are filtered by.
     function save() {
       download(nouns, [[`${noun} id`, noun, ...readable.map(({name}) => name), "more"],
-        ...found.map((row) => [row[ID], row[TITLE], ...readable.map((own) => [read(row, own)].flat().join("; ")), collect(row[BLOCKS])])]);
+        ...found.map((row) => [row[ID], row[TITLE], ...readable.map((own) => [read(row, own)].flat().join("; ")), collect(written(row))])]);
     }
 
     for (const own of filters) {
