@@ -159,7 +159,9 @@ def look_at_site(browser: Browser, site: Path, pictures: Path, looks: Looks = LO
 
 
 def find_kind(page: Path) -> View:
-    """Tell what kind of report a page is by the script of its own that it has."""
+    """Tell what kind of report a page is by its folder, or by the script of its own that it has."""
+    if page.parents[1].name in FOLDERS:
+        return FOLDERS[page.parents[1].name]
     return next((view for script, view in KINDS.items() if (page.parent / script).is_file()), REPORT)
 
 
@@ -267,10 +269,13 @@ KINDS = {
     "set.js": QUESTION_SET,
     "tanq_set.js": TABLE_SET,
     "tanq.js": PREDICTIONS,
-    "stream.js": STREAM_ITEMS,
-    "streambench.js": EVALUATION,
-    "overview.js": OVERVIEW,
 }
+FOLDERS = {
+    "streambench-streams": STREAM_ITEMS,
+    "streambench": EVALUATION,
+    "streambench-overviews": OVERVIEW,
+}
+"""Folders of reports -> what their pages are."""
 CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
 CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)
 TABLES = View("tables", "#list a", "table", open_tables)

@@ -18,10 +18,10 @@ from tasks.streambench.build.items import StreamItem, items
 from tasks.streambench.build.sequence import sequence
 from tasks.streambench.build.shots import shots
 from tasks.streambench.entries import Stream, StreamEvaluation
-from tasks.streambench.publish.curves import CurvePoint, curves
 from tasks.streambench.publish.evaluation_figures import evaluation_figures
 from tasks.streambench.publish.evaluation_page import evaluation_page
-from tasks.streambench.publish.scores import StepScore, scores
+from tasks.streambench.score.curves import CurvePoint, curves
+from tasks.streambench.score.scores import StepScore, scores
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.steps import steps
 from tasks.streambench.solve.stream_step import StreamStep

@@ -11,13 +11,13 @@ from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.reports.figures_file import read_figures
 from tasks.reports.places import name_in_project
+from tasks.reports.tables import Cell
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview, read_nested
-from tasks.streambench.publish.figure_file import read_stream_figures
-from tasks.streambench.publish.scores import StepScore
-from tasks.streambench.publish.stream_cells import StreamCell
-from tasks.streambench.publish.stream_runs import (
+from tasks.streambench.score.scores import StepScore
+from tasks.streambench.scored_steps import (
     NON_STREAMING,
     STREAMING,
     TITLES,
@@ -47,6 +47,13 @@ class ReadEvaluation:
 
 
 @dataclass(frozen=True)
+class _Told:
+    """What an overview reads of an evaluation's figures."""
+
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StreamColumn:
     """A dataset of a stream. runs: the steps on its items, of all evaluations of the stream.
 
@@ -63,7 +70,7 @@ class StreamColumn:
     mixed: bool
     unshown: tuple[tuple[str, str], ...]
 
-    def place(self, cell: StreamCell) -> StreamCell:
+    def place(self, cell: Cell) -> Cell:
         """Name the artifacts that a cell's scores are in: those of its runs' evaluations, by their paths."""
         if cell.basis is None:
             return cell
@@ -119,12 +126,20 @@ def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
     columns = [column for stream, own in by_stream.items() for column in _join_stream(stream, own)]
     datasets = [column.dataset for column in columns]
     titled = [
-        replace(column, title=f"{column.dataset} ({column.stream})")
-        if datasets.count(column.dataset) > 1
-        else column
+        _name_column(
+            column,
+            f"{column.dataset} ({column.stream})" if datasets.count(column.dataset) > 1 else column.dataset,
+        )
         for column in columns
     ]
     return sorted(titled, key=lambda one: KINDS.index(one.kind) if one.kind in KINDS else len(KINDS))
+
+
+def _name_column(column: StreamColumn, title: str) -> StreamColumn:
+    systems = {
+        system: [replace(one, column=title) for one in steps] for system, steps in column.runs.systems.items()
+    }
+    return replace(column, title=title, runs=StreamRuns(systems))
 
 
 def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoice]]:
@@ -226,8 +241,8 @@ def _read_evaluation(folder: Path, name: str, entry: StreamEvaluation) -> ReadEv
         _read(own / "scores.parquet", StepScore, name),
         entry,
     )
-    figures = read_stream_figures(own / "evaluation_figures.json")
-    return ReadEvaluation(name, entry, own, runs, figures.warnings)
+    told = read_figures(own / "evaluation_figures.json", _Told)
+    return ReadEvaluation(name, entry, own, runs, told.warnings)
 
 
 def _read(path: Path, row: type[Row], evaluation: str) -> list[Row]:

@@ -6,16 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from tasks.reports.tables import Cell, FigureTable, Line
 from tasks.scoring.statistics import Interval, compare_outcomes, compare_paired, correct_holm
-from tasks.streambench.publish.accuracy_tables import pair_steps
-from tasks.streambench.publish.stream_cells import (
-    StreamCell,
-    StreamLine,
-    StreamTable,
-    derive,
-    leave_out,
-)
-from tasks.streambench.publish.stream_runs import StreamRuns, StreamSystem, list_run_names
+from tasks.streambench.measures import derive, leave_out, pair_steps
+from tasks.streambench.scored_steps import StreamRuns, StreamSystem, list_run_names
 
 COLUMNS = (
     "difference",
@@ -25,7 +19,7 @@ COLUMNS = (
     "p, bootstrap",
     "p, Holm",
 )
-FORM = ("difference", "count", "count", "p", "p", "p")
+FORMS = ("difference", "count", "count", "p", "p", "p")
 SEVERAL = "several seeds"
 NOTE = (
     "Failed and unjudged: pairs of which either side is. "
@@ -42,25 +36,19 @@ class ComparedSystems:
 
     first: StreamSystem
     second: StreamSystem
-    cells: tuple[StreamCell, ...]
+    cells: tuple[Cell, ...]
     tested: float | None
 
 
-def tabulate_pairs(runs: StreamRuns) -> dict[str, StreamTable]:
+def tabulate_pairs(runs: StreamRuns) -> dict[str, FigureTable]:
     """Make a table for each model, of its methods and those that it takes turns in."""
     tables = {}
     for model in runs.models:
         systems = runs.select(model=model, ablated=None)
         pairs = [compare_systems(runs, *pair) for pair in combinations(systems, 2)]
-        tables[f"pairs-{model}"] = StreamTable(
-            "",
-            f"Methods in pairs, {model}",
-            FORM,
-            ("first", "second"),
-            COLUMNS,
-            tuple(_make_line(pair) for pair in correct_pairs(pairs)),
-            (NOTE,),
-        )
+        lines = tuple(_make_line(pair) for pair in correct_pairs(pairs))
+        title = f"Methods in pairs, {model}"
+        tables[f"pairs-{model}"] = FigureTable("", title, ("first", "second"), COLUMNS, lines, (NOTE,), FORMS)
     return tables
 
 
@@ -77,11 +65,11 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
     tested = counted.p_value if single else found.p_value
     names = [*list_run_names(a), *list_run_names(b)]
 
-    def show(value: float, measure: str, interval: Interval | None = None) -> StreamCell:
+    def show(value: float, measure: str, interval: Interval | None = None) -> Cell:
         failed = sum(one.failed or other.failed for one, other in pairs)
         unjudged = sum(one.unjudged or other.unjudged for one, other in pairs)
         basis = derive(measure, names, "score")
-        return StreamCell(value, len(pairs), failed, unjudged, interval, "pairs", "", basis)
+        return Cell(value, len(pairs), failed, interval, "pairs", "", basis, unjudged)
 
     cells = (
         show(found.difference, "paired difference", (found.low, found.high)),
@@ -106,8 +94,8 @@ def correct_pairs(pairs: Sequence[ComparedSystems]) -> list[ComparedSystems]:
     ]
 
 
-def _make_line(pair: ComparedSystems) -> StreamLine:
-    return StreamLine((_name(pair.first), _name(pair.second)), pair.cells)
+def _make_line(pair: ComparedSystems) -> Line:
+    return Line((_name(pair.first), _name(pair.second)), pair.cells)
 
 
 def _name(system: StreamSystem) -> str:

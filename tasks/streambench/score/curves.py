@@ -11,7 +11,7 @@ from statistics import fmean
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.streambench.publish.scores import StepScore
+from tasks.streambench.score.scores import StepScore
 
 Runs = Mapping[str, Sequence[StepScore]]
 

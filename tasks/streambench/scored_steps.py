@@ -10,7 +10,7 @@ from functools import cached_property
 from tasks.scoring.outcome import Outcome
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import MethodChoice, StreamEvaluation
-from tasks.streambench.publish.scores import StepScore
+from tasks.streambench.score.scores import StepScore
 from tasks.streambench.solve.stream_step import StreamStep
 
 ZERO_SHOT, SELF_STREAM, MAM = "zero_shot", "self_stream_icl", "mam_stream_icl"
@@ -59,11 +59,18 @@ class StreamSystem:
 
 @dataclass(frozen=True)
 class ScoredStep:
-    """A step of a run with its score and its item."""
+    """A step of a run with its score, its item and who made it. column: of an overview, empty elsewhere."""
 
     step: StreamStep
     score: StepScore
     item: StreamItem
+    system: StreamSystem
+    column: str = ""
+
+    @property
+    def run(self) -> tuple[str, str]:
+        """Its run, named within all columns."""
+        return self.column, self.step.run
 
     @property
     def failed(self) -> bool:
@@ -90,12 +97,17 @@ class StreamRuns:
     @cached_property
     def datasets(self) -> tuple[str, ...]:
         """The datasets of the items, sorted."""
-        return tuple(sorted({one.item.dataset for one in self.list_steps(self.systems)}))
+        return tuple(sorted({one.item.dataset for one in self.steps}))
 
     @cached_property
     def choices(self) -> tuple[MethodChoice, ...]:
         """The methods, in order."""
         return tuple(dict.fromkeys(system.choice for system in self.systems))
+
+    @cached_property
+    def steps(self) -> Sequence[ScoredStep]:
+        """All steps, system by system."""
+        return self.list_steps(self.systems)
 
     def list_steps(self, systems: Iterable[StreamSystem]) -> list[ScoredStep]:
         """List the steps of some systems: by seed and position of each."""
@@ -112,6 +124,10 @@ class StreamRuns:
             and (method is None or system.choice.method == method)
             and (ablated is None or system.ablated == ablated)
         ]
+
+    def find_steps(self, method: str, model: str) -> list[ScoredStep]:
+        """List the steps of a method's main run with one model alone."""
+        return self.list_steps(one for one in self.select(method=method, model=model) if not one.shared)
 
     def name_group(self, choice: MethodChoice) -> str:
         """Tell streaming methods from others; one of the user's own streams if it ever held a memory."""
@@ -132,9 +148,9 @@ def gather_runs(
     scored = {score.id: score for score in scores}
     choices = {choice.label: choice for choice in entry.methods}
     ranks = {label: rank for rank, label in enumerate(choices)}
-    groups: defaultdict[tuple[str, tuple[str, ...]], list[ScoredStep]] = defaultdict(list)
+    groups: defaultdict[tuple[str, tuple[str, ...]], list[StreamStep]] = defaultdict(list)
     for step in sorted(steps, key=lambda step: (step.seed, step.position)):
-        groups[step.method, step.agents].append(ScoredStep(step, scored[step.id], by_id[step.item]))
+        groups[step.method, step.agents].append(step)
 
     def rank(key: tuple[str, tuple[str, ...]]) -> tuple[int, str, list[int], tuple[str, ...]]:
         places = [
@@ -142,10 +158,14 @@ def gather_runs(
         ]
         return ranks.get(key[0], len(ranks)), key[0], places, key[1]
 
+    systems = {
+        StreamSystem(choices.get(key[0]) or MethodChoice(method=key[0]), key[1]): groups[key]
+        for key in sorted(groups, key=rank)
+    }
     return StreamRuns(
         {
-            StreamSystem(choices.get(key[0]) or MethodChoice(method=key[0]), key[1]): groups[key]
-            for key in sorted(groups, key=rank)
+            system: [ScoredStep(step, scored[step.id], by_id[step.item], system) for step in made]
+            for system, made in systems.items()
         }
     )
 
