@@ -9,13 +9,13 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Origin
 from tasks.errors import BadInput
 from tasks.models.calls import Call
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.publish.evaluation_figures import evaluation_figures
 from tasks.tanq.publish.evaluation_page import evaluation_page
 from tasks.tanq.publish.table_files import read_file_of_tables
-from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.scores import score_all
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.solve.prediction import Prediction
 from tests.longform.test_page import EVIL, make_call, read_data
 from tests.reports.figure_folders import place_figures
 from tests.tanq.scored_items import HEAD, PERFECT, make_item, make_prediction, make_proof, make_step

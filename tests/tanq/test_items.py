@@ -9,11 +9,13 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.errors import ContractBroken, StageFailed
-from tasks.tanq.build.item_choice import choose_items, has_gap
 from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
-from tasks.tanq.build.items import Items, items
+from tasks.tanq.build.items import Items, choose_items, has_gap, items
 from tasks.tanq.build.skills import make_graph
-from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.things import Thing
+from tasks.tanq.labels import Support
 from tasks.tanq.publish.contracts import ROWS, contracts
 from tasks.tanq.publish.item_rules import Grounds, list_item_rules
 from tasks.tanq.publish.statistics import statistics
@@ -239,7 +241,7 @@ def test_a_cell_without_a_proof_is_named():
     item = MADE.rows[0]
     found = check(replace(item, proofs=item.proofs[1:]))
     assert f"no proof supports the fact {item.proofs[0].fact}" in found["cells_are_proven"]
-    refuted = tuple(replace(proof, eval_result="refuted") for proof in item.proofs)
+    refuted = tuple(replace(proof, eval_result=Support.REFUTED) for proof in item.proofs)
     assert "cells_are_proven" in check(replace(item, proofs=refuted))
 
 

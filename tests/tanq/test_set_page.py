@@ -14,10 +14,11 @@ from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
 from tasks.models.calls import Call
 from tasks.reports.site import write_index
+from tasks.tanq.build.skills import SkilledQuestion
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
 from tasks.tanq.publish.set_page import count_bare, list_set_warnings, set_page
 from tasks.tanq.publish.table_set import read_statistics_file, tabulate_set
-from tasks.tanq.rows import SkilledQuestion, TanqItem
 from tests.longform.test_page import EVIL, make_call, read_data
 from tests.reports.figure_folders import place_figures
 from tests.tanq.scored_items import make_item, make_proof

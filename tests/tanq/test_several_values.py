@@ -8,10 +8,11 @@ from itertools import combinations
 
 import pytest
 
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.publish.shown_predictions import ShownPrediction, show_prediction
 from tasks.tanq.publish.shown_tables import show_table_item
 from tasks.tanq.publish.table_outcomes import TableOutcome
-from tasks.tanq.rows import FinalCell, FinalColumn, FinalRow, TanqItem
 from tasks.tanq.score.scores import score_all
 from tests.tanq.scored_items import make_item, make_prediction
 

@@ -16,20 +16,12 @@ from tasks.sources.tanq_records import (
     PublishedRecord,
     Rows,
 )
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
+from tasks.tanq.build.skill_use import SkillUse
+from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem
+from tasks.tanq.graph.seed_question import SeedProof
 from tasks.tanq.imports.answer_noun import find_noun
-from tasks.tanq.rows import (
-    NOT_ENOUGH,
-    REFUTED,
-    SUPPORTED,
-    FinalCell,
-    FinalColumn,
-    FinalRow,
-    ItemProof,
-    ItemThing,
-    SeedProof,
-    SkillUse,
-    TanqItem,
-)
+from tasks.tanq.labels import Support
 
 SOURCE = "tanq"
 FIRST = "entity"
@@ -44,11 +36,10 @@ SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Skill -> the parts of words that name it, the first that fits counts."""
 FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}
-VERDICTS = {
-    SUPPORTED: SUPPORTED, "verifiable": SUPPORTED, "true": SUPPORTED, "yes": SUPPORTED,
-    "entailment": SUPPORTED,
-    REFUTED: REFUTED, "contradiction": REFUTED,
-}  # fmt: skip
+VERDICTS: Mapping[str, Support] = {
+    **dict.fromkeys((Support.SUPPORTED, "verifiable", "true", "yes", "entailment"), Support.SUPPORTED),
+    **dict.fromkeys((Support.REFUTED, "contradiction"), Support.REFUTED),
+}
 """What a publisher calls a verdict -> ours; none at all is of what survived, any other is not enough."""
 UNIT = re.compile(r"\(([^()]+)\)$")
 NUMBER = re.compile(r"-?[\d,]*\.?\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
@@ -135,9 +126,9 @@ def find_skill(name: str) -> str:
     return next((own for own, parts in SKILL_NAMES.items() if all(part in words for part in parts)), "")
 
 
-def find_verdict(said: str) -> str:
+def find_verdict(said: str) -> Support:
     """Find the label that a publisher's verdict means."""
-    return VERDICTS.get(said, NOT_ENOUGH) if said else SUPPORTED
+    return VERDICTS.get(said, Support.NOT_ENOUGH) if said else Support.SUPPORTED
 
 
 def _build_table(record: PublishedRecord) -> Rows:

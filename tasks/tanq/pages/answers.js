@@ -25,12 +25,12 @@
     return [...nodes, text.slice(place)];
   }
 
-  function showProof([id, article, revision, section, parent, kind, headers, text, whole, words, label]) {
+  function showProof([id, article, revision, section, parent, kind, headers, text, whole, words, label, supports]) {
     const place = [parent, section].filter(Boolean).join(" / ");
     return make("li", {class: "proof"},
       make("p", {class: "from"}, make("strong", null, article), place ? ` · ${place}` : "",
         make("span", {class: "dim"}, ` · ${kind}${headers.length ? ` (${headers.join(", ")})` : ""}${revision === null ? "" : ` · revision ${revision}`} `),
-        mark(label, label === "supported" ? "good" : "bad")),
+        mark(label, supports ? "good" : "bad")),
       make("blockquote", null, ...markWords(text, words)),
       whole && whole !== text ? make("p", {class: "dim"}, `The row: ${whole}`) : null,
       make("span", {class: "dim mono"}, id));

@@ -10,21 +10,19 @@ from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import StoredRows, read_valid_rows
 from tasks.artifacts.rows import Counts
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
-from tasks.tanq.build.skills import make_graph
-from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.tanq.build.proofs import Proof
+from tasks.tanq.build.rephrase import RephrasedQuestion
+from tasks.tanq.build.skills import SkilledQuestion, make_graph
+from tasks.tanq.build.tables import AnswerTable
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.build.verify import ProofVerdict
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
+from tasks.tanq.graph.things import Thing
+from tasks.tanq.labels import Support
 from tasks.tanq.publish.item_rules import Grounds, find_no_mention, list_item_rules
-from tasks.tanq.rows import (
-    KINDS,
-    LABELS,
-    AnswerTable,
-    ExtendedQuestion,
-    Proof,
-    ProofVerdict,
-    RephrasedQuestion,
-    SeedQuestion,
-    SkilledQuestion,
-    TanqItem,
-)
 
 ROWS: Mapping[str, type] = {
     "seeds": SeedQuestion,
@@ -76,7 +74,7 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
     """Declare the rules of each artifact."""
     rules: dict[str, list[Expectation | RowRule]] = {stem: [origins] for stem in paths}
     rules["seeds"].append(expect_match("kind", "It is of one of three kinds.", "kind", _any_of(KINDS)))
-    rules["verify"].append(expect_match("label", "Its label is one of three.", "label", _any_of(LABELS)))
+    rules["verify"].append(expect_match("label", "Its label is one of three.", "label", _any_of(Support)))
     rules["proofs"].append(
         RowRule(
             "mentions_fact",

@@ -9,14 +9,15 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
 from tasks.reports.figure_cells import round_figures
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.publish.failure_tables import count_failures, count_faults
 from tasks.tanq.publish.score_tables import tabulate_scores
 from tasks.tanq.publish.table_cautions import list_table_cautions
 from tasks.tanq.publish.table_outcomes import join_table_outcomes
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import HallucinationLabel, PredictionScore
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.score.hallucination_labels import HallucinationLabel
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import Prediction
 
 
 def evaluation_figures(

@@ -17,16 +17,16 @@ from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
 from tasks.reports.systems_table import read_systems
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.publish.shown_predictions import ShownPrediction, list_choices, show_predictions
 from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
 from tasks.tanq.publish.table_basis import derive_scores
 from tasks.tanq.publish.table_files import read_file_of_tables
 from tasks.tanq.publish.table_outcomes import MEASURES, RULES, TableOutcome, is_people, join_table_outcomes
-from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.hallucination_labels import make_label_form
-from tasks.tanq.score.rows import PredictionScore
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import Prediction
 
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("tanq.css", "answers.js", "tanq.js")

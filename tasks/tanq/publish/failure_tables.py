@@ -10,6 +10,7 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.figure_cells import FigureCell, FigureTable, Line, leave_empty, rate_cell
 from tasks.tanq.entries import TableEvaluation
+from tasks.tanq.labels import Failure, Fault, Hallucination
 from tasks.tanq.publish.table_basis import Where, derive_scores
 from tasks.tanq.publish.table_outcomes import (
     TableOutcome,
@@ -18,10 +19,9 @@ from tasks.tanq.publish.table_outcomes import (
     list_systems,
     select_outcomes,
 )
-from tasks.tanq.score.hallucination_labels import NO, YES
+from tasks.tanq.score.hallucination_labels import HallucinationLabel
 from tasks.tanq.score.open_faults import can_have
-from tasks.tanq.score.rows import FAILURES, FAULTS, OTHER_HALLUCINATION, HallucinationLabel
-from tasks.tanq.solve.rows import OPEN
+from tasks.tanq.solve.prediction import OPEN
 
 OF = "predictions"
 TOLD = "Told by rule from the agent's steps and its table."
@@ -38,13 +38,13 @@ def count_failures(
     people = settle(labels)
     systems = [system for system in list_main(list_systems(outcomes)) if not is_people(system)]
     lines = []
-    for kind in FAILURES:
+    for kind in Failure:
         cells = []
         for system in systems:
             own = select_outcomes(outcomes, system)
-            told = kind != OTHER_HALLUCINATION
+            told = kind != Failure.OTHER_HALLUCINATION
             cells.append(rate_failure(own, kind) if told else rate_labelled(own, people))
-        lines.append(Line((name_kind(kind),), tuple(cells)))
+        lines.append(Line((kind.shown,), tuple(cells)))
     labelled = f"{len(people)} predictions have a person's word on other hallucinations."
     lost = [f"{n} lines of the file could not be used: {reason}." for reason, n in _count_reasons(unusable)]
     return FigureTable(
@@ -65,14 +65,14 @@ def count_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
     """Make the table of the open agent's faults, over all its replies and over those that can have one."""
     systems = [system for system in list_systems(outcomes) if system.setting == OPEN]
     lines = []
-    for fault in FAULTS:
+    for fault in Fault:
         cells: list[FigureCell] = []
         for system in systems:
             own = select_outcomes(outcomes, system)
             able = [outcome for outcome in own if can_have(outcome.item)[fault]]
             asked = {"id": tuple(sorted({outcome.item.id for outcome in able}))}
             cells += [rate_fault(own, fault), rate_fault(able, fault, asked)]
-        lines.append(Line((name_kind(fault),), tuple(cells)))
+        lines.append(Line((fault.shown,), tuple(cells)))
     columns = [f"{system.model}: {base}" for system in systems for base in ("of all", "of those that can")]
     return FigureTable(
         "faults",
@@ -84,18 +84,13 @@ def count_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
     )
 
 
-def name_kind(kind: str) -> str:
-    """Name a kind for a reader."""
-    return kind.replace("_", " ")
-
-
-def rate_failure(outcomes: Sequence[TableOutcome], kind: str) -> FigureCell:
+def rate_failure(outcomes: Sequence[TableOutcome], kind: Failure) -> FigureCell:
     """Compute the share of replies with a failure; failed are those without a reply."""
     told = [None if o.prediction.failed else kind in o.score.failures for o in outcomes]
     return rate_cell(told, OF, derive_scores(outcomes, "share", "failures", replied=True, hit=kind))
 
 
-def rate_fault(outcomes: Sequence[TableOutcome], fault: str, items: Where | None = None) -> FigureCell:
+def rate_fault(outcomes: Sequence[TableOutcome], fault: Fault, items: Where | None = None) -> FigureCell:
     """Compute the share of chains with a fault. items: as in `score_cells`."""
     told = [None if o.score.faults is None else fault in o.score.faults for o in outcomes]
     return rate_cell(told, OF, derive_scores(outcomes, "share", "faults", items=items, hit=fault))
@@ -119,7 +114,9 @@ def settle(labels: Iterable[HallucinationLabel]) -> dict[str, bool | None]:
     for label in labels:
         words[label.prediction][label.label] += 1
     return {
-        prediction: None if said[YES] == said[NO] else said[YES] > said[NO]
+        prediction: None
+        if said[Hallucination.YES] == said[Hallucination.NO]
+        else said[Hallucination.YES] > said[Hallucination.NO]
         for prediction, said in words.items()
     }
 

@@ -9,7 +9,9 @@ from tasks.errors import StageFailed
 from tasks.reports.figure_cells import DRAWS, FigureCell, FigureTable, Line, leave_empty
 from tasks.scoring.metric import MeanAccumulator, Score
 from tasks.scoring.statistics import Interval, bootstrap
-from tasks.tanq.build.skill_table import SKILLS
+from tasks.tanq.build.skill_use import SKILLS
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION, SIMPLE
 from tasks.tanq.publish.table_basis import ItemGroup, Where, derive_scores
 from tasks.tanq.publish.table_outcomes import (
     MEASURES,
@@ -21,7 +23,6 @@ from tasks.tanq.publish.table_outcomes import (
     list_systems,
     select_outcomes,
 )
-from tasks.tanq.rows import COMPOSITION, INTERSECTION, SIMPLE, TanqItem
 
 OF = "predictions"
 HEADS = ("setting", "model", "prompt")

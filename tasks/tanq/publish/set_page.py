@@ -22,6 +22,8 @@ from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
 from tasks.reports.yields import StageYield, derive_calls, read_yield
+from tasks.tanq.build.skills import SkilledQuestion
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
 from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
 from tasks.tanq.publish.table_set import (
@@ -31,7 +33,6 @@ from tasks.tanq.publish.table_set import (
     read_statistics_file,
     tabulate_set,
 )
-from tasks.tanq.rows import SkilledQuestion, TanqItem
 from tasks.tanq.score.human_tables import make_table_form
 
 PAGES = Path(__file__).parents[1] / "pages"

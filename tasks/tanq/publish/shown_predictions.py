@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.publish.table_outcomes import RULES, TableOutcome, is_people
-from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.table_match import MISSING, UNTOLD, TableMatch, match_table
 
 OTHER, UNREQUESTED, FAILING = "other", "unrequested", "failing"

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tasks.artifacts.rows import Origin
-from tasks.tanq.rows import FinalRow, ItemProof, TanqItem
+from tasks.tanq.build.answer_table import FinalRow
+from tasks.tanq.build.tanq_item import ItemProof, TanqItem
+from tasks.tanq.labels import Support
 
 
 class CellProof(NamedTuple):
@@ -25,6 +27,7 @@ class CellProof(NamedTuple):
     whole: str
     words: str
     label: str
+    supports: bool
 
 
 class ShownAnswerCell(NamedTuple):
@@ -104,7 +107,8 @@ def show_proof(proof: ItemProof) -> CellProof:
         proof.text,
         proof.row,
         proof.mention or proof.value,
-        proof.eval_result,
+        proof.eval_result.shown,
+        proof.eval_result == Support.SUPPORTED,
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import CellValue, Selection
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.publish.table_outcomes import TableOutcome, is_people
-from tasks.tanq.rows import TanqItem
 
 Where = Mapping[str, CellValue | tuple[CellValue, ...]]
 

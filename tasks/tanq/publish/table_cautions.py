@@ -8,7 +8,7 @@ from tasks.artifacts.rows import Dropped
 from tasks.judging.trust import TrustThresholds
 from tasks.settings import read_section
 from tasks.tanq.publish.table_outcomes import TableOutcome, is_people, list_systems, select_outcomes
-from tasks.tanq.solve.rows import ORACLE
+from tasks.tanq.solve.prediction import ORACLE
 
 FEW = 30
 """Questions below which differences between systems are mostly chance."""

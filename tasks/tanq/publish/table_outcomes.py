@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import PEOPLE, PredictionScore
-from tasks.tanq.solve.rows import SETTINGS, Prediction
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.score.human_tables import PEOPLE
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import SETTINGS, Prediction
 
 RULES = ("released", "paper")
 """Of relative mapping similarity, by which every figure is given."""

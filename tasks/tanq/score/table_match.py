@@ -9,7 +9,8 @@ from itertools import islice, zip_longest
 
 from rapidfuzz.distance import Levenshtein
 
-from tasks.tanq.rows import FinalRow, TanqItem
+from tasks.tanq.build.answer_table import FinalRow
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.score.same_values import count_values, is_nothing, is_same_name, simplify
 
 RIGHT, PARTIAL, WRONG, MISSING, UNTOLD = "right", "partial", "wrong", "missing", "untold"
