@@ -43,3 +43,18 @@ class Fault(Label):
     ONE_CONDITION = "one_condition", "one condition"
     INTERMEDIATES_LISTED = "intermediates_listed", "intermediates listed"
     FILTER_IGNORED = Failure.FILTER_IGNORED.value, Failure.FILTER_IGNORED.shown
+
+
+class CellState(Label):
+    """How a cell of an answer fares in a predicted table, or a predicted cell in the answer (section 5.6)."""
+
+    RIGHT = "right", "as in the answer"
+    PARTIAL = "partial", "some of the answer's values, or none"
+    WRONG = "wrong", "not the answer's"
+    MISSING = "missing", "not in the predicted table"
+    OTHER = "other", "no row of the answer"
+    UNREQUESTED = "unrequested", "a column not asked for"
+    FAILING = "failing", "its row fails the filter"
+    UNTOLD = "untold", "the answer has no value here"
+    FOUND = "found", "in the answer too"
+    HEAD = "head", "a header"

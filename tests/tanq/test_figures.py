@@ -19,8 +19,8 @@ from tasks.tanq.build.skill_use import SkillUse
 from tasks.tanq.build.tanq_item import ItemThing, TanqItem
 from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.labels import Failure, Fault
+from tasks.tanq.outcomes import TableSystem, list_main
 from tasks.tanq.publish.evaluation_figures import evaluation_figures
-from tasks.tanq.publish.table_outcomes import TableSystem, list_main
 from tasks.tanq.score.hallucination_labels import HallucinationLabel
 from tasks.tanq.score.scores import PredictionScore, score_all
 from tasks.tanq.solve.prediction import Prediction

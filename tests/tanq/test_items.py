@@ -9,6 +9,7 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.errors import ContractBroken, StageFailed
+from tasks.reports.figures_file import read_figures
 from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
 from tasks.tanq.build.items import Items, choose_items, has_gap, items
 from tasks.tanq.build.skills import make_graph
@@ -19,7 +20,7 @@ from tasks.tanq.labels import Support
 from tasks.tanq.publish.contracts import ROWS, contracts
 from tasks.tanq.publish.item_rules import Grounds, list_item_rules
 from tasks.tanq.publish.statistics import statistics
-from tasks.tanq.publish.table_set import read_statistics_file, tabulate_set
+from tasks.tanq.tables_set import SetStatistics, tabulate_set
 from tests.tanq.made_set import (
     ENTRY,
     EXTENDED,
@@ -371,7 +372,7 @@ def test_statistics_are_what_a_plain_count_gives(tmp_path):
             assert own == {"count": counts[name], "share": pytest.approx(counts[name] / whole, abs=1e-4)}, (
                 name
             )
-    tables = tabulate_set(read_statistics_file(out))
+    tables = tabulate_set(read_figures(out, SetStatistics))
     shown = {line.label: [cell.value for cell in line.cells] for own in tables.values() for line in own.lines}
     assert len(shown) == sum(len(figures[part]) for part in plain)
     assert shown["item",] == list(figures["types"]["item"].values())

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tasks.tanq.build.skill_use import FILTERS
 from tasks.tanq.build.tanq_item import TanqItem
-from tasks.tanq.labels import Failure
-from tasks.tanq.score.table_match import PARTIAL, WRONG, TableMatch
+from tasks.tanq.labels import CellState, Failure
+from tasks.tanq.score.table_match import TableMatch
 
 
 def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[Failure, ...]:
@@ -41,7 +41,7 @@ def _find(item: TanqItem, match: TableMatch) -> Iterator[Failure]:
     if any(not match.entities[number] for number in passing):
         yield Failure.MISSING_ENTITY
     states = {state for number in passing for state in match.cells[number]}
-    if PARTIAL in states:
+    if CellState.PARTIAL in states:
         yield Failure.PARTIAL_CELL
-    if WRONG in states:
+    if CellState.WRONG in states:
         yield Failure.WRONG_CELL

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
-from tasks.errors import BadInput
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.figure_cells import FigureCell, FigureTable, Line, leave_empty
+from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
 
 QUESTIONS, FACTS = "questions", "facts"
 ITEMS = Selection("items")
 ALL = (ITEMS,)
-COUNTED = ("count", "%")
+COUNTED, FORMS = ("count", "%"), ("count", "share")
 VALUE_WORDS = {"item": "item", "time": "time", "quantity": "numeric", "text": "text"}
 NUMBER_WORDS = {"0": "no skill", "1": "one skill", "2": "two skills", "3": "three skills"}
 
@@ -48,17 +43,6 @@ class SetStatistics:
     absent_skills: Mapping[str, str]
 
 
-def read_statistics_file(path: Path) -> SetStatistics:
-    """Read the file. Raises BadInput if it is missing, or of another form."""
-    try:
-        return _STATISTICS.validate_python(json.loads(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise BadInput(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    except (OSError, ValueError) as error:
-        raise BadInput(path, "is no JSON file", hint="run the stage statistics") from error
-
-
 def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
     """Make Tables 3 and 4, by number."""
     told = statistics.definitions
@@ -83,11 +67,11 @@ def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
     return {
         "3": FigureTable(
             "3", "Values of the relations", ("type",), COUNTED,
-            tuple(Line(line.label[1:], line.cells) for line in types), _list_notes(told, "types"),
+            tuple(Line(line.label[1:], line.cells) for line in types), _list_notes(told, "types"), FORMS,
         ),
         "4": FigureTable(
             "4", "Kinds of question and skills", ("", "questions"), COUNTED, questions,
-            (*_list_notes(told, "no_skill", "skills"), *absent),
+            (*_list_notes(told, "no_skill", "skills"), *absent), FORMS,
         ),
     }  # fmt: skip
 
@@ -131,16 +115,13 @@ def _make_lines(
     )
 
 
-def _count(own: CountedShare, n: int, of: str, basis: Derivation) -> tuple[FigureCell, FigureCell]:
-    count = FigureCell(own.count, n, 0, None, of, basis=basis)
+def _count(own: CountedShare, n: int, of: str, basis: Derivation) -> tuple[Cell, Cell]:
+    count = Cell(own.count, n, 0, None, of, basis=basis)
     if own.share is None:
         return count, leave_empty(f"no {of}", of)
     share = Derivation(f"share of {of}: {basis.measure} of all", (*basis.rows, *ALL))
-    return count, FigureCell(float(own.share), n, 0, None, of, basis=share)
+    return count, Cell(float(own.share), n, 0, None, of, basis=share)
 
 
 def _list_notes(definitions: Mapping[str, str], *names: str) -> tuple[str, ...]:
     return tuple(definitions[name] for name in names if name in definitions)
-
-
-_STATISTICS = TypeAdapter(SetStatistics)
