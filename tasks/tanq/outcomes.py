@@ -11,12 +11,13 @@ from tasks.reports.declared import Where
 from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.score.human_tables import PEOPLE
 from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.examples import RANDOM
 from tasks.tanq.solve.prediction import SETTINGS, Prediction
 
 RULES = ("released", "paper")
 """Of relative mapping similarity, by which every figure is given."""
 MEASURES = ("precision", "recall", "f1")
-MAIN_SHOTS, RANDOM, SIMPLE = 3, "random", "simple"
+MAIN_SHOTS, SIMPLE = 3, "simple"
 """The prompt of the paper's main tables (section 5.2)."""
 
 

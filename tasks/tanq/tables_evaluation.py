@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from statistics import fmean
 
@@ -11,8 +11,8 @@ from tasks.artifacts.rows import Dropped
 from tasks.errors import StageFailed
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.declared import Measure, Slice, Table, Where, by, note
-from tasks.reports.tables import DRAWS, Cell, FigureTable, Line, leave_empty, rate_cell
+from tasks.reports.declared import Measure, Slice, Table, Where, by
+from tasks.reports.tables import DRAWS, Cell, FigureTable, leave_empty, rate_cell
 from tasks.scoring.metric import MeanAccumulator, Score
 from tasks.scoring.statistics import Interval, bootstrap
 from tasks.tanq.build.skill_use import SKILLS
@@ -26,10 +26,10 @@ from tasks.tanq.outcomes import (
     derive_scores,
     list_main,
     list_systems,
-    select_outcomes,
 )
 from tasks.tanq.score.hallucination_labels import HallucinationLabel
 from tasks.tanq.score.open_faults import can_have
+from tasks.tanq.solve.examples import CHOSEN, RANDOM
 from tasks.tanq.solve.prediction import OPEN
 
 OF = "predictions"
@@ -126,10 +126,10 @@ Section 5.5 and the caption of Table 10 disagree on what a short table is.
 """
 BY_SHOTS: Columns = (
     by_shots("no shot", 0, ""),
-    by_shots("one shot", 1, "random"),
-    by_shots("three random shots", 3, "random"),
-    by_shots("three chosen shots", 3, "chosen"),
-    by_shots("five random shots", 5, "random"),
+    by_shots("one shot", 1, RANDOM),
+    by_shots("three random shots", 3, RANDOM),
+    by_shots("three chosen shots", 3, CHOSEN),
+    by_shots("five random shots", 5, RANDOM),
 )
 BY_INSTRUCTION: Columns = by(
     lambda outcome: outcome.system.instruction,
@@ -143,7 +143,7 @@ def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
     if other := sorted(used.difference(SKILLS)):
         raise StageFailed(f"tanq.evaluation_figures: no column of Table 6 for the skill {other[0]}")
     main = list_main(list_systems(outcomes))
-    lines = [slice_system(system) for system in main]
+    lines = [slice_system(system, system.label) for system in main]
     prompted = [system for system in main if system.instruction and not system.is_people]
     notes = () if prompted else (NO_PROMPT,)
     tables: dict[str, FigureTable] = {}
@@ -166,9 +166,9 @@ def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
     return tables
 
 
-def slice_system(system: TableSystem) -> Slice[TableOutcome]:
+def slice_system(system: TableSystem, name: str | tuple[str, ...]) -> Slice[TableOutcome]:
     """Slice by the system that made a prediction."""
-    return Slice(system.label, lambda outcome: outcome.system == system)
+    return Slice(name, lambda outcome: outcome.system == system)
 
 
 def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
@@ -183,12 +183,7 @@ def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
 
 def list_measures(rule: str, absent: str) -> list[Measure[TableOutcome]]:
     """List precision, recall and F1 by a rule. absent: why a cell without predictions is empty."""
-
-    def make(measure: str) -> Measure[TableOutcome]:
-        fill = partial(average, rule=rule, measure=measure, absent=absent)
-        return Measure(measure, fill, partial(leave_empty, of=OF), "share")
-
-    return list(map(make, MEASURES))
+    return [make_share(name, partial(average, rule=rule, measure=name, absent=absent)) for name in MEASURES]
 
 
 def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: str, absent: str) -> Cell:
@@ -240,72 +235,70 @@ def tabulate_failures(
     *,
     labelled: bool,
 ) -> FigureTable:
-    """Make Table 11: the share of replies with each failure, told by rule but for other hallucinations.
+    """Fill Table 11: the share of replies with each failure, told by rule but for other hallucinations.
 
     unusable: lines of people's labels that were dropped. labelled: whether the evaluation names such a file.
     """
     people = settle(labels)
     systems = [system for system in list_main(list_systems(outcomes)) if not system.is_people]
 
-    def measure(kind: Failure, system: TableSystem) -> Cell:
-        own = select_outcomes(outcomes, system)
+    def measure(own: Sequence[TableOutcome], where: Where) -> Cell:
+        kind = Failure.read(str(where["failures"]))
         if kind == Failure.OTHER_HALLUCINATION:
             return rate_labelled(own, people)
         told = [None if outcome.prediction.failed else kind in outcome.score.failures for outcome in own]
         return rate_cell(told, OF, derive_scores(own, "share", "failures", replied=True, hit=kind))
 
-    lines = [Line((kind.shown,), tuple(measure(kind, system) for system in systems)) for kind in Failure]
-    table = FigureTable(
+    said = f"{len(people)} predictions have a person's word on other hallucinations."
+    reasons = sorted(Counter(row.reason for row in unusable).items())
+    return Table(
         "11",
         "Kinds of failure",
         ("failure",),
-        tuple(system.name for system in systems),
-        tuple(lines),
-        ("Shares of all replies; a reply may have several. Told by rule, but for other hallucinations.",),
-        ("share",),
-    )
-    said = f"{len(people)} predictions have a person's word on other hallucinations."
-    reasons = sorted(Counter(row.reason for row in unusable).items())
-    return note(
-        table,
-        said if labelled else "The evaluation names no file of people's labels (`labels`).",
-        *(f"{number} lines of the file could not be used: {reason}." for reason, number in reasons),
-    )
+        list_kinds("failures", Failure),
+        [make_share("", measure)],
+        [slice_system(system, system.name) for system in systems],
+        (
+            "Shares of all replies; a reply may have several. Told by rule, but for other hallucinations.",
+            said if labelled else "The evaluation names no file of people's labels (`labels`).",
+            *(f"{number} lines of the file could not be used: {reason}." for reason, number in reasons),
+        ),
+    ).fill(outcomes)
 
 
 def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
-    """Make the table of the open agent's faults, over all its replies and over those that can have one."""
+    """Fill the table of the open agent's faults, over all its replies and over those that can have one."""
     systems = [system for system in list_systems(outcomes) if system.setting == OPEN]
 
-    def measure(fault: Fault, system: TableSystem) -> tuple[Cell, Cell]:
-        own = select_outcomes(outcomes, system)
-        able = [outcome for outcome in own if can_have(outcome.item)[fault]]
-        asked = {"id": tuple(sorted({outcome.item.id for outcome in able}))}
-        return rate_fault(own, fault), rate_fault(able, fault, asked)
+    def measure_all(own: Sequence[TableOutcome], where: Where, items: Where | None = None) -> Cell:
+        fault = Fault.read(str(where["faults"]))
+        told = [None if outcome.score.faults is None else fault in outcome.score.faults for outcome in own]
+        return rate_cell(told, OF, derive_scores(own, "share", "faults", items=items, hit=fault))
 
-    lines = [
-        Line((fault.shown,), tuple(cell for system in systems for cell in measure(fault, system)))
-        for fault in Fault
-    ]
-    return FigureTable(
-        "faults",
-        "Faults of the open agent (section 5.7)",
-        ("fault",),
-        tuple(f"{system.model}: {base}" for system in systems for base in ("of all", "of those that can")),
-        tuple(lines) if systems else (),
-        (
-            "Told by rule from the agent's steps and its table."
-            if systems
-            else "Not shown: the open agent was not run.",
-        ),
-        ("share",),
-    )
+    def measure_able(own: Sequence[TableOutcome], where: Where) -> Cell:
+        able = [outcome for outcome in own if can_have(outcome.item)[Fault.read(str(where["faults"]))]]
+        return measure_all(able, where, {"id": tuple(sorted({outcome.item.id for outcome in able}))})
+
+    head = "faults", "Faults of the open agent (section 5.7)", ("fault",)
+    if not systems:
+        return FigureTable(*head, (), (), ("Not shown: the open agent was not run.",))
+    return Table(
+        *head,
+        list_kinds("faults", Fault),
+        [make_share("of all", measure_all), make_share("of those that can", measure_able)],
+        [slice_system(system, system.model) for system in systems],
+        ("Told by rule from the agent's steps and its table.",),
+    ).fill(outcomes)
 
 
-def rate_fault(outcomes: Sequence[TableOutcome], fault: Fault, items: Where | None = None) -> Cell:
-    """Compute the share of chains with a fault. items: conditions on their items."""
-    told = [None if outcome.score.faults is None else fault in outcome.score.faults for outcome in outcomes]
-    return rate_cell(told, OF, derive_scores(outcomes, "share", "faults", items=items, hit=fault))
+def list_kinds(column: str, kinds: Iterable[Failure] | Iterable[Fault]) -> list[Slice[TableOutcome]]:
+    """List a line for each kind. It is over all outcomes, since a measure counts those with the kind."""
+    return [Slice(kind.shown, where={column: kind}) for kind in kinds]
+
+
+def make_share(name: str, fill: Callable[[Sequence[TableOutcome], Where], Cell]) -> Measure[TableOutcome]:
+    """Make a measure that is a share of predictions."""
+    return Measure(name, fill, partial(leave_empty, of=OF), "share")
 
 
 def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | None]) -> Cell:

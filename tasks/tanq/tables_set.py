@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tasks.lineage.derivation import Derivation
@@ -14,6 +14,8 @@ ITEMS = Selection("items")
 ALL = (ITEMS,)
 COUNTED, FORMS = ("count", "%"), ("count", "share")
 VALUE_WORDS = {"item": "item", "time": "time", "quantity": "numeric", "text": "text"}
+NOTES = {"3": ("types",), "4": ("no_skill", "skills")}
+"""Table -> the definitions below it."""
 NUMBER_WORDS = {"0": "no skill", "1": "one skill", "2": "two skills", "3": "three skills"}
 
 
@@ -45,35 +47,53 @@ class SetStatistics:
 
 def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
     """Make Tables 3 and 4, by number."""
-    told = statistics.definitions
-    facts = sum(own.count for own in statistics.types.values())
-    types = _make_lines(
-        "", statistics.types, VALUE_WORDS, facts, FACTS, lambda kind: Derivation(f"facts of kind {kind}", ALL)
-    )
-    n = statistics.items
-    questions = (
-        *_make_lines("kind", statistics.kinds, {}, n, QUESTIONS, lambda kind: _count_items("kind", kind)),
-        *_make_lines("skill", statistics.skills, {}, n, QUESTIONS, _derive_skill),
-        *_make_lines(
-            "skills per question",
-            statistics.skills_per_question,
-            NUMBER_WORDS,
-            n,
-            QUESTIONS,
-            lambda number: _count_items("count(skills)", int(number)),
+    facts, questions = sum(counted.count for counted in statistics.types.values()), statistics.items
+    types = [
+        Line(
+            (VALUE_WORDS.get(kind, kind),),
+            _count(counted, facts, FACTS, Derivation(f"facts of kind {kind}", ALL)),
+        )
+        for kind, counted in statistics.types.items()
+    ]
+    parts = [
+        *(("kind", kind, counted, _count_items("kind", kind)) for kind, counted in statistics.kinds.items()),
+        *(
+            ("skill", name_skill(name), counted, _derive_skill(name))
+            for name, counted in statistics.skills.items()
         ),
-    )
+        *(
+            (
+                "skills per question",
+                NUMBER_WORDS.get(number, number),
+                counted,
+                _count_items("count(skills)", int(number)),
+            )
+            for number, counted in statistics.skills_per_question.items()
+        ),
+    ]
+    lines = [
+        Line((part, name), _count(counted, questions, QUESTIONS, basis))
+        for part, name, counted, basis in parts
+    ]
+    notes = {
+        name: [statistics.definitions[key] for key in keys if key in statistics.definitions]
+        for name, keys in NOTES.items()
+    }
     absent = [f"No question has {name_skill(name)}: {why}." for name, why in statistics.absent_skills.items()]
     return {
         "3": FigureTable(
-            "3", "Values of the relations", ("type",), COUNTED,
-            tuple(Line(line.label[1:], line.cells) for line in types), _list_notes(told, "types"), FORMS,
+            "3", "Values of the relations", ("type",), COUNTED, tuple(types), tuple(notes["3"]), FORMS
         ),
         "4": FigureTable(
-            "4", "Kinds of question and skills", ("", "questions"), COUNTED, questions,
-            (*_list_notes(told, "no_skill", "skills"), *absent), FORMS,
+            "4",
+            "Kinds of question and skills",
+            ("", "questions"),
+            COUNTED,
+            tuple(lines),
+            (*notes["4"], *absent),
+            FORMS,
         ),
-    }  # fmt: skip
+    }
 
 
 def describe_means(statistics: SetStatistics) -> list[tuple[str, str]]:
@@ -101,27 +121,9 @@ def _derive_skill(name: str) -> Derivation:
     return Derivation("uses of the skill", (Selection("items", {"skills.name": name}),))
 
 
-def _make_lines(
-    group: str,
-    counted: Mapping[str, CountedShare],
-    words: Mapping[str, str],
-    n: int,
-    of: str,
-    derive: Callable[[str], Derivation],
-) -> tuple[Line, ...]:
-    return tuple(
-        Line((group, words.get(name, name_skill(name))), _count(own, n, of, derive(name)))
-        for name, own in counted.items()
-    )
-
-
-def _count(own: CountedShare, n: int, of: str, basis: Derivation) -> tuple[Cell, Cell]:
-    count = Cell(own.count, n, 0, None, of, basis=basis)
-    if own.share is None:
+def _count(counted: CountedShare, n: int, of: str, basis: Derivation) -> tuple[Cell, Cell]:
+    count = Cell(counted.count, n, 0, None, of, basis=basis)
+    if counted.share is None:
         return count, leave_empty(f"no {of}", of)
     share = Derivation(f"share of {of}: {basis.measure} of all", (*basis.rows, *ALL))
-    return count, Cell(float(own.share), n, 0, None, of, basis=share)
-
-
-def _list_notes(definitions: Mapping[str, str], *names: str) -> tuple[str, ...]:
-    return tuple(definitions[name] for name in names if name in definitions)
+    return count, Cell(float(counted.share), n, 0, None, of, basis=share)

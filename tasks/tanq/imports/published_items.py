@@ -17,7 +17,16 @@ from tasks.sources.tanq_records import (
     Rows,
 )
 from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
-from tasks.tanq.build.skill_use import SkillUse
+from tasks.tanq.build.skill_use import (
+    APPROXIMATION,
+    CONVERSION,
+    DATE_TO_YEAR,
+    FILTER_ENTITY,
+    FILTER_NUMBER,
+    FILTER_TIME,
+    TIME_CALCULATION,
+    SkillUse,
+)
 from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem
 from tasks.tanq.graph.seed_question import SeedProof
 from tasks.tanq.imports.answer_noun import find_noun
@@ -26,13 +35,13 @@ from tasks.tanq.labels import Support
 SOURCE = "tanq"
 FIRST = "entity"
 SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "filter_number": ("filter", "num"),
-    "filter_time": ("filter", "time"),
-    "filter_entity": ("filter", "entit"),
-    "date_to_year": ("year",),
-    "conversion": ("conver",),
-    "time_calculation": ("calc",),
-    "approximation": ("approx",),
+    FILTER_NUMBER: ("filter", "num"),
+    FILTER_TIME: ("filter", "time"),
+    FILTER_ENTITY: ("filter", "entit"),
+    DATE_TO_YEAR: ("year",),
+    CONVERSION: ("conver",),
+    TIME_CALCULATION: ("calc",),
+    APPROXIMATION: ("approx",),
 }
 """Skill -> the parts of words that name it, the first that fits counts."""
 FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}

@@ -40,7 +40,7 @@
       const note = notes[state];
       const inside = make(place ? "button" : "span", place ? {type: "button", title: note || "Show its evidence"} : null, shown);
       if (place) inside.addEventListener("click", () => open(place, inside));
-      return make("td", {class: `cell ${state || ""}`, title: note || null}, inside, more,
+      return make("td", {class: `cell ${state || ""}`, title: note || null}, inside, more ? " " : null, more,
         note ? make("span", {class: "unseen"}, ` (${note})`) : null);
     }
 
@@ -50,7 +50,7 @@
       const lines = rows.map(([label, passes, cells], row) => {
         const state = (number) => (passes && states ? states[row][number] : "");
         return make("tr", {class: passes ? null : "fails"},
-          showCell(label, state(0), null, passes ? null : make("span", {class: "dim"}, " fails the filter")),
+          showCell(label, state(0), null, passes ? null : make("span", {class: "dim"}, "fails the filter")),
           ...cells.map(([values], column) => showCell(values, state(column + 1), [row, column])));
       });
       return addArrows(make("table", {class: "answer-table"}, make("thead", null, head), make("tbody", null, ...lines)));
