@@ -38,7 +38,9 @@ def view_questions(items: Iterable[TanqItem], calls: Mapping[str, Sequence[str]]
                 *show_question(item),
                 blocks.component("answer", encode_answer(item)),
                 blocks.calls("Calls", calls[item.id]),
-                blocks.ids(question=item.id, shape=item.shape, source=item.source, **name_origin(item)),
+                blocks.ids(
+                    question=item.id, shape=item.shape, source=item.source, **{"made from": name_origin(item)}
+                ),
             ],
             find=find_words(item),
         )
@@ -61,6 +63,7 @@ def view_outcomes(item: TanqItem, outcomes: Sequence[TableOutcome]) -> ViewedRow
         "predictions": [encode_prediction(outcome) for outcome in outcomes],
         "notes": {state: state.shown for state in CellState},
         "legend": LEGEND,
+        "ids": [("question", item.id), ("made from", name_origin(item))],
     }
     return ViewedRow(
         item.id,
@@ -91,9 +94,9 @@ def find_words(item: TanqItem) -> str:
     return "\n".join([*(column.header for column in item.columns), *(text for row in rows for text in row)])
 
 
-def name_origin(item: TanqItem) -> dict[str, str]:
+def name_origin(item: TanqItem) -> str:
     """Name what a question was made from."""
-    return {"made from": ", ".join(f"{origin.kind} {origin.reference}" for origin in item.origin)}
+    return ", ".join(f"{origin.kind} {origin.reference}" for origin in item.origin)
 
 
 def show_question(item: TanqItem) -> list[Block]:
@@ -238,7 +241,6 @@ def show_prediction(outcome: TableOutcome) -> list[Block]:
         blocks.calls(
             "Calls", (origin.reference for origin in row.origin if origin.kind == "call" and origin.reference)
         ),
-        blocks.ids(question=outcome.item.id, prediction=row.id, **name_origin(outcome.item)),
     ]
 
 

@@ -246,6 +246,13 @@ def test_a_cell_without_a_proof_is_named():
     assert "cells_are_proven" in check(replace(item, proofs=refuted))
 
 
+def test_a_proof_with_an_unknown_label_breaks_the_rules_of_its_item():
+    item = MADE.rows[0]
+    spoilt = replace(item, proofs=(replace(item.proofs[0], eval_result="Supported"), *item.proofs[1:]))
+    found = check(spoilt)
+    assert found["cells_are_proven"].startswith("proofs.0.eval_result is 'Supported': Input should be")
+
+
 def test_a_leaked_answer_and_another_question_are_named():
     item = MADE.rows[0]
     leaky = f"Norway aside, {item.ext_question_cleaned}"

@@ -19,7 +19,7 @@
     return make("div", {class: "scroll"}, table);
   }
 
-  components.answer = ({headers, rows, proofs, predictions, notes = {}, legend = []}) => {
+  components.answer = ({headers, rows, proofs, predictions, notes = {}, legend = [], ids = []}) => {
     const evidence = make("div", {class: "evidence", "aria-live": "polite"}, dim("Choose a cell to see its evidence."));
 
     function open([row, column], button) {
@@ -70,7 +70,7 @@
       answer.replaceChildren(showAnswer(row.states));
       predicted.replaceChildren(...(row.cells ? [addArrows(make("table", {class: "answer-table predicted"}, make("tbody", null, ...lines)))] : []),
         ...(row.note ? [dim(row.note)] : []));
-      more.replaceChildren(...draw(row.blocks), ...showLineage(document.body.dataset.artifact, [row.traced]));
+      more.replaceChildren(...draw([...row.blocks, ["ids", [["prediction", row.traced[1]], ...ids]]]), ...showLineage(document.body.dataset.artifact, [row.traced]));
     }
     select.value = String(Math.max(0, predictions.findIndex((row) => row.system === system)));
     select.addEventListener("change", choose);

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from tasks.artifacts.contracts import Record, RowRule
 from tasks.artifacts.rows import schema_of
@@ -47,7 +47,11 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
     ranks = {relation.id: relation.rank for relation in grounds.graph.relations.values()}
 
     def make(name: str, says: str, find: Callable[[TanqItem], str]) -> RowRule:
-        return RowRule(name, says, COLUMNS, lambda record: find(read_item(record)))
+        def check(record: Record) -> str:
+            item = read_item(record)
+            return item if isinstance(item, str) else find(item)
+
+        return RowRule(name, says, COLUMNS, check)
 
     return [
         make(
@@ -87,9 +91,13 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
     ]
 
 
-def read_item(record: Record) -> TanqItem:
-    """Make an item of its record."""
-    return _adapt_item().validate_python(record)
+def read_item(record: Record) -> TanqItem | str:
+    """Make an item of its record; a text that says what is wrong with a record that is not valid."""
+    try:
+        return _adapt_item().validate_python(record)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))} is {first['input']!r:.80}: {first['msg']}"
 
 
 def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
