@@ -14,10 +14,12 @@ from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection, refuse_options
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.graph.seed_question import KINDS
+from tasks.tanq.labels import Failure
 from tasks.tanq.own_items import read_own_items
-from tasks.tanq.rows import KINDS, TanqItem
-from tasks.tanq.score.rows import FAILURES, NOT_A_TABLE, PredictionScore
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import Prediction
 from tasks.tanq.solve.system_predictions import SystemTables
 
 STAGES = ("system_predictions", "scores")
@@ -67,7 +69,7 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
             "items": len(predictions),
             "scored": len(given),
             "failed": failed,
-            "no_table": sum(NOT_A_TABLE in score.failures for score in given),
+            "no_table": sum(Failure.NOT_A_TABLE in score.failures for score in given),
         },
         "rms": measure_rms(given, failed),
         "kinds": {
@@ -118,14 +120,19 @@ def measure_rms(
 def count_failures(scores: Sequence[PredictionScore]) -> dict[str, int]:
     """Count predictions by kind of failure, those of Table 11 that a rule can tell."""
     found = Counter(kind for score in scores for kind in set(score.failures))
-    return {kind: found[kind] for kind in FAILURES if found[kind]}
+    return {kind: found[kind] for kind in Failure if found[kind]}
 
 
 def derive_counts(predictions: Sequence[Prediction]) -> dict[str, Derivation]:
     """Name the rows of the counts, by their places in the figures."""
     lost = Selection("predictions", {"failed": tuple(sorted({row.failed for row in predictions} - {""}))})
-    counts = {"items": PREDICTIONS, "scored": GIVEN, "failed": lost, "no_table": _select_failure(NOT_A_TABLE)}
-    kinds = {f"/failure_kinds/{kind}": _select_failure(kind) for kind in FAILURES}
+    counts = {
+        "items": PREDICTIONS,
+        "scored": GIVEN,
+        "failed": lost,
+        "no_table": _select_failure(Failure.NOT_A_TABLE),
+    }
+    kinds = {f"/failure_kinds/{kind}": _select_failure(kind) for kind in Failure}
     rows = {**{f"/counts/{name}": selection for name, selection in counts.items()}, **kinds}
     rows["/items"] = Selection("items")
     return {place: Derivation("count", (selection,)) for place, selection in rows.items()}

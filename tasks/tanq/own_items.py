@@ -16,7 +16,10 @@ from tasks.systems.own_items import (
     take_optional,
     take_text,
 )
-from tasks.tanq.rows import KINDS, SUPPORTED, FinalCell, FinalColumn, FinalRow, ItemProof, TanqItem
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
+from tasks.tanq.build.tanq_item import ItemProof, TanqItem
+from tasks.tanq.graph.seed_question import KINDS
+from tasks.tanq.labels import Support
 from tasks.tanq.solve.table_text import write_table_text
 
 MOST_CELLS = 20_000
@@ -129,5 +132,5 @@ def _read_proof(proof: object, place: int) -> ItemProof:
         headers=(),
         row="",
         text=text,
-        eval_result=SUPPORTED,
+        eval_result=Support.SUPPORTED,
     )

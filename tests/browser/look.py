@@ -258,7 +258,6 @@ REPORT = View("report", "#list a", "question", open_question)
 ASSESSMENT = View("assessment", "#list a", "answer", open_answer)
 INTERACTIONS = View("longform", "#list a", "interaction", open_interaction)
 QUESTION_SET = View("longform_set", "#list a", "claim", open_claim)
-TABLE_SET = View("tanq_set", "#list a", "evidence", open_evidence)
 PREDICTIONS = View("tanq", "#list a", "prediction", open_evidence)
 STREAM_ITEMS = View("stream_set", "#list a", "item", open_item)
 EVALUATION = View("streambench", "#list a", "sample_step", open_step)
@@ -267,8 +266,7 @@ KINDS = {
     "assessment.js": ASSESSMENT,
     "longform.js": INTERACTIONS,
     "set.js": QUESTION_SET,
-    "tanq_set.js": TABLE_SET,
-    "tanq.js": PREDICTIONS,
+    "answer.js": PREDICTIONS,
 }
 FOLDERS = {
     "streambench-streams": STREAM_ITEMS,

@@ -12,12 +12,12 @@ from tasks.errors import BadInput
 from tasks.models.ask import Answer
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.evaluation import evaluate, read_own
 from tasks.tanq.evaluation_table import print_figures
 from tasks.tanq.own_items import read_own_items
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import PredictionScore
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import Prediction
 from tasks.tanq.solve.system_predictions import OwnTables, SystemTables, system_predictions
 from tests.tanq.table_items import make_item
 

@@ -20,9 +20,9 @@ from tasks.longform.solve.rows import Interaction
 from tasks.ragcheck.rows import Conversation, ConversationTurn, JudgeScore, ReferenceQuestion, SystemAnswer
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.solve.stream_step import StreamStep
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import PredictionScore
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import Prediction
 
 Rows = Mapping[str, tuple[type, Sequence[Any]]]
 """Artifacts by path."""

@@ -1,18 +1,23 @@
-"""Predictions joined with their items and scores, and the systems that made them."""
+"""Predictions joined with their items and scores, the systems that made them, and the rows of a figure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import PEOPLE, PredictionScore
-from tasks.tanq.solve.rows import SETTINGS, Prediction
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import CellValue, Selection
+from tasks.reports.declared import Where
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.score.human_tables import PEOPLE
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.examples import RANDOM
+from tasks.tanq.solve.prediction import SETTINGS, Prediction
 
 RULES = ("released", "paper")
 """Of relative mapping similarity, by which every figure is given."""
 MEASURES = ("precision", "recall", "f1")
-MAIN_SHOTS, RANDOM, SIMPLE = 3, "random", "simple"
+MAIN_SHOTS, SIMPLE = 3, "simple"
 """The prompt of the paper's main tables (section 5.2)."""
 
 
@@ -29,10 +34,20 @@ class TableSystem:
 
     @property
     def label(self) -> tuple[str, str, str]:
-        """Setting, model and prompt, as tables name it; the open agent has no prompt of these."""
+        """Setting, model and prompt, as the heads of tables name them; the open agent has no such prompt."""
         chosen = f"{self.choice} " if self.shots > 1 else ""
         shots = "1 shot" if self.shots == 1 else f"{self.shots} {chosen}shots"
         return self.setting, self.model, f"{shots}, {self.instruction}" if self.instruction else ""
+
+    @property
+    def name(self) -> str:
+        """The label as one text."""
+        return " · ".join(filter(None, self.label))
+
+    @property
+    def is_people(self) -> bool:
+        """Whether people wrote the tables."""
+        return self.model == PEOPLE
 
 
 @dataclass(frozen=True)
@@ -99,6 +114,26 @@ def _rank_prompt(system: TableSystem) -> tuple[object, ...]:
     )
 
 
-def is_people(system: TableSystem) -> bool:
-    """Tell whether people wrote the tables."""
-    return system.model == PEOPLE
+def derive_scores(
+    outcomes: Iterable[TableOutcome],
+    measure: str,
+    column: str,
+    *,
+    items: Where | None = None,
+    replied: bool = False,
+    hit: CellValue = None,
+) -> Derivation:
+    """Derive a figure from the scores of some systems' predictions.
+
+    outcomes: of these systems. items: conditions on the items of the predictions, if any. replied: whether
+    only predictions with a reply count.
+    """
+    systems = sorted({(outcome.system.is_people, outcome.score.system) for outcome in outcomes})
+    rows = []
+    for people, system in systems:
+        scores, predictions = ("human_scores", "human_tables") if people else ("scores", "predictions")
+        through = {"item": Selection("items", items)} if items else {}
+        if replied:
+            through["id"] = Selection(predictions, {"failed": ""})
+        rows.append(Selection(scores, {"system": system}, through))
+    return Derivation(measure, tuple(rows), column, hit=hit)

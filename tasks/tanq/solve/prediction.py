@@ -1,4 +1,4 @@
-"""Rows of answering: what a baseline or a system of the user's made of an item (section 4)."""
+"""A prediction: the row of what a baseline, a user's system or a person made of an item (section 4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OpenStep:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Stage predictions: a table that was predicted for an item.
+    """Stages predictions, system_predictions and human_tables: a table that was predicted for an item.
 
     system: setting, model, shots and instruction as one name; shots: how many, shot_choice: `random`,
     `chosen` or empty; reply: the whole text; table: rows of cells, the header first, None if the reply has no
