@@ -8,10 +8,12 @@ import pytest
 
 from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.judging.prompt_room import estimate_tokens, quote_data
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.rows import LongformItem
+from tasks.longform.solve.agents import AGENTS
 from tasks.longform.solve.describe_database import Database, DescribedTable, describe_database
-from tasks.longform.solve.interactions import AGENTS, interactions
+from tasks.longform.solve.interaction import AgentStep, Interaction
+from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.replies import (
     Round,
@@ -27,7 +29,6 @@ from tasks.longform.solve.replies import (
     parse_round,
 )
 from tasks.longform.solve.room import INSTRUCTIONS, STATISTICS, Fitted, fit_description
-from tasks.longform.solve.rows import AgentStep, Interaction
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tests.longform.scripted_agents import PLAN, PROMPTS, SCRIPT, Asked, ScriptedAgents, make_item
 

@@ -8,22 +8,21 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Origin
 from tasks.errors import BadInput
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.designs import FigureDesign
+from tasks.longform.build.evidence import Claim
+from tasks.longform.build.foci import Focus, Measure
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.rows import ErrorLabel, ReferenceVerdict
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.labels import ErrorType, Verdict
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.publish.evaluation_page import evaluation_page
 from tasks.longform.publish.figure_tables import draw_agents, draw_models, read_figures
 from tasks.longform.publish.item_browser import name_verdict
 from tasks.longform.publish.shown_items import read_tables
-from tasks.longform.rows import (
-    Claim,
-    Conclusion,
-    ControlledQuestion,
-    FigureDesign,
-    Focus,
-    Measure,
-    SyntheticDatabase,
-)
-from tasks.longform.solve.rows import AgentStep, Interaction
+from tasks.longform.solve.interaction import AgentStep, Interaction
 from tasks.models.calls import Call
 from tests.longform.scripted_judges import SCRIPT, make_interaction, make_item, make_query, make_review
 from tests.reports.figure_folders import place_figures
@@ -139,7 +138,7 @@ def make_rows() -> dict[str, Any]:
         quality=None, figures=(FigureDesign("mean", "shifts.ships"),), text=f"At length: {EVIL}", origin=(),
     )  # fmt: skip
     verdict = ReferenceVerdict(
-        "v1", "x1-sequential", "i1", "conclusive", "Match", None, f"All there. {EVIL}", "", ()
+        "v1", "x1-sequential", "i1", "conclusive", Verdict.MATCH, None, f"All there. {EVIL}", "", ()
     )
     reviews = [
         make_review(
@@ -152,6 +151,7 @@ def make_rows() -> dict[str, Any]:
         for step in ("IP", "TE", "IS")
         for reviewer, verdict in enumerate(("Perfect", "Imperfect", None))
     ]
+    error = ErrorLabel("e1", "x1-sequential", "i1", "TE", ErrorType.STATISTICS_NOT_COMPUTED, "", ())
     return {
         "items": [make_item(1, claims=(claim,), question=f"Do Ruvay's keepers guide more ships? {EVIL}"),
                   make_item(2, kind="interpretive", database="harbours")],
@@ -160,7 +160,7 @@ def make_rows() -> dict[str, Any]:
         "reviews": reviews,
         "meta_reviews": [replace(review, id=f"m{review.id}") for review in reviews if review.reviewer == 0],
         "revisions": [make_review("Perfect", 0, "IP", rationale=""), make_review("Imperfect", 0, "TE")],
-        "error_types": [ErrorLabel("e1", "x1-sequential", "i1", "TE", "statistics_not_computed", "", ())],
+        "error_types": [error],
         "control": [question],
         "construct": [SyntheticDatabase("i1", SCRIPT, 2, 4, 5, 2, (True,), ())],
         "conclude": [Conclusion("i1", "Yes, 28 against 14.", (claim,), "plain", ())],

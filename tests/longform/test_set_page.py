@@ -10,8 +10,11 @@ import pytest
 from tasks.artifacts.contracts import RESULTS, ContractFinding
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Dropped, Origin
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
 from tasks.longform.publish.set_page import set_page
-from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
 from tasks.models.calls import Call
 from tasks.reports.site import write_index
 from tests.longform.test_page import EVIL, make_call, make_rows, read_data

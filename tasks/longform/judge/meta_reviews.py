@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
+from tasks.longform.judge.labels import CHOICES, Verdict
 from tasks.longform.judge.opinions import (
-    PEER_VERDICTS,
     Opinion,
     PeerPrompts,
     ask_opinion,
@@ -18,10 +19,8 @@ from tasks.longform.judge.opinions import (
     make_review_id,
     skip,
 )
-from tasks.longform.judge.peers import group_reviews, list_steps, rank_items
-from tasks.longform.judge.rows import Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.peers import Review, group_reviews, list_steps, rank_items
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask
 
 NOTHING = "no review has a verdict"
@@ -92,7 +91,7 @@ async def ask_meta_reviewer(
     ask: Ask,
     *,
     sample: int,
-) -> Answer[Opinion]:
+) -> Answer[Opinion[Verdict]]:
     """Ask about one step. row: the id named in errors; seen: reviews with verdicts, shown in their order.
 
     Raises ModelFailed, BudgetSpent, CallMissing.
@@ -101,7 +100,7 @@ async def ask_meta_reviewer(
     return await ask_opinion(
         "review_meta",
         (*show_step(item, interaction, step, tokens), show_opinions("Reviews of this step", seen, tokens)),
-        PEER_VERDICTS,
+        CHOICES[step],
         words=params.rationale_words,
         tokens=params.reply_tokens,
         role=role,

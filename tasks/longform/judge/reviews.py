@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from tasks.artifacts.rows import Drafts
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_step
+from tasks.longform.judge.labels import CHOICES
 from tasks.longform.judge.opinions import (
-    PEER_VERDICTS,
     PeerPrompts,
     ask_opinion,
     find_gap,
@@ -16,10 +17,8 @@ from tasks.longform.judge.opinions import (
     make_review_id,
     skip,
 )
-from tasks.longform.judge.peers import list_steps, rank_items
-from tasks.longform.judge.rows import Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.peers import Review, list_steps, rank_items
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Ask
 
 
@@ -63,7 +62,7 @@ async def review_step(
     answer = await ask_opinion(
         "review_step",
         show_step(item, interaction, step, params.prompt_tokens),
-        PEER_VERDICTS,
+        CHOICES[step],
         words=params.rationale_words,
         tokens=params.reply_tokens,
         role=role,

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
+from tasks.longform.judge.labels import CHOICES, Verdict
 from tasks.longform.judge.opinions import (
-    PEER_VERDICTS,
     Opinion,
     PeerPrompts,
     ask_opinion,
@@ -18,10 +19,8 @@ from tasks.longform.judge.opinions import (
     make_review_id,
     skip,
 )
-from tasks.longform.judge.peers import decide, group_reviews, list_steps, list_verdicts
-from tasks.longform.judge.rows import PERFECT, Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.peers import Review, decide, group_reviews, list_steps, list_verdicts
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask
 
 NOTHING = "fewer than half of the meta-reviews have a verdict"
@@ -70,8 +69,8 @@ async def revise_step(
     problem = find_gap(interaction) or ("" if decide(list_verdicts(meta_reviews)) else NOTHING)
     if problem:
         answer = skip(problem)
-    elif all(review.verdict == PERFECT for review in seen):
-        answer = Answer(Opinion(PERFECT, ""), "", "", 0)
+    elif all(review.verdict == Verdict.PERFECT for review in seen):
+        answer = Answer(Opinion(Verdict.PERFECT, ""), "", "", 0)
     else:
         tokens = params.prompt_tokens
         answer = await ask_opinion(
@@ -80,7 +79,7 @@ async def revise_step(
                 *show_step(item, interaction, step, tokens),
                 show_opinions("Meta-reviews of this step", seen, tokens),
             ),
-            PEER_VERDICTS,
+            CHOICES[step],
             words=params.rationale_words,
             tokens=params.reply_tokens,
             role=role,

@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Mapping
 
 from tasks.artifacts.rows import Drafts
-from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answer
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.reference_verdicts import ReferenceJudging, ReferenceVerdict, judge_answer
 from tasks.longform.judge.reference_verdicts import list_answered as list_answered
 from tasks.longform.judge.reference_verdicts import list_scored as list_scored
-from tasks.longform.judge.rows import ReferenceVerdict
 from tasks.longform.own_entries import SystemLimits
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Ask
 from tasks.settings import read_section
 

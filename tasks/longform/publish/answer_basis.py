@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import CellValue, Selection
-from tasks.longform.judge.rows import MATCH
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
+from tasks.longform.judge.labels import Verdict
 
 INTERACTIONS = Selection("interactions")
 """All interactions of an evaluation."""
@@ -24,7 +24,7 @@ def choose_interactions(
 def derive_matches(interactions: Selection) -> Derivation:
     """Derive the match rate of some interactions."""
     rows = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": interactions})
-    return Derivation("share", (rows,), "label", hit=MATCH)
+    return Derivation("share", (rows,), "label", hit=Verdict.MATCH)
 
 
 def derive_scores(interactions: Selection) -> Derivation:

@@ -9,9 +9,14 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
 from tasks.judging.canaries import CanaryRow
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.human_labels import PersonLabel
+from tasks.longform.judge.judge_repeats import JudgeRepeat
 from tasks.longform.judge.peer_canaries import measure_peers
-from tasks.longform.judge.rows import ErrorLabel, JudgeRepeat, PersonLabel, ReferenceVerdict, Review
+from tasks.longform.judge.peers import Review
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.publish.cautions import list_cautions
 from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_queries
 from tasks.longform.publish.outcomes import (
@@ -25,8 +30,7 @@ from tasks.longform.publish.tables_answers import compare_agents, compare_querie
 from tasks.longform.publish.tables_peers import Peers, count_errors, tabulate_peers
 from tasks.longform.publish.tables_people import compare_with_people, measure_people
 from tasks.longform.publish.tables_repeats import tabulate_repeats
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.solve.interaction import Interaction
 from tasks.reports.figure_cells import round_figures
 
 

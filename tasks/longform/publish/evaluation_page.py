@@ -9,17 +9,16 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.error_types import ErrorLabel
 from tasks.longform.judge.judged_parts import list_parts, make_form
-from tasks.longform.judge.rows import (
-    IMPERFECT,
-    MATCH,
-    NOT_MATCH,
-    PERFECT,
-    ErrorLabel,
-    ReferenceVerdict,
-    Review,
-)
+from tasks.longform.judge.labels import MATCHES, PEER_VERDICTS
+from tasks.longform.judge.peers import Review
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.publish.answer_basis import INTERACTIONS
 from tasks.longform.publish.figure_series import Scatter
 from tasks.longform.publish.figure_tables import (
@@ -31,8 +30,7 @@ from tasks.longform.publish.figure_tables import (
 )
 from tasks.longform.publish.item_browser import ItemBrowser, JudgedInteractions, show_interactions
 from tasks.longform.publish.shown_items import show_items
-from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.solve.interaction import Interaction
 from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
@@ -58,11 +56,11 @@ CALLED = (
 )  # fmt: skip
 """The artifacts whose calls the page shows."""
 GIVEN = (
-    Selection("reference_verdicts", {"label": (MATCH, NOT_MATCH)}),
+    Selection("reference_verdicts", {"label": MATCHES}),
     Selection("reference_verdicts", {"score": (1, 2, 3, 4, 5)}),
 )
 REVIEWS = tuple(
-    Selection(name, {"verdict": (PERFECT, IMPERFECT)}) for name in ("reviews", "meta_reviews", "revisions")
+    Selection(name, {"verdict": PEER_VERDICTS}) for name in ("reviews", "meta_reviews", "revisions")
 )
 
 

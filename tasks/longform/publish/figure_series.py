@@ -9,13 +9,13 @@ import numpy as np
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.labels import STEPS
 from tasks.longform.judge.peers import REVIEWED
-from tasks.longform.judge.rows import STEPS
 from tasks.longform.publish.answer_basis import choose_interactions
 from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, count_valid, rate_matches, select
 from tasks.longform.publish.tables_peers import Peers, derive_perfect, rate_all_perfect, rate_perfect
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE
 from tasks.reports.figure_cells import DRAWS, FigureCell
 from tasks.scoring.correlation import correlate, rank
 from tasks.scoring.metric import FloatArray, IntArray

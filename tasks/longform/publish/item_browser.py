@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tasks.artifacts.rows import Origin
-from tasks.longform.judge.rows import STEPS, ErrorLabel, ReferenceVerdict, Review
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.labels import STEPS
+from tasks.longform.judge.peers import Review
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.publish.answer_links import link_sentences
 from tasks.longform.publish.shown_items import ShownItem, ShownQuery, show_origin, show_result
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.solve.interaction import Interaction
 
 NO_ANSWER, NO_VERDICT = "no answer", "no verdict"
 
@@ -145,9 +148,7 @@ def name_verdict(interaction: Interaction, verdict: ReferenceVerdict | None) -> 
     """Name a verdict for the filter: its label, its score, or why there is none."""
     if interaction.answer is None:
         return NO_ANSWER
-    if verdict is None or (verdict.label is None and verdict.score is None):
-        return NO_VERDICT
-    return verdict.label if verdict.label is not None else f"{verdict.score} of 5"
+    return verdict.verdict.shown if verdict and verdict.verdict else NO_VERDICT
 
 
 def _show_step(

@@ -9,11 +9,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from tasks.lineage.selection import Selection
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
+from tasks.longform.build.items import LongformItem
 from tasks.longform.judge.opinions import find_no_answer
-from tasks.longform.judge.rows import MATCH, ReferenceVerdict
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.publish.answer_basis import derive_matches, derive_scores
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, LongformItem
-from tasks.longform.solve.rows import UNFIT, Interaction
+from tasks.longform.solve.interaction import UNFIT, Interaction
 from tasks.reports.figure_cells import FigureCell, mean_cell, rate_cell
 
 PLANNING = ("agent_plan", "agent_next_query")
@@ -40,9 +41,7 @@ class AnswerOutcome:
         verdict = self.verdict
         if verdict is None or not self.answered:
             return None
-        if self.kind == CONCLUSIVE:
-            return None if verdict.label is None else float(verdict.label == MATCH)
-        return None if verdict.score is None else float(verdict.score)
+        return verdict.verdict.score if verdict.verdict else None
 
     @property
     def plan_words(self) -> int | None:

@@ -19,10 +19,13 @@ from tasks.artifacts.statistics import (
 )
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.confirm import UNREAD
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
 from tasks.longform.publish.shown_items import ShownItem, show_items
 from tasks.longform.publish.table_set import describe_set
-from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.figure_cells import FigureTable

@@ -15,8 +15,12 @@ from typing import NamedTuple
 from tasks.artifacts.rows import Origin
 from tasks.databases.scratch import write_database
 from tasks.databases.values import Value
+from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.conjecture import list_heads
-from tasks.longform.rows import Claim, Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.evidence import Claim
+from tasks.longform.build.items import LongformItem
 from tasks.longform.solve.describe_database import read_database
 
 EXACT = 2**53

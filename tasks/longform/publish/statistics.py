@@ -12,16 +12,13 @@ from tempfile import TemporaryDirectory
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
+from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.confirm import UNREAD
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
 from tasks.longform.publish.shown_items import read_tables
-from tasks.longform.rows import (
-    CONCLUSIVE,
-    INTERPRETIVE,
-    Conclusion,
-    ControlledQuestion,
-    LongformItem,
-    SyntheticDatabase,
-)
 
 
 def statistics(

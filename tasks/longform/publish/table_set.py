@@ -7,7 +7,7 @@ from typing import Any
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.longform.rows import KINDS
+from tasks.longform.build.classify import KINDS
 from tasks.reports.figure_cells import FigureTable, Line, count_cell
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE, KINDS
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.publish.answer_basis import choose_interactions
 from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, rate_matches, select
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, KINDS
 from tasks.reports.figure_cells import (
     FigureCell,
     FigureTable,

@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.error_types import LABELS
-from tasks.longform.judge.peers import REVIEWED, Verdicts, agree, decide, group_reviews, list_verdicts, pool
-from tasks.longform.judge.rows import PERFECT, STEPS, ErrorLabel, Review
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.labels import ERRORS, STEPS, ErrorType, Verdict
+from tasks.longform.judge.peers import (
+    REVIEWED,
+    Review,
+    Verdicts,
+    agree,
+    decide,
+    group_reviews,
+    list_verdicts,
+    pool,
+)
 from tasks.longform.publish.answer_basis import choose_interactions, derive_peers
 from tasks.longform.publish.outcomes import AnswerOutcome, select
 from tasks.reports.figure_cells import (
@@ -96,7 +105,7 @@ def rate_all_perfect(ids: Iterable[str], groups: Groups, basis: Derivation) -> F
 
 def _is_perfect(verdicts: Verdicts) -> bool | None:
     decided = decide(verdicts)
-    return None if decided is None else decided == PERFECT
+    return None if decided is None else decided == Verdict.PERFECT
 
 
 def _list_verdicts(groups: Groups, interaction: str, step: str) -> Verdicts:
@@ -108,7 +117,7 @@ def _describe_step(ids: Sequence[str], step: str, peers: Peers, rows: Selection)
     metas = [_list_verdicts(peers.meta_reviews, row, step) for row in ids]
     return (
         rate_perfect(ids, step, peers.reviews, derive_perfect("reviews", rows, step)),
-        _pool_verdicts(verdicts, derive_peers("share", "reviews", rows, step, PERFECT)),
+        _pool_verdicts(verdicts, derive_peers("share", "reviews", rows, step, Verdict.PERFECT)),
         _rate_agreement(verdicts, "reviewer", derive_peers(UNANIMOUS, "reviews", rows, step)),
         rate_perfect(ids, step, peers.meta_reviews, derive_perfect("meta_reviews", rows, step)),
         _rate_agreement(metas, "meta-reviewer", derive_peers(UNANIMOUS, "meta_reviews", rows, step)),
@@ -150,7 +159,7 @@ def count_errors(
     columns = [(model, agent) for model in entry.models for agent in REVIEWED if agent in entry.agents]
     places = {o.interaction.id: (o.interaction.model, o.interaction.agent) for o in outcomes}
     lines = []
-    for step, errors in LABELS.items():
+    for step, errors in ERRORS.items():
         given = [
             [label.label for label in listed if label.step == step and places[label.interaction] == column]
             for column in columns
@@ -175,7 +184,9 @@ def count_errors(
     )
 
 
-def _count(step: str, error: str, labels: Sequence[str | None], interactions: Selection) -> FigureCell:
+def _count(
+    step: str, error: ErrorType, labels: Sequence[ErrorType | None], interactions: Selection
+) -> FigureCell:
     given = [label for label in labels if label is not None]
     failed, of = len(labels) - len(given), "imperfect steps"
     if not given:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.longform.judge.judge_repeats import was_asked
-from tasks.longform.judge.rows import AGAIN, ANSWER, STEPS, SWAPPED, JudgeRepeat
-from tasks.longform.rows import INTERPRETIVE, KINDS, LongformItem
+from tasks.longform.build.classify import INTERPRETIVE, KINDS
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.judge_repeats import AGAIN, SWAPPED, JudgeRepeat, was_asked
+from tasks.longform.judge.labels import ANSWER, STEPS, Verdict
 from tasks.reports.figure_cells import (
     ROWS,
     FigureCell,
@@ -67,11 +68,15 @@ def _measure(repeats: Sequence[JudgeRepeat], scores: bool, rows: Selection) -> F
     if not scores:
         return leave_empty("of scores only")
     pairs = [_pair(row) for row in repeats if row.way == SWAPPED]
-    apart = [None if pair is None else abs(int(pair[0]) - int(pair[1])) for pair in pairs]
+    apart = [None if pair is None else _measure_distance(*pair) for pair in pairs]
     return mean_cell(apart, interval=True, basis=Derivation("mean distance of scores", (rows,)))
 
 
-def _pair(repeat: JudgeRepeat) -> tuple[str, str] | None:
+def _measure_distance(before: Verdict, after: Verdict) -> float | None:
+    return None if before.score is None or after.score is None else abs(before.score - after.score)
+
+
+def _pair(repeat: JudgeRepeat) -> tuple[Verdict, Verdict] | None:
     """Pair the verdicts; None where one of them is missing."""
     return None if repeat.before is None or repeat.verdict is None else (repeat.before, repeat.verdict)
 
