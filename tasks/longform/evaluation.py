@@ -30,8 +30,8 @@ from tasks.longform.publish.outcomes import (
     join_outcomes,
     rate_matches,
 )
-from tasks.longform.publish.tables_peers import derive_perfect, rate_perfect
 from tasks.longform.solve.interaction import Interaction
+from tasks.longform.tables_peers import derive_perfect, rate_perfect
 from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry

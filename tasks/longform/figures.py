@@ -1,28 +1,35 @@
-"""Figures 2 to 4: agents and models against a guess, and queries against the quality of answers."""
+"""Figures 2 to 4: agents and models beside a guess, and valid queries against the quality of answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
+from tasks.longform.build.classify import INTERPRETIVE, KINDS
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.labels import STEPS
 from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.publish.answer_basis import choose_interactions
 from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, count_valid, rate_matches, select
-from tasks.longform.publish.tables_peers import Peers, derive_perfect, rate_all_perfect, rate_perfect
-from tasks.reports.figure_cells import DRAWS, FigureCell
+from tasks.longform.tables_peers import PERFECT, Peers, derive_perfect, rate_all_perfect, rate_perfect
+from tasks.reports.charts import Axis, Chart, Point, Scale, draw_scatter
+from tasks.reports.tables import DRAWS, ROWS, Cell, FigureTable, Line
 from tasks.scoring.correlation import correlate, rank
 from tasks.scoring.metric import FloatArray, IntArray
 from tasks.scoring.statistics import Interval, bootstrap
 
 GUESS = "guess"
 LEAST_POINTS = 3
+LEAST_AXIS = 4
+"""Where an axis of queries ends at least, so that its ticks are whole numbers."""
+SHARE, SCORE = (0, 1), (1, 5)
+QUALITY = (("match rate (C)", SHARE, "match_rate"), ("mean score (I)", SCORE, "mean_score"))
+"""What the quality of answers is: its title, its scale and where a bar has it."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,8 @@ class FigureBar:
 
     model: str
     agent: str
-    match_rate: FigureCell
-    mean_score: FigureCell
+    match_rate: Cell
+    mean_score: Cell
 
 
 @dataclass(frozen=True)
@@ -54,11 +61,11 @@ class ModelBars:
     model: str
     bar: FigureBar
     guess: FigureBar | None
-    steps: dict[str, FigureCell]
+    steps: dict[str, Cell]
 
 
 @dataclass(frozen=True)
-class Point:
+class QueryPoint:
     """One interaction of Figure 3. quality: 1 or 0 for a match or none, or the score 1 to 5."""
 
     interaction: str
@@ -72,7 +79,7 @@ class Point:
 class Scatter:
     """Figure 3 of one kind of item. pearson, spearman: None where not defined; `why` says the reason."""
 
-    points: tuple[Point, ...]
+    points: tuple[QueryPoint, ...]
     n: int
     failed: int
     """Interactions without an answer or a verdict: no points."""
@@ -84,6 +91,25 @@ class Scatter:
     pearson_interval: Interval | None = None
     """95%, of a bootstrap over items, as interactions on one item are not independent; None of too few."""
     spearman_interval: Interval | None = None
+
+    @property
+    def correlations(self) -> tuple[Cell, Cell]:
+        """Both coefficients, Pearson's first, as cells."""
+        both = ((self.pearson, self.pearson_interval), (self.spearman, self.spearman_interval))
+        first, second = (
+            Cell(value, self.n, self.failed, interval, ROWS, self.why, self.basis) for value, interval in both
+        )
+        return first, second
+
+
+class FigureSeries(BaseModel):
+    """Figures 2 to 4; any may be absent."""
+
+    model_config = ConfigDict(frozen=True)
+
+    agents: tuple[ModelPanel, ...] = Field(default=(), alias="2")
+    scatters: Mapping[str, Scatter] = Field(default={}, alias="3")
+    models: tuple[ModelBars, ...] = Field(default=(), alias="4")
 
 
 @dataclass(frozen=True)
@@ -106,33 +132,43 @@ class PointSample:
         }
 
 
-def draw_agents(outcomes: Sequence[AnswerOutcome], entry: AgentEvaluation) -> list[ModelPanel]:
-    """Make Figure 2."""
-    return [
-        ModelPanel(
-            model,
-            tuple(_make_bar(outcomes, model, agent) for agent in entry.agents if agent != GUESS),
-            _make_guess(outcomes, model, entry),
-            _list_never_queried(outcomes, model),
-        )
-        for model in entry.models
-    ]
+def measure_figures(
+    outcomes: Sequence[AnswerOutcome], peers: Peers, entry: AgentEvaluation
+) -> dict[str, object]:
+    """Measure Figures 2 to 4, by number, as `FigureSeries` reads them."""
+    return {
+        "2": [_measure_agents(outcomes, model, entry) for model in entry.models],
+        "3": {kind: _correlate_queries(outcomes, kind) for kind in KINDS},
+        "4": [
+            _measure_model(outcomes, peers, model, entry)
+            for model in entry.models
+            if "sequential" in entry.agents
+        ],
+    }
 
 
-def draw_models(outcomes: Sequence[AnswerOutcome], peers: Peers, entry: AgentEvaluation) -> list[ModelBars]:
-    """Make Figure 4; empty if the sequential agent was not run."""
-    panels = []
-    for model in entry.models if "sequential" in entry.agents else ():
-        ids = [o.interaction.id for o in select(outcomes, model=model, agent="sequential")]
-        rows = choose_interactions({"model": model, "agent": "sequential"})
-        steps = {
-            step: rate_perfect(ids, step, peers.revisions, derive_perfect("revisions", rows, step))
-            for step in STEPS
-        }
-        steps["all"] = rate_all_perfect(ids, peers.revisions, derive_perfect("revisions", rows))
-        bar = _make_bar(outcomes, model, "sequential")
-        panels.append(ModelBars(model, bar, _make_guess(outcomes, model, entry), steps))
-    return panels
+def _measure_agents(outcomes: Sequence[AnswerOutcome], model: str, entry: AgentEvaluation) -> ModelPanel:
+    idle = [outcome for outcome in select(outcomes, model=model) if not outcome.interaction.queries]
+    return ModelPanel(
+        model,
+        tuple(_make_bar(outcomes, model, agent) for agent in entry.agents if agent != GUESS),
+        _make_guess(outcomes, model, entry),
+        tuple(_make_bar(idle, model, agent, idle=True) for agent in REVIEWED if select(idle, agent=agent)),
+    )
+
+
+def _measure_model(
+    outcomes: Sequence[AnswerOutcome], peers: Peers, model: str, entry: AgentEvaluation
+) -> ModelBars:
+    ids = [outcome.interaction.id for outcome in select(outcomes, model=model, agent="sequential")]
+    rows = choose_interactions({"model": model, "agent": "sequential"})
+    steps = {
+        step: rate_perfect(ids, step, peers.revisions, derive_perfect("revisions", rows, step))
+        for step in STEPS
+    }
+    steps["all"] = rate_all_perfect(ids, peers.revisions, derive_perfect("revisions", rows))
+    bar = _make_bar(outcomes, model, "sequential")
+    return ModelBars(model, bar, _make_guess(outcomes, model, entry), steps)
 
 
 def _make_guess(outcomes: Sequence[AnswerOutcome], model: str, entry: AgentEvaluation) -> FigureBar | None:
@@ -146,39 +182,22 @@ def _make_bar(outcomes: Sequence[AnswerOutcome], model: str, agent: str, *, idle
     return FigureBar(model, agent, rate_matches(own, rows), average_scores(own, rows))
 
 
-def _list_never_queried(outcomes: Sequence[AnswerOutcome], model: str) -> tuple[FigureBar, ...]:
-    idle = [outcome for outcome in select(outcomes, model=model) if not outcome.interaction.queries]
-    agents = [agent for agent in REVIEWED if select(idle, agent=agent)]
-    return tuple(_make_bar(idle, model, agent, idle=True) for agent in agents)
-
-
-def draw_queries(outcomes: Sequence[AnswerOutcome]) -> dict[str, Scatter]:
-    """Make Figure 3, for conclusive and interpretive items apart; of agents that query."""
-    own = [outcome for outcome in outcomes if outcome.interaction.agent in REVIEWED]
-    return {
-        kind: scatter(select(own, kind=kind), derive_scatter(kind)) for kind in (CONCLUSIVE, INTERPRETIVE)
-    }
-
-
-def derive_scatter(kind: str) -> Derivation:
-    """Name the rows of a scatter: the verdicts on the answers of agents that query."""
+def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
+    """Correlate the number of valid queries with quality, over scored interactions of agents that query."""
     rows = Selection(
         "reference_verdicts", {"kind": kind}, {"interaction": choose_interactions({"agent": REVIEWED})}
     )
-    return Derivation("correlation of valid queries and quality", (rows,))
-
-
-def scatter(outcomes: Sequence[AnswerOutcome], basis: Derivation) -> Scatter:
-    """Correlate the number of valid queries with quality, over interactions that are scored."""
-    scored = [(outcome.interaction, outcome.quality) for outcome in outcomes if outcome.quality is not None]
+    basis = Derivation("correlation of valid queries and quality", (rows,))
+    asked = [outcome for outcome in select(outcomes, kind=kind) if outcome.interaction.agent in REVIEWED]
+    scored = [(outcome.interaction, outcome.quality) for outcome in asked if outcome.quality is not None]
     points = tuple(
-        Point(interaction.id, interaction.model, interaction.agent, count_valid(interaction), quality)
+        QueryPoint(interaction.id, interaction.model, interaction.agent, count_valid(interaction), quality)
         for interaction, quality in scored
     )
     queries = np.array([point.valid_queries for point in points], dtype=np.float64)
     quality = np.array([point.quality for point in points], dtype=np.float64)
     why = _find_obstacle(queries.tolist(), quality.tolist())
-    failed = len(outcomes) - len(points)
+    failed = len(asked) - len(points)
     if why:
         return Scatter(points, len(points), failed, None, None, why, basis)
     sample = PointSample(queries, quality)
@@ -208,3 +227,91 @@ def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
     if len(set(queries)) == 1:
         return "all have the same number of valid queries"
     return "all have the same quality" if len(set(quality)) == 1 else ""
+
+
+def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
+    """Draw figure 2: for each model its matches and its scores, its two references last.
+
+    These are the agent `guess`, and (section 4.3) what an agent that queries is worth where it did not.
+    """
+    scales = []
+    for model in models:
+        bars = [(bar.agent, bar) for bar in model.bars]
+        bars += [("reference: guess", model.guess)] if model.guess else []
+        bars += [(f"reference: {bar.agent}, never queried", bar) for bar in model.never_queried]
+        scales += [
+            Scale(f"{model.model}: {title}", [(label, getattr(bar, measure)) for label, bar in bars], *scale)
+            for title, scale, measure in QUALITY
+        ]
+    return scales
+
+
+def draw_models(models: Sequence[ModelBars]) -> list[Scale]:
+    """Draw figure 4: the quality of answers, and each step."""
+    if not models:
+        return []
+    bars = [
+        (label, bar)
+        for row in models
+        for label, bar in ((row.model, row.bar), (f"{row.model} · guess", row.guess))
+        if bar is not None
+    ]
+    return [
+        *(
+            Scale(title, [(label, getattr(bar, measure)) for label, bar in bars], *scale)
+            for title, scale, measure in QUALITY
+        ),
+        *(
+            Scale(
+                f"all steps {PERFECT}" if step == "all" else f"{step} {PERFECT}",
+                [(row.model, row.steps[step]) for row in models if step in row.steps],
+            )
+            for step in models[0].steps
+        ),
+    ]
+
+
+def draw_queries(scatters: Mapping[str, Scatter]) -> list[Chart]:
+    """Draw figure 3: for each kind of item its interactions as points, and both correlations."""
+    charts: list[Chart] = []
+    for kind, scatter in scatters.items():
+        bottom, top = SCORE if kind == INTERPRETIVE else SHARE
+        note = f"n = {scatter.n:,}" + (f", {scatter.failed:,} failed" if scatter.failed else "")
+        most = max([LEAST_AXIS, *(point.valid_queries for point in scatter.points)])
+        charts += [
+            draw_scatter(
+                f"{kind} items: quality",
+                [Point(point.valid_queries, point.quality) for point in scatter.points],
+                Axis("valid queries", 0, most),
+                Axis("quality", bottom, top),
+                note=note,
+            ),
+            Scale(
+                f"{kind} items: correlation",
+                list(zip(("Pearson", "Spearman"), scatter.correlations, strict=True)),
+                -1,
+                1,
+            ),
+        ]
+    return charts
+
+
+def tabulate_figures(series: FigureSeries) -> dict[str, FigureTable]:
+    """Make a table of each figure, for the page's record: of Figures 2 and 4 a line a bar."""
+    scales = {"figure 2": draw_agents(series.agents), "figure 4": draw_models(series.models)}
+    tables = {
+        name: FigureTable(
+            name,
+            name.capitalize(),
+            ("panel", "bar"),
+            ("value",),
+            tuple(Line((scale.title, label), (cell,)) for scale in drawn for label, cell in scale.lines),
+        )
+        for name, drawn in scales.items()
+    }
+    lines = tuple(Line((kind,), scatter.correlations) for kind, scatter in series.scatters.items())
+    name = "figure 3"
+    return {
+        **tables,
+        name: FigureTable(name, name.capitalize(), ("items",), ("pearson", "spearman"), lines),
+    }

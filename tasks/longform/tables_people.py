@@ -19,11 +19,11 @@ from tasks.longform.judge.human_labels import PersonLabel
 from tasks.longform.judge.labels import ANSWER, STEPS, Verdict
 from tasks.longform.judge.peers import REVIEWED, list_verdicts
 from tasks.longform.publish.outcomes import AnswerOutcome, select
-from tasks.longform.publish.tables_peers import Peers
-from tasks.reports.figure_cells import (
+from tasks.longform.tables_peers import ALL, Peers
+from tasks.reports.tables import (
     DRAWS,
     ROWS,
-    FigureCell,
+    Cell,
     FigureTable,
     Line,
     leave_empty,
@@ -34,7 +34,6 @@ from tasks.scoring.metric import FloatArray, IntArray, divide
 from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
 
 TITLE = "Agreement with people"
-ALL = "all"
 COLUMNS = ("people, mean", "judge, mean", "agreement", "Cohen's kappa", "people's own alpha")
 LEVELS: Mapping[Verdict, str] = {
     Verdict.ONE: "low",
@@ -89,8 +88,9 @@ def compare_with_people(
     raters = len({label.rater for label in labels})
     notes = (
         f"{raters} {'rater' if raters == 1 else 'raters'}. People's mean: the mean of the raters' own means; "
-        "a share of Match or of Perfect, or of scores 1 to 5. The judge's: over the same interactions. "
-        "Intervals are drawn over interactions, each with all its labels; those of shares are Wilson's.",
+        f"a share of {Verdict.MATCH.shown} or of {Verdict.PERFECT.shown}, or of scores 1 to 5. The judge's: "
+        "over the same interactions. Intervals are drawn over interactions, each with all its labels; those "
+        "of shares are Wilson's.",
         "Agreement and kappa: the judge's verdict, for steps the revised one, against the label that most "
         "people gave. Scores are low (1 to 3), medium (4) or high (5) there. An interaction on which people "
         "are split evenly, or without a verdict, is in neither. Alpha: Krippendorff's, nominal.",
@@ -124,7 +124,7 @@ def measure_people(
 
 def _compare(
     outcomes: Sequence[AnswerOutcome], part: str, kind: str, peers: Peers, labels: Sequence[PersonLabel]
-) -> tuple[FigureCell, ...]:
+) -> tuple[Cell, ...]:
     by_id = {outcome.interaction.id: outcome for outcome in outcomes}
     own = [label for label in labels if label.part == part and label.interaction in by_id]
     if not own:
@@ -183,7 +183,7 @@ def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> Verdict | 
     return verdict.verdict
 
 
-def _average_verdicts(verdicts: Sequence[Verdict | None], *, scored: bool, basis: Derivation) -> FigureCell:
+def _average_verdicts(verdicts: Sequence[Verdict | None], *, scored: bool, basis: Derivation) -> Cell:
     scores = [None if verdict is None else verdict.score for verdict in verdicts]
     if scored:
         return mean_cell(scores, interval=True, basis=basis)
@@ -209,7 +209,7 @@ class RaterSample:
         return {"mean": divide(np.where(told, own, 0.0).sum(axis=1), told.sum(axis=1).astype(np.float64))}
 
 
-def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> FigureCell:
+def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> Cell:
     """Average each rater's mean.
 
     Labels on one interaction are not independent: interactions are drawn, with all their labels.
@@ -223,21 +223,21 @@ def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> FigureC
     sample = RaterSample(values)
     mean = float(sample.figures(np.ones((1, len(rows))))["mean"][0])
     drawn = bootstrap(sample, DRAWS.draws, DRAWS.seed)["mean"] if len(rows) > 1 else None
-    return FigureCell(mean, len(scored), len(labels) - len(scored), drawn, "labels", basis=basis)
+    return Cell(mean, len(scored), len(labels) - len(scored), drawn, "labels", basis=basis)
 
 
-def _show_agreement(found: HumanAgreement, basis: Derivation) -> FigureCell:
+def _show_agreement(found: HumanAgreement, basis: Derivation) -> Cell:
     failed = found.n_unsettled + found.n_unscored
     if found.agreement is None:
         return leave_empty("no interaction with a verdict and a label of most people", ROWS, failed)
     interval = find_wilson_interval(round(found.agreement * found.n), found.n)
-    return FigureCell(found.agreement, found.n, failed, interval, ROWS, basis=basis)
+    return Cell(found.agreement, found.n, failed, interval, ROWS, basis=basis)
 
 
 def _show_undefined(
     value: float | None, n: int, interval: Interval | None, why: str, basis: Derivation
-) -> FigureCell:
-    return FigureCell(value, n, 0, interval, ROWS, "" if value is not None else f"not defined: {why}", basis)
+) -> Cell:
+    return Cell(value, n, 0, interval, ROWS, "" if value is not None else f"not defined: {why}", basis)
 
 
 def _describe_unusable(unusable: Sequence[Dropped]) -> tuple[str, ...]:

@@ -159,8 +159,9 @@ def look_at_site(browser: Browser, site: Path, pictures: Path, looks: Looks = LO
 
 
 def find_kind(page: Path) -> View:
-    """Tell what kind of report a page is by the script of its own that it has."""
-    return next((view for script, view in KINDS.items() if (page.parent / script).is_file()), REPORT)
+    """Tell what kind of report a page is: by its folder's, or by the script of its own that it has."""
+    folder = FOLDERS.get(page.parents[1].name, REPORT)
+    return next((view for script, view in KINDS.items() if (page.parent / script).is_file()), folder)
 
 
 def look_at_page(
@@ -261,10 +262,9 @@ PREDICTIONS = View("tanq", "#list a", "prediction", open_evidence)
 STREAM_ITEMS = View("stream_set", "#list a", "item", open_item)
 EVALUATION = View("streambench", "#list a", "sample_step", open_step)
 OVERVIEW = View("stream_overview", "#list a", "run", open_run)
+FOLDERS = {"longform": INTERACTIONS, "longform-sets": QUESTION_SET}
 KINDS = {
     "assessment.js": ASSESSMENT,
-    "longform.js": INTERACTIONS,
-    "set.js": QUESTION_SET,
     "tanq_set.js": TABLE_SET,
     "tanq.js": PREDICTIONS,
     "stream.js": STREAM_ITEMS,

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tasks.longform.publish.tables_peers import Peers
+from tasks.longform.publish.tables_people import compare_with_people, measure_people
 
 from tasks.artifacts.rows import Drafts, Dropped
 from tasks.errors import BadInput
@@ -18,8 +20,6 @@ from tasks.longform.judge.judged_parts import FORM, list_parts, make_form
 from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.publish.outcomes import join_outcomes
-from tasks.longform.publish.tables_peers import Peers
-from tasks.longform.publish.tables_people import compare_with_people, measure_people
 from tasks.longform.solve.interaction import AgentStep
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 

@@ -330,7 +330,9 @@ def test_prompts_keep_to_their_size_and_name_what_they_leave_out() -> None:
 
 
 def test_a_description_leaves_out_sample_rows_first_then_tables() -> None:
-    tables = tuple(DescribedTable(f"t{n}", f"CREATE TABLE t{n} (a, b)", (("x" * 40, n),)) for n in range(3))
+    tables = tuple(
+        DescribedTable(f"t{n}", f"CREATE TABLE t{n} (a, b)", ("a", "b"), (("x" * 40, n),)) for n in range(3)
+    )
     database = Database(PROMPTS, tables)
     whole = estimate_tokens(quote_data(describe_database(tables)))
     assert fit_description(database, whole).left_out == ()

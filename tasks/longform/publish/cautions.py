@@ -10,9 +10,9 @@ from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import PeerHealth
 from tasks.longform.judge.peers import REVIEWED, Review
 from tasks.longform.publish.outcomes import AnswerOutcome
-from tasks.longform.publish.tables_people import PeopleAgreement
-from tasks.longform.publish.tables_repeats import warn_changed
-from tasks.reports.figure_cells import FigureTable
+from tasks.longform.tables_peers import warn_changed
+from tasks.longform.tables_people import PeopleAgreement
+from tasks.reports.tables import FigureTable
 from tasks.settings import read_section
 
 WRITER = "generator"

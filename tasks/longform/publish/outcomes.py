@@ -15,7 +15,7 @@ from tasks.longform.judge.opinions import find_no_answer
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.publish.answer_basis import derive_matches, derive_scores
 from tasks.longform.solve.interaction import UNFIT, Interaction
-from tasks.reports.figure_cells import FigureCell, mean_cell, rate_cell
+from tasks.reports.tables import Cell, mean_cell, rate_cell
 
 PLANNING = ("agent_plan", "agent_next_query")
 QUERYING = ("agent_queries", "agent_next_query")
@@ -124,14 +124,14 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
     }
 
 
-def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> FigureCell:
+def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Compute the match rate over conclusive items, 0 to 1. rows: selects the outcomes' interactions."""
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     matches = [None if quality is None else quality == 1 for quality in qualities]
     return rate_cell(matches, basis=derive_matches(rows))
 
 
-def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> FigureCell:
+def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Average the scores over interpretive items, 1 to 5. rows: selects the outcomes' interactions."""
     scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
     return mean_cell(scores, interval=True, basis=derive_scores(rows))
