@@ -19,17 +19,17 @@ from tasks.longform.judge.labels import STEPS
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.judge.peers import Review, group_reviews
-from tasks.longform.own_entries import SystemLimits
-from tasks.longform.own_items import read_own_items
-from tasks.longform.publish.answer_basis import INTERACTIONS
-from tasks.longform.publish.cautions import warn_failed
-from tasks.longform.publish.outcomes import (
+from tasks.longform.outcomes import (
+    INTERACTIONS,
     AnswerOutcome,
     average_scores,
     count_outcomes,
     join_outcomes,
     rate_matches,
 )
+from tasks.longform.own_entries import SystemLimits
+from tasks.longform.own_items import read_own_items
+from tasks.longform.publish.cautions import warn_failed
 from tasks.longform.solve.interaction import Interaction
 from tasks.longform.tables_peers import derive_perfect, rate_perfect
 from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures

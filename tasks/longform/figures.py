@@ -14,8 +14,14 @@ from tasks.longform.build.classify import INTERPRETIVE, KINDS
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.labels import STEPS
 from tasks.longform.judge.peers import REVIEWED
-from tasks.longform.publish.answer_basis import choose_interactions
-from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, count_valid, rate_matches, select
+from tasks.longform.outcomes import (
+    AnswerOutcome,
+    average_scores,
+    choose_interactions,
+    count_valid,
+    rate_matches,
+    select,
+)
 from tasks.longform.tables_peers import PERFECT, Peers, derive_perfect, rate_all_perfect, rate_perfect
 from tasks.reports.charts import Axis, Chart, Point, Scale, draw_scatter
 from tasks.reports.tables import DRAWS, ROWS, Cell, FigureTable, Line

@@ -10,8 +10,7 @@ from tasks.lineage.selection import Selection
 from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE, KINDS
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
-from tasks.longform.publish.answer_basis import choose_interactions
-from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, rate_matches, select
+from tasks.longform.outcomes import AnswerOutcome, average_scores, choose_interactions, rate_matches, select
 from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.tables import Cell, FigureTable, Line, count_cell, leave_empty, mean_cell
 

@@ -23,8 +23,7 @@ from tasks.longform.judge.peers import (
     list_verdicts,
     pool,
 )
-from tasks.longform.publish.answer_basis import choose_interactions, derive_peers
-from tasks.longform.publish.outcomes import AnswerOutcome
+from tasks.longform.outcomes import AnswerOutcome, choose_interactions, derive_peers
 from tasks.longform.tables import choose_agents
 from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.tables import ROWS, Cell, FigureTable, count_cell, leave_empty, mean_cell, rate_cell

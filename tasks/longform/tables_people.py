@@ -18,7 +18,7 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.human_labels import PersonLabel
 from tasks.longform.judge.labels import ANSWER, STEPS, Verdict
 from tasks.longform.judge.peers import REVIEWED, list_verdicts
-from tasks.longform.publish.outcomes import AnswerOutcome, select
+from tasks.longform.outcomes import AnswerOutcome, select
 from tasks.longform.tables_peers import ALL, Peers
 from tasks.reports.tables import (
     DRAWS,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tasks.longform.publish.answer_links import link_sentences
+from tasks.longform.answer_links import link_sentences
 from tasks.longform.solve.interaction import AgentQuery, AgentStatistic
 from tests.longform.scripted_judges import make_query
 

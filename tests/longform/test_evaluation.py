@@ -8,7 +8,7 @@ import pytest
 from tasks.longform.evaluation import evaluate, measure_answers
 from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
-from tasks.longform.publish.outcomes import join_outcomes
+from tasks.longform.outcomes import join_outcomes
 from tasks.systems.evaluation import EvaluationOptions
 from tests.longform.scripted_judges import make_interaction, make_item, make_query
 

@@ -19,7 +19,7 @@ from tasks.longform.judge.human_labels import PersonLabel, human_labels
 from tasks.longform.judge.judged_parts import FORM, list_parts, make_form
 from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
-from tasks.longform.publish.outcomes import join_outcomes
+from tasks.longform.outcomes import join_outcomes
 from tasks.longform.solve.interaction import AgentStep
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 

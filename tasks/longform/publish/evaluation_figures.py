@@ -18,13 +18,13 @@ from tasks.longform.judge.judge_repeats import JudgeRepeat
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.judge.peers import Review
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
-from tasks.longform.publish.cautions import list_cautions
-from tasks.longform.publish.outcomes import (
+from tasks.longform.outcomes import (
     count_outcomes,
     count_tokens,
     join_outcomes,
     list_fitting,
 )
+from tasks.longform.publish.cautions import list_cautions
 from tasks.longform.solve.interaction import Interaction
 from tasks.longform.tables import declare_answers, declare_queries, describe_set
 from tasks.longform.tables_peers import Peers, declare_errors, declare_peers, tabulate_repeats

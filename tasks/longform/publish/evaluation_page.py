@@ -20,7 +20,7 @@ from tasks.longform.judge.judged_parts import list_parts, make_form
 from tasks.longform.judge.labels import MATCHES, PEER_VERDICTS
 from tasks.longform.judge.peers import Review
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
-from tasks.longform.publish.answer_basis import INTERACTIONS
+from tasks.longform.outcomes import INTERACTIONS
 from tasks.longform.solve.interaction import Interaction
 from tasks.longform.tables import MATCH_RATE, MEAN_SCORE
 from tasks.longform.tables_peers import PERFECT

@@ -1,4 +1,4 @@
-"""Interactions joined with their items and verdicts, as every table and figure counts them."""
+"""Interactions joined with their items and verdicts, as every table and figure counts them, and their rows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from tasks.lineage.selection import Selection
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import CellValue, Selection
 from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
 from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.opinions import find_no_answer
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
-from tasks.longform.publish.answer_basis import derive_matches, derive_scores
 from tasks.longform.solve.interaction import UNFIT, Interaction
 from tasks.reports.tables import Cell, mean_cell, rate_cell
 
+INTERACTIONS = Selection("interactions")
+"""All interactions of an evaluation."""
 PLANNING = ("agent_plan", "agent_next_query")
 QUERYING = ("agent_queries", "agent_next_query")
 """The prompts whose unreadable replies leave an interaction without a plan, and without queries."""
@@ -104,6 +107,37 @@ def select(
         and kind in ("", outcome.kind)
         and (items is None or outcome.interaction.item in items)
     ]
+
+
+def choose_interactions(
+    where: Mapping[str, CellValue | tuple[CellValue, ...]], *, kind: str = ""
+) -> Selection:
+    """Choose interactions by their columns and by the kind of their items; an empty kind means all."""
+    through = {"item": Selection("items", {"kind": kind})} if kind else {}
+    return Selection("interactions", where, through)
+
+
+def derive_matches(interactions: Selection) -> Derivation:
+    """Derive the match rate of some interactions."""
+    rows = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": interactions})
+    return Derivation("share", (rows,), "label", hit=Verdict.MATCH)
+
+
+def derive_scores(interactions: Selection) -> Derivation:
+    """Derive the mean score of some interactions."""
+    rows = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": interactions})
+    return Derivation("mean", (rows,), "score")
+
+
+def derive_peers(
+    measure: str, artifact: str, interactions: Selection, step: str = "", hit: CellValue = None
+) -> Derivation:
+    """Derive a figure from the peers' verdicts on some interactions. step: empty for all.
+
+    artifact: `reviews`, `meta_reviews` or `revisions`.
+    """
+    rows = Selection(artifact, {"step": step} if step else {}, {"interaction": interactions})
+    return Derivation(measure, (rows,), "verdict", hit=hit)
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
