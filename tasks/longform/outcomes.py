@@ -1,4 +1,4 @@
-"""Interactions joined with their items and verdicts, as every table and figure counts them, and their rows."""
+"""Interactions joined with their items and verdicts, as tables and figures count them, and their rows."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tasks.longform.judge.peers import Review
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.publish.evaluation_figures import evaluation_figures
 from tasks.longform.solve.interaction import Interaction
-from tasks.reports.figure_cells import mean_cell, rate_cell, round_figures
+from tasks.reports.tables import mean_cell, rate_cell, round_figures
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 KIND = {

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tasks.longform.publish.tables_peers import Peers
-from tasks.longform.publish.tables_people import compare_with_people, measure_people
 
 from tasks.artifacts.rows import Drafts, Dropped
 from tasks.errors import BadInput
@@ -21,6 +19,8 @@ from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.outcomes import join_outcomes
 from tasks.longform.solve.interaction import AgentStep
+from tasks.longform.tables_peers import Peers
+from tasks.longform.tables_people import compare_with_people, measure_people
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 ITEMS = [make_item(1), make_item(2, kind="interpretive"), make_item(3)]

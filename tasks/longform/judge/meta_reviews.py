@@ -9,11 +9,11 @@ from tasks.artifacts.rows import Drafts
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
-from tasks.longform.judge.labels import CHOICES, Verdict
+from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.opinions import (
     Opinion,
     PeerPrompts,
-    ask_opinion,
+    ask_peer,
     find_gap,
     make_review,
     make_review_id,
@@ -97,15 +97,13 @@ async def ask_meta_reviewer(
     Raises ModelFailed, BudgetSpent, CallMissing.
     """
     tokens = params.prompt_tokens
-    return await ask_opinion(
+    return await ask_peer(
         "review_meta",
         (*show_step(item, interaction, step, tokens), show_opinions("Reviews of this step", seen, tokens)),
-        CHOICES[step],
-        words=params.rationale_words,
-        tokens=params.reply_tokens,
+        step,
+        params,
         role=role,
         row=row,
         ask=ask,
-        step=step,
         sample=sample,
     )

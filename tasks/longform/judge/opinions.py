@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Origin, make_id
 from tasks.judging.verdicts import VerdictForm, make_form
 from tasks.longform.judge.exhibits import Exhibit
-from tasks.longform.judge.labels import Verdict
+from tasks.longform.judge.labels import CHOICES, Verdict
 from tasks.longform.judge.peers import Review
 from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask, Unparsed
@@ -69,6 +69,32 @@ async def ask_opinion(
         grammar=form.make_grammar(),
         sample=sample,
         max_tokens=tokens,
+    )
+
+
+async def ask_peer(
+    prompt: str,
+    exhibits: Sequence[Exhibit],
+    step: str,
+    params: PeerPrompts,
+    *,
+    role: str,
+    row: str,
+    ask: Ask,
+    sample: int = 0,
+) -> Answer[Opinion[Verdict]]:
+    """Ask for a verdict on a step, with a rationale before it. Raises as `ask_opinion`."""
+    return await ask_opinion(
+        prompt,
+        exhibits,
+        CHOICES[step],
+        words=params.rationale_words,
+        tokens=params.reply_tokens,
+        role=role,
+        row=row,
+        ask=ask,
+        step=step,
+        sample=sample,
     )
 
 

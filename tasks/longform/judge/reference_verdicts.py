@@ -68,10 +68,20 @@ async def reference_verdicts(
 
     An interaction without an answer is a row without either, and the judge is not asked.
     """
+    return await judge_answers(items, interactions, entry.judge, params, ask)
+
+
+async def judge_answers(
+    items: Iterable[LongformItem],
+    interactions: Iterable[Interaction],
+    role: str,
+    params: ReferenceJudging,
+    ask: Ask,
+) -> Drafts[ReferenceVerdict]:
+    """Judge all answers by one role. Raises as `judge_answer`."""
     by_id = {item.id: item for item in items}
     verdicts = (
-        judge_answer(by_id[interaction.item], interaction, entry.judge, params, ask)
-        for interaction in interactions
+        judge_answer(by_id[interaction.item], interaction, role, params, ask) for interaction in interactions
     )
     return Drafts(await asyncio.gather(*verdicts))
 

@@ -8,10 +8,9 @@ from tasks.artifacts.rows import Drafts
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_step
-from tasks.longform.judge.labels import CHOICES
 from tasks.longform.judge.opinions import (
     PeerPrompts,
-    ask_opinion,
+    ask_peer,
     find_gap,
     make_review,
     make_review_id,
@@ -59,16 +58,14 @@ async def review_step(
     """Have one reviewer judge one step. Raises ModelFailed, BudgetSpent, CallMissing."""
     if problem := find_gap(interaction):
         return make_review("reviews", interaction, step, reviewer, skip(problem))
-    answer = await ask_opinion(
+    answer = await ask_peer(
         "review_step",
         show_step(item, interaction, step, params.prompt_tokens),
-        CHOICES[step],
-        words=params.rationale_words,
-        tokens=params.reply_tokens,
+        step,
+        params,
         role=role,
         row=make_review_id("reviews", interaction, step, reviewer),
         ask=ask,
-        step=step,
         sample=reviewer,
     )
     return make_review("reviews", interaction, step, reviewer, answer)

@@ -9,11 +9,11 @@ from tasks.artifacts.rows import Drafts
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
-from tasks.longform.judge.labels import CHOICES, Verdict
+from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.opinions import (
     Opinion,
     PeerPrompts,
-    ask_opinion,
+    ask_peer,
     find_gap,
     make_review,
     make_review_id,
@@ -73,18 +73,16 @@ async def revise_step(
         answer = Answer(Opinion(Verdict.PERFECT, ""), "", "", 0)
     else:
         tokens = params.prompt_tokens
-        answer = await ask_opinion(
+        answer = await ask_peer(
             "revise_step",
             (
                 *show_step(item, interaction, step, tokens),
                 show_opinions("Meta-reviews of this step", seen, tokens),
             ),
-            CHOICES[step],
-            words=params.rationale_words,
-            tokens=params.reply_tokens,
+            step,
+            params,
             role=role,
             row=make_review_id("revisions", interaction, step, 0),
             ask=ask,
-            step=step,
         )
     return make_review("revisions", interaction, step, 0, answer, meta_reviews, "meta_reviews")

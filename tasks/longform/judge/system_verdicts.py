@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
 from tasks.artifacts.rows import Drafts
 from tasks.longform.build.items import LongformItem
-from tasks.longform.judge.reference_verdicts import ReferenceJudging, ReferenceVerdict, judge_answer
+from tasks.longform.judge.reference_verdicts import ReferenceJudging, ReferenceVerdict, judge_answers
 from tasks.longform.judge.reference_verdicts import list_answered as list_answered
 from tasks.longform.judge.reference_verdicts import list_scored as list_scored
 from tasks.longform.own_entries import SystemLimits
@@ -25,9 +24,4 @@ async def system_verdicts(
     """
     limits = read_section(settings, "longform.system_interactions", SystemLimits)
     judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)
-    by_id = {item.id: item for item in items}
-    verdicts = (
-        judge_answer(by_id[interaction.item], interaction, limits.judge, judging, ask)
-        for interaction in interactions
-    )
-    return Drafts(await asyncio.gather(*verdicts))
+    return await judge_answers(items, interactions, limits.judge, judging, ask)

@@ -18,13 +18,14 @@ from tasks.longform.solve.replies import (
     make_plan_grammar,
     make_queries_grammar,
     make_round_grammar,
+    offer_queries,
+    offer_round,
     parse_plan,
     parse_queries,
     parse_reasoned,
     parse_round,
 )
 from tasks.longform.solve.session import Agent, AgentSession, FoundResult
-from tasks.longform.solve.tools import offer_queries, offer_round
 
 TOKENS_PER_WORD = 2
 """Names of columns take more tokens than words do."""
