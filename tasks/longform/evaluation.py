@@ -14,24 +14,24 @@ from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.lineage.bases import select_ids
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.labels import STEPS
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import measure_peers
-from tasks.longform.judge.peers import group_reviews
-from tasks.longform.judge.rows import STEPS, Review
-from tasks.longform.own_entries import SystemLimits
-from tasks.longform.own_items import read_own_items
-from tasks.longform.publish.answer_basis import INTERACTIONS
-from tasks.longform.publish.cautions import warn_failed
-from tasks.longform.publish.outcomes import (
+from tasks.longform.judge.peers import Review, group_reviews
+from tasks.longform.outcomes import (
+    INTERACTIONS,
     AnswerOutcome,
     average_scores,
     count_outcomes,
     join_outcomes,
     rate_matches,
 )
-from tasks.longform.publish.tables_peers import derive_perfect, rate_perfect
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.own_entries import SystemLimits
+from tasks.longform.own_items import read_own_items
+from tasks.longform.publish.cautions import warn_failed
+from tasks.longform.solve.interaction import Interaction
+from tasks.longform.tables_peers import derive_perfect, rate_perfect
 from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry

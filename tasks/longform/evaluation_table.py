@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, TypeAdapter
 
-from tasks.longform.judge.rows import STEPS
+from tasks.longform.judge.labels import STEPS
 from tasks.reports.figure_cells import FigureCell
 from tasks.systems.evaluation import clean
 

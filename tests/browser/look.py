@@ -264,11 +264,12 @@ EVALUATION = View("streambench", "#list a", "sample_step", open_step)
 OVERVIEW = View("stream_overview", "#list a", "run", open_run)
 KINDS = {
     "assessment.js": ASSESSMENT,
-    "longform.js": INTERACTIONS,
-    "set.js": QUESTION_SET,
-    "answer.js": PREDICTIONS,
 }
 FOLDERS = {
+    "longform": INTERACTIONS,
+    "longform-sets": QUESTION_SET,
+    "tanq": PREDICTIONS,
+    "tanq-sets": TABLE_SET,
     "streambench-streams": STREAM_ITEMS,
     "streambench": EVALUATION,
     "streambench-overviews": OVERVIEW,

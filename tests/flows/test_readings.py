@@ -7,7 +7,7 @@ import pytest
 
 from tasks.artifacts.parquet import read_rows
 from tasks.grammar.rows import Question
-from tasks.longform.rows import LongformItem
+from tasks.longform.build.items import LongformItem
 from tasks.tanq.build.tanq_item import TanqItem
 from tests.flows.sample import ROOT, Sample, make_sample
 

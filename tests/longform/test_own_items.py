@@ -14,8 +14,8 @@ from tasks.artifacts.rows import make_id
 from tasks.databases.scratch import write_database
 from tasks.errors import BadInput
 from tasks.longform import own_items
+from tasks.longform.build.items import LongformItem
 from tasks.longform.own_items import LIMITS, read_own_items
-from tasks.longform.rows import LongformItem
 from tests.longform.scripted_agents import SCRIPT
 
 ITEM = {"id": "a", "question": "Which?", "reference": "Balmoor.", "kind": "conclusive", "script": SCRIPT}

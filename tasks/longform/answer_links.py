@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from tasks.longform.solve.rows import AgentQuery
+from tasks.longform.solve.interaction import AgentQuery
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")

@@ -1,4 +1,4 @@
-"""Rows of interactions: what an agent did with an item."""
+"""An interaction: what an agent, or a system of the user, did with an item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interactions joined with their items and verdicts, as every table and figure counts them."""
+"""Interactions joined with their items and verdicts, as tables and figures count them, and their rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from tasks.lineage.selection import Selection
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import CellValue, Selection
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.opinions import find_no_answer
-from tasks.longform.judge.rows import MATCH, ReferenceVerdict
-from tasks.longform.publish.answer_basis import derive_matches, derive_scores
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, LongformItem
-from tasks.longform.solve.rows import UNFIT, Interaction
-from tasks.reports.figure_cells import FigureCell, mean_cell, rate_cell
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.solve.interaction import UNFIT, Interaction
+from tasks.reports.tables import Cell, mean_cell, rate_cell
 
+INTERACTIONS = Selection("interactions")
+"""All interactions of an evaluation."""
 PLANNING = ("agent_plan", "agent_next_query")
 QUERYING = ("agent_queries", "agent_next_query")
 """The prompts whose unreadable replies leave an interaction without a plan, and without queries."""
@@ -40,9 +44,7 @@ class AnswerOutcome:
         verdict = self.verdict
         if verdict is None or not self.answered:
             return None
-        if self.kind == CONCLUSIVE:
-            return None if verdict.label is None else float(verdict.label == MATCH)
-        return None if verdict.score is None else float(verdict.score)
+        return verdict.verdict.score if verdict.verdict else None
 
     @property
     def plan_words(self) -> int | None:
@@ -107,6 +109,37 @@ def select(
     ]
 
 
+def choose_interactions(
+    where: Mapping[str, CellValue | tuple[CellValue, ...]], *, kind: str = ""
+) -> Selection:
+    """Choose interactions by their columns and by the kind of their items; an empty kind means all."""
+    through = {"item": Selection("items", {"kind": kind})} if kind else {}
+    return Selection("interactions", where, through)
+
+
+def derive_matches(interactions: Selection) -> Derivation:
+    """Derive the match rate of some interactions."""
+    rows = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": interactions})
+    return Derivation("share", (rows,), "label", hit=Verdict.MATCH)
+
+
+def derive_scores(interactions: Selection) -> Derivation:
+    """Derive the mean score of some interactions."""
+    rows = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": interactions})
+    return Derivation("mean", (rows,), "score")
+
+
+def derive_peers(
+    measure: str, artifact: str, interactions: Selection, step: str = "", hit: CellValue = None
+) -> Derivation:
+    """Derive a figure from the peers' verdicts on some interactions. step: empty for all.
+
+    artifact: `reviews`, `meta_reviews` or `revisions`.
+    """
+    rows = Selection(artifact, {"step": step} if step else {}, {"interaction": interactions})
+    return Derivation(measure, (rows,), "verdict", hit=hit)
+
+
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
     """Count interactions by what became of them: interactions = scored + unscored + failed.
 
@@ -125,14 +158,14 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
     }
 
 
-def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> FigureCell:
+def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Compute the match rate over conclusive items, 0 to 1. rows: selects the outcomes' interactions."""
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     matches = [None if quality is None else quality == 1 for quality in qualities]
     return rate_cell(matches, basis=derive_matches(rows))
 
 
-def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> FigureCell:
+def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Average the scores over interpretive items, 1 to 5. rows: selects the outcomes' interactions."""
     scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
     return mean_cell(scores, interval=True, basis=derive_scores(rows))

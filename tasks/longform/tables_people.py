@@ -13,16 +13,17 @@ from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, measure_agreement
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.longform.build.classify import INTERPRETIVE, KINDS
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.human_labels import PersonLabel
+from tasks.longform.judge.labels import ANSWER, STEPS, Verdict
 from tasks.longform.judge.peers import REVIEWED, list_verdicts
-from tasks.longform.judge.rows import ANSWER, MATCH, PERFECT, STEPS, PersonLabel
-from tasks.longform.publish.outcomes import AnswerOutcome, select
-from tasks.longform.publish.tables_peers import Peers
-from tasks.longform.rows import INTERPRETIVE, KINDS
-from tasks.reports.figure_cells import (
+from tasks.longform.outcomes import AnswerOutcome, select
+from tasks.longform.tables_peers import ALL, Peers
+from tasks.reports.tables import (
     DRAWS,
     ROWS,
-    FigureCell,
+    Cell,
     FigureTable,
     Line,
     leave_empty,
@@ -33,9 +34,14 @@ from tasks.scoring.metric import FloatArray, IntArray, divide
 from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
 
 TITLE = "Agreement with people"
-ALL = "all"
 COLUMNS = ("people, mean", "judge, mean", "agreement", "Cohen's kappa", "people's own alpha")
-LEVELS: Mapping[str, str] = {"1": "low", "2": "low", "3": "low", "4": "medium", "5": "high"}
+LEVELS: Mapping[Verdict, str] = {
+    Verdict.ONE: "low",
+    Verdict.TWO: "low",
+    Verdict.THREE: "low",
+    Verdict.FOUR: "medium",
+    Verdict.FIVE: "high",
+}
 """People tell scores of 1 to 3 apart with difficulty (footnote 3): agreement is on levels."""
 NOBODY = (
     "Not shown: no person has labelled these answers; the evaluation names no file of people's labels "
@@ -82,8 +88,9 @@ def compare_with_people(
     raters = len({label.rater for label in labels})
     notes = (
         f"{raters} {'rater' if raters == 1 else 'raters'}. People's mean: the mean of the raters' own means; "
-        "a share of Match or of Perfect, or of scores 1 to 5. The judge's: over the same interactions. "
-        "Intervals are drawn over interactions, each with all its labels; those of shares are Wilson's.",
+        f"a share of {Verdict.MATCH.shown} or of {Verdict.PERFECT.shown}, or of scores 1 to 5. The judge's: "
+        "over the same interactions. Intervals are drawn over interactions, each with all its labels; those "
+        "of shares are Wilson's.",
         "Agreement and kappa: the judge's verdict, for steps the revised one, against the label that most "
         "people gave. Scores are low (1 to 3), medium (4) or high (5) there. An interaction on which people "
         "are split evenly, or without a verdict, is in neither. Alpha: Krippendorff's, nominal.",
@@ -101,13 +108,14 @@ def measure_people(
     answers = [label for label in labels if label.part == ANSWER]
     steps = [label for label in labels if label.part != ANSWER]
     verdicts = {
-        f"{outcome.interaction.id} {part}": _level(_find_verdict(outcome, part, peers))
+        f"{outcome.interaction.id} {part}": _level_known(_find_verdict(outcome, part, peers))
         for outcome in outcomes
         for part in (ANSWER, *STEPS)
     }
     judge, reviewer = (
         measure_agreement(
-            verdicts, [HumanLabel(f"{row.interaction} {row.part}", _rank(row), row.rater) for row in own]
+            verdicts,
+            [HumanLabel(f"{row.interaction} {row.part}", _level(row.label), row.rater) for row in own],
         )
         for own in (answers, steps)
     )
@@ -116,7 +124,7 @@ def measure_people(
 
 def _compare(
     outcomes: Sequence[AnswerOutcome], part: str, kind: str, peers: Peers, labels: Sequence[PersonLabel]
-) -> tuple[FigureCell, ...]:
+) -> tuple[Cell, ...]:
     by_id = {outcome.interaction.id: outcome for outcome in outcomes}
     own = [label for label in labels if label.part == part and label.interaction in by_id]
     if not own:
@@ -130,17 +138,13 @@ def _compare(
         else Selection("revisions", {"step": part, **chosen})
     )
     scored = part == ANSWER and kind == INTERPRETIVE
-    value = int if scored else _is_good
     basis = Derivation("mean over what people labelled", (judged, labelled))
     found = measure_agreement(
-        {row: _level(verdict) for row, verdict in given.items()},
-        [HumanLabel(label.interaction, _rank(label), label.rater) for label in own],
+        {row: _level_known(verdict) for row, verdict in given.items()},
+        [HumanLabel(label.interaction, _level(label.label), label.rater) for label in own],
     )
     return (
-        _average_raters(
-            [(label.interaction, label.rater, value(label.label)) for label in own],
-            Derivation("mean of the raters' means", (labelled,), "label"),
-        ),
+        _average_raters(own, Derivation("mean of the raters' means", (labelled,), "label")),
         _average_verdicts(list(given.values()), scored=scored, basis=basis),
         _show_agreement(found, Derivation("agreement of judge and people", (judged, labelled))),
         _show_undefined(
@@ -160,20 +164,16 @@ def _compare(
     )
 
 
-def _is_good(label: str) -> int:
-    return int(label in (MATCH, PERFECT))
+def _level(verdict: Verdict) -> str:
+    return LEVELS.get(verdict, verdict)
 
 
-def _rank(label: PersonLabel) -> str:
-    return LEVELS.get(label.label, label.label)
+def _level_known(verdict: Verdict | None) -> str | None:
+    return None if verdict is None else _level(verdict)
 
 
-def _level(verdict: str | None) -> str | None:
-    return None if verdict is None else LEVELS.get(verdict, verdict)
-
-
-def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> str | None:
-    """Find the judge's verdict on a part, a score as text; None if there is none."""
+def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> Verdict | None:
+    """Find the judge's verdict on a part; None if there is none."""
     if part != ANSWER:
         given = list_verdicts(peers.revisions.get((outcome.interaction.id, part), ()))
         return given[0] if given else None
@@ -183,13 +183,11 @@ def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> str | None
     return verdict.verdict
 
 
-def _average_verdicts(verdicts: Sequence[str | None], *, scored: bool, basis: Derivation) -> FigureCell:
+def _average_verdicts(verdicts: Sequence[Verdict | None], *, scored: bool, basis: Derivation) -> Cell:
+    scores = [None if verdict is None else verdict.score for verdict in verdicts]
     if scored:
-        marks = [None if verdict is None else int(verdict) for verdict in verdicts]
-        return mean_cell(marks, interval=True, basis=basis)
-    return rate_cell(
-        [None if verdict is None else bool(_is_good(verdict)) for verdict in verdicts], basis=basis
-    )
+        return mean_cell(scores, interval=True, basis=basis)
+    return rate_cell([None if score is None else score == 1 for score in scores], basis=basis)
 
 
 @dataclass(frozen=True)
@@ -211,33 +209,35 @@ class RaterSample:
         return {"mean": divide(np.where(told, own, 0.0).sum(axis=1), told.sum(axis=1).astype(np.float64))}
 
 
-def _average_raters(labels: Sequence[tuple[str, str, int]], basis: Derivation) -> FigureCell:
-    """Average each rater's mean. labels: interaction, rater and value.
+def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> Cell:
+    """Average each rater's mean.
 
     Labels on one interaction are not independent: interactions are drawn, with all their labels.
     """
-    rows, raters = (sorted({label[place] for label in labels}) for place in (0, 1))
+    rows = sorted({label.interaction for label in labels})
+    raters = sorted({label.rater for label in labels})
     values = np.full((len(rows), len(raters)), np.nan)
-    for row, rater, value in labels:
-        values[rows.index(row), raters.index(rater)] = value
+    scored = [label for label in labels if label.label.score is not None]
+    for label in scored:
+        values[rows.index(label.interaction), raters.index(label.rater)] = label.label.score
     sample = RaterSample(values)
     mean = float(sample.figures(np.ones((1, len(rows))))["mean"][0])
     drawn = bootstrap(sample, DRAWS.draws, DRAWS.seed)["mean"] if len(rows) > 1 else None
-    return FigureCell(mean, len(labels), 0, drawn, "labels", basis=basis)
+    return Cell(mean, len(scored), len(labels) - len(scored), drawn, "labels", basis=basis)
 
 
-def _show_agreement(found: HumanAgreement, basis: Derivation) -> FigureCell:
+def _show_agreement(found: HumanAgreement, basis: Derivation) -> Cell:
     failed = found.n_unsettled + found.n_unscored
     if found.agreement is None:
         return leave_empty("no interaction with a verdict and a label of most people", ROWS, failed)
     interval = find_wilson_interval(round(found.agreement * found.n), found.n)
-    return FigureCell(found.agreement, found.n, failed, interval, ROWS, basis=basis)
+    return Cell(found.agreement, found.n, failed, interval, ROWS, basis=basis)
 
 
 def _show_undefined(
     value: float | None, n: int, interval: Interval | None, why: str, basis: Derivation
-) -> FigureCell:
-    return FigureCell(value, n, 0, interval, ROWS, "" if value is not None else f"not defined: {why}", basis)
+) -> Cell:
+    return Cell(value, n, 0, interval, ROWS, "" if value is not None else f"not defined: {why}", basis)
 
 
 def _describe_unusable(unusable: Sequence[Dropped]) -> tuple[str, ...]:
