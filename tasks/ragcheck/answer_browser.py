@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.baselines import MEASURES, BaselineSimilarity
+from tasks.ragcheck.contexts import RULES, Context
 from tasks.ragcheck.page_parts import BrowsedRow, ShownContext, list_calls, show_history, show_passages
-from tasks.ragcheck.rows import (
-    MEASURES,
-    RULES,
-    BaselineSimilarity,
-    Context,
-    JudgeScore,
-    Rating,
-    ReferenceQuestion,
-    SystemAnswer,
-)
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.ragcheck.ratings import Rating
+from tasks.ragcheck.scores import JudgeScore
 
 
 class ShownScore(NamedTuple):

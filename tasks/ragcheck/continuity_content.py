@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from tasks.ragcheck.comparison import DIFFERENCE, MEAN, MEASURES, RATE, SIGN
+from tasks.ragcheck.comparison import DIFFERENCE, MEAN, MEASURES, RATE, SIGN, ConversationFigure
+from tasks.ragcheck.conversations import Conversation, End
+from tasks.ragcheck.grading import TOP_SCORE
 from tasks.ragcheck.judge_report import JudgeReport
 from tasks.ragcheck.page_parts import DropCount
 from tasks.ragcheck.plots import Plot, plot_datasets
-from tasks.ragcheck.rows import ENDS, TOP_SCORE, Conversation, ConversationFigure
 
 Key = tuple[str, str, str, str, str]
 """Kind, dataset, system, other system, measure."""
@@ -53,7 +54,7 @@ class ContinuityContent:
     reach: Mapping[str, int]
     plots: Sequence[Plot]
     rates: Sequence[tuple[str, Mapping[str, ConversationFigure]]]
-    ends: Sequence[tuple[str, Sequence[tuple[str, int]]]]
+    ends: Sequence[tuple[str, Sequence[tuple[End, int]]]]
     drops: Sequence[DropCount]
 
 
@@ -126,6 +127,6 @@ def _list_rates(system: str, comparison: Sequence[ConversationFigure]) -> dict[s
 
 def _count_ends(
     conversations: Sequence[Conversation], systems: Sequence[str]
-) -> list[tuple[str, list[tuple[str, int]]]]:
+) -> list[tuple[str, list[tuple[End, int]]]]:
     counts = Counter((conversation.system, conversation.ended) for conversation in conversations)
-    return [(system, [(end, counts[system, end]) for end in ENDS]) for system in systems]
+    return [(system, [(end, counts[system, end]) for end in End]) for system in systems]

@@ -10,20 +10,23 @@ from tasks.judging.canaries import CanaryRow
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.ragcheck.agents import ConversationOptions
+from tasks.ragcheck.comparison import ConversationFigure
 from tasks.ragcheck.continuity_content import make_content
 from tasks.ragcheck.conversation_browser import ConversationBrowser, show_conversations
+from tasks.ragcheck.conversations import Conversation, End
 from tasks.ragcheck.entries import Continuity
+from tasks.ragcheck.guards import Guard
 from tasks.ragcheck.judge_report import find_thresholds, report_judge
 from tasks.ragcheck.page_parts import count_drops, make_page, write_ragcheck_page
 from tasks.ragcheck.page_record import group_continuity, list_conversation_systems, tabulate_continuity
-from tasks.ragcheck.rows import ENDS, FAILED, Conversation, ConversationFigure, Guard, ReferenceQuestion
+from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.reports.calls import derive_shown_calls, read_calls
 from tasks.reports.folder import BrowsedRows
 from tasks.reports.page import Headline
 from tasks.settings import read_section
 
 CONVERSATIONS = Selection("conversations")
-ENDED = Selection("conversations", {"ended": tuple(end for end in ENDS if end != FAILED)})
+ENDED = Selection("conversations", {"ended": tuple(end.value for end in End if end is not End.FAILED)})
 SUBTITLE = (
     "How far, and how soon, a system leads somebody who asks on to the reference answer. wscore weighs early "
     "turns more (0 to 5), lscore counts turns (lower is better), mscore is the best score of a conversation."
@@ -63,7 +66,7 @@ def continuity_page(
         (),
         find_thresholds(settings),
     )
-    failed = sum(conversation.ended == FAILED for conversation in conversations)
+    failed = sum(conversation.ended == End.FAILED for conversation in conversations)
     headlines = [
         Headline(
             "conversations",
@@ -109,7 +112,7 @@ def continuity_page(
         make_content(entry.systems, turns, comparison, conversations, judge, drops),
         BrowsedRows(
             "rows",
-            ConversationBrowser("conversations", list(entry.systems), list(ENDS), rows),
+            ConversationBrowser("conversations", list(entry.systems), list(End), rows),
             conversations_calls.with_name("conversations.parquet"),
         ),
         calls,

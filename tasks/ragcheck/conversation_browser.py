@@ -6,17 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tasks.ragcheck.conversations import Conversation, ConversationTurn
+from tasks.ragcheck.grading import Grade
+from tasks.ragcheck.guards import ASKED, COMPOSED, FINISHED, Guard
 from tasks.ragcheck.page_parts import BrowsedRow, ShownContext, list_calls, show_history, show_passages
-from tasks.ragcheck.rows import (
-    ASKED,
-    COMPOSED,
-    FINISHED,
-    Conversation,
-    ConversationTurn,
-    Grade,
-    Guard,
-    ReferenceQuestion,
-)
+from tasks.ragcheck.questions import ReferenceQuestion
 
 GUARDED = (COMPOSED, ASKED, FINISHED)
 

@@ -14,31 +14,23 @@ from tasks.judging.trust import HumanAlpha
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.ragcheck.answer_browser import AnswerBrowser, show_answers
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.baselines import MEASURES, BaselineSimilarity
+from tasks.ragcheck.contexts import BY_REFERENCE, RULES, Context
+from tasks.ragcheck.correlations import PEOPLE, MeasureCorrelation
 from tasks.ragcheck.entries import Assessment, RatingScale
+from tasks.ragcheck.grading import TOP_SCORE
 from tasks.ragcheck.judge_report import JudgeReport, find_thresholds, report_judge
 from tasks.ragcheck.page_parts import FORM, DropCount, count_drops, make_page, write_ragcheck_page
 from tasks.ragcheck.page_record import group_correctness, list_answer_systems, tabulate_correctness
-from tasks.ragcheck.ratings import make_form
-from tasks.ragcheck.rows import (
-    BY_REFERENCE,
-    MEASURES,
-    RULES,
-    TOP_SCORE,
-    BaselineSimilarity,
-    Context,
-    JudgeScore,
-    MeasureCorrelation,
-    Rating,
-    ReferenceQuestion,
-    RuleDifference,
-    SystemAnswer,
-)
-from tasks.ragcheck.rule_comparison import FIGURES
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.ragcheck.ratings import Rating, make_form
+from tasks.ragcheck.rule_comparison import FIGURES, RuleDifference
+from tasks.ragcheck.scores import JudgeScore
 from tasks.reports.calls import derive_shown_calls, read_calls
 from tasks.reports.folder import BrowsedRows, Form
 from tasks.reports.page import Headline
 
-PEOPLE = "E1"
 SUBTITLE = (
     "How right a system's answers are: judged against the reference answer, with the passages that an answer "
     "was written from (E2) and those that question and reference retrieve together (E3), and held against "

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.ragcheck.judge_report import JudgeReport
-from tasks.ragcheck.rows import ReferenceQuestion
+from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.reports.calls import ShownCall
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page

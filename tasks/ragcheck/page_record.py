@@ -7,14 +7,12 @@ from dataclasses import replace
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.ragcheck.rows import (
-    BY_REFERENCE,
-    TOP_SCORE,
-    ConversationFigure,
-    Estimate,
-    MeasureCorrelation,
-    RuleDifference,
-)
+from tasks.ragcheck.comparison import ConversationFigure
+from tasks.ragcheck.contexts import BY_REFERENCE
+from tasks.ragcheck.correlations import MeasureCorrelation
+from tasks.ragcheck.figures import Estimate
+from tasks.ragcheck.grading import TOP_SCORE
+from tasks.ragcheck.rule_comparison import RuleDifference
 from tasks.reports.figure_cells import FigureCell, FigureTable, Line
 from tasks.reports.metrics import MetricGroup, choose_column
 from tasks.reports.page import SystemFigure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.ragcheck.rows import Estimate
+from tasks.ragcheck.figures import Estimate
 
 WIDTH, HEIGHT = 460.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 12.0, 12.0, 44.0

@@ -2,7 +2,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tasks.artifacts.parquet import read_rows
-from tasks.ragcheck.rows import Conversation
+from tasks.ragcheck.conversations import Conversation
 from tests.browser.look import (
     BRIEFLY,
     CONTINUITY,

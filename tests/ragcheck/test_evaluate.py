@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tasks.artifacts.parquet import count_rows, read_rows
-from tasks.ragcheck.rows import Conversation, JudgeScore
+from tasks.ragcheck.conversations import Conversation
+from tasks.ragcheck.scores import JudgeScore
 from tasks.sources.mtrag import read_tasks
 from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.sample import interrupt, wait_for

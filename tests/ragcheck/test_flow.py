@@ -16,7 +16,11 @@ from tasks.judging.canaries import CanaryRow, read_canaries
 from tasks.lineage.figures import list_figures
 from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.walk import Lineage
-from tasks.ragcheck.rows import Conversation, ConversationFigure, Guard, MeasureCorrelation, SystemAnswer
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.comparison import ConversationFigure
+from tasks.ragcheck.conversations import Conversation
+from tasks.ragcheck.correlations import MeasureCorrelation
+from tasks.ragcheck.guards import Guard
 from tasks.reports.record import RECORD
 from tests.ragcheck.scenes import make_project
 

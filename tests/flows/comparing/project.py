@@ -17,7 +17,10 @@ from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgeme
 from tasks.longform.judge.rows import ReferenceVerdict
 from tasks.longform.rows import CONCLUSIVE, LongformItem
 from tasks.longform.solve.rows import Interaction
-from tasks.ragcheck.rows import Conversation, ConversationTurn, JudgeScore, ReferenceQuestion, SystemAnswer
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.conversations import Conversation, ConversationTurn
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.ragcheck.scores import JudgeScore
 from tasks.streambench.rows import StreamItem, StreamStep
 from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.rows import PredictionScore
