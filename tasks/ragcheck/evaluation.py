@@ -18,29 +18,22 @@ from tasks.judging.health_basis import derive_health
 from tasks.judging.trust import TrustThresholds
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.ragcheck.comparison import comparison
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.baselines import BaselineSimilarity
+from tasks.ragcheck.comparison import ConversationFigure, comparison
+from tasks.ragcheck.contexts import Context
+from tasks.ragcheck.conversations import Conversation, End
 from tasks.ragcheck.corpus import corpus
-from tasks.ragcheck.correlations import correlations
+from tasks.ragcheck.correlations import MeasureCorrelation, correlations
 from tasks.ragcheck.entries import Assessment, Continuity
 from tasks.ragcheck.evaluation_basis import derive_continuity, derive_correctness
 from tasks.ragcheck.evaluation_figures import ContinuityFigure, MeasureFigure, RagFigures, WrittenEstimate
-from tasks.ragcheck.figures import Resampling
+from tasks.ragcheck.figures import Estimate, Resampling
+from tasks.ragcheck.guards import Guard
 from tasks.ragcheck.judge_report import report_judge
 from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, recognise_set
-from tasks.ragcheck.questions import questions
-from tasks.ragcheck.rows import (
-    FAILED,
-    BaselineSimilarity,
-    Context,
-    Conversation,
-    ConversationFigure,
-    Estimate,
-    Guard,
-    JudgeScore,
-    MeasureCorrelation,
-    ReferenceQuestion,
-    SystemAnswer,
-)
+from tasks.ragcheck.questions import ReferenceQuestion, questions
+from tasks.ragcheck.scores import JudgeScore
 from tasks.systems.capabilities import can_search, check_documents, needs_documents
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
@@ -220,7 +213,7 @@ def count_rows(evaluation: RagEvaluation) -> dict[str, int]:
         "grades": len(evaluation.scores),
         "unscored": sum(score.score is None for score in evaluation.scores),
         "conversations": len(conversations),
-        "failed_conversations": sum(conversation.ended == FAILED for conversation in conversations),
+        "failed_conversations": sum(conversation.ended == End.FAILED for conversation in conversations),
     }
 
 
@@ -233,7 +226,7 @@ def derive_counts(evaluation: RagEvaluation) -> dict[str, Derivation]:
         "/counts/grades": Selection("scores"),
         "/counts/unscored": Selection("scores", {"score": None}),
         "/counts/conversations": Selection("conversations"),
-        "/counts/failed_conversations": Selection("conversations", {"ended": FAILED}),
+        "/counts/failed_conversations": Selection("conversations", {"ended": End.FAILED}),
     }
     derived = {
         place: Derivation("count", (own,))
@@ -267,7 +260,7 @@ def list_failures(evaluation: RagEvaluation) -> list[str]:
     return lines + [
         f"question {keys[conversation.question]}: conversation failed: {conversation.problem}"
         for conversation in evaluation.conversations or ()
-        if conversation.ended == FAILED
+        if conversation.ended == End.FAILED
     ]
 
 

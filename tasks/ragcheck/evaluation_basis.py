@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.ragcheck.comparison import FLAGGED, LEAK, MEAN
-from tasks.ragcheck.rows import ANSWERS, ASKED, RULES, TOP_SCORE, ConversationFigure, MeasureCorrelation
+from tasks.ragcheck.comparison import FLAGGED, LEAK, MEAN, ConversationFigure
+from tasks.ragcheck.contexts import RULES
+from tasks.ragcheck.correlations import MeasureCorrelation
+from tasks.ragcheck.grading import TOP_SCORE
+from tasks.ragcheck.guards import ANSWERS, ASKED
 
 
 def derive_correctness(row: MeasureCorrelation) -> Derivation:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tasks.ragcheck.baselines import MEASURES
+from tasks.ragcheck.contexts import RULES
 from tasks.ragcheck.evaluation import ALL
 from tasks.ragcheck.evaluation_figures import IntervalFigure, MeasureFigure, WrittenRagFigures
-from tasks.ragcheck.rows import MEASURES, RULES
 from tasks.systems.evaluation import clean
 
 LABELS = {

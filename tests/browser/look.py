@@ -213,7 +213,7 @@ def open_question(page: Page) -> None:
 def open_graded(page: Page) -> None:
     """Open an answer and the contexts of its judge."""
     page.click("#list a >> nth=0")
-    page.wait_for_selector("#detail .grade")
+    page.wait_for_selector("#detail .note .tag")
     page.click("#detail .passage >> nth=0")
     show_detail(page)
 
@@ -221,7 +221,7 @@ def open_graded(page: Page) -> None:
 def open_conversation(page: Page) -> None:
     """Open a conversation that took more than one turn."""
     page.select_option("#by-system", "good")
-    page.click("#list a:has(.grade + .grade) >> nth=0")
+    page.click("#list a:has(.tag:nth-child(5)) >> nth=0")
     page.wait_for_selector("#detail .turn >> nth=1")
     show_detail(page)
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.artifacts.parquet import read_rows, write_rows
+from tasks.errors import BadInput
 from tasks.ragcheck.agents import ConversationOptions
-from tasks.ragcheck.conversations import run_all
-from tasks.ragcheck.conversing import run_conversation
+from tasks.ragcheck.conversations import Conversation, End, run_all, run_conversation
 from tasks.ragcheck.grading import JudgingOptions
-from tasks.ragcheck.rows import Conversation
 from tasks.systems.contract import Turn
 from tests.ragcheck.scripted import ScriptedAsk, ScriptedSystem, make_question
 
@@ -133,6 +133,18 @@ def test_what_fails_has_no_scores_and_says_which_task(replies, said, problem):
         None,
     )
     assert len(conversation.turns) == 1
+
+
+def test_an_unknown_end_names_artifact_row_and_word(tmp_path):
+    path = tmp_path / "conversations.parquet"
+    conversation, _, _ = run(["Answer: a", "x\nScore: 5"])
+    write_rows(path, Conversation, [replace(conversation, id="odd", ended="bored")])
+    with pytest.raises(BadInput, match=r"conversations\.parquet: row 1 \(odd\), ended: 'bored' is not"):
+        read_rows(path, Conversation)
+
+
+def test_an_end_is_shown_in_words_and_is_no_score():
+    assert {end.value.replace("_", " "): None for end in End} == {end.shown: end.score for end in End}
 
 
 SECRET = replace(QUESTION, question="Which is it?", reference="the zymurgist of Quillport")
