@@ -15,9 +15,13 @@ from tasks.artifacts.parquet import count_rows
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
 from tasks.grammar.assess.ablation import ablate_corpus
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import HeadlineFault, JudgeFigures, RowCounts
+from tasks.grammar.assess.baselines import BaselineVerdict
+from tasks.grammar.assess.closed_domain import ClosedDomain
 from tasks.grammar.assess.closed_domain import closed_domain as find_closed
+from tasks.grammar.assess.human_labels import AnswerLabel
 from tasks.grammar.assess.judged import (
     ATTRIBUTIONS,
     RULES,
@@ -27,6 +31,7 @@ from tasks.grammar.assess.judged import (
     Mode,
     tag_rows,
 )
+from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.losses import find_losses
 from tasks.grammar.assess.set_figures import (
     attribute_wrong,
@@ -42,14 +47,7 @@ from tasks.grammar.assess.tables import (
     compare_domains,
     count_dataset,
 )
-from tasks.grammar.assessment_rows import (
-    AnswerLabel,
-    AskedQuestion,
-    AssessedAnswer,
-    BaselineVerdict,
-    ClosedDomain,
-    Judgement,
-)
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.canaries import CanaryRow, measure_further, measure_health
 from tasks.judging.equality import holds_answer
 from tasks.judging.human_labels import HumanLabel

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.grammar.assess.ablation import ablate_corpus, plan_ablation
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment import join_rows
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import HeadlineFault
+from tasks.grammar.assess.baselines import BaselineVerdict
 from tasks.grammar.assess.judged import ATTRIBUTIONS, MODES, MODULES, SETS, TaggedRow, tag_rows
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselineVerdict, Judgement
+from tasks.grammar.assess.judgements import Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.systems.contract import Document
 
 

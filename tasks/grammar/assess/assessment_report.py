@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_browser import make_browser
 from tasks.grammar.assess.assessment_charts import list_charts
 from tasks.grammar.assess.assessment_content import AssessmentContent
@@ -18,9 +19,11 @@ from tasks.grammar.assess.assessment_record import (
     describe_fault,
     list_assessment_figures,
 )
+from tasks.grammar.assess.baselines import BaselineVerdict
 from tasks.grammar.assess.human_labels import make_form
+from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.tables import Figure
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselineVerdict, Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.canaries import CanaryHealth
 from tasks.reports.calls import read_calls
 from tasks.reports.folder import BrowsedRows, Form, write_page

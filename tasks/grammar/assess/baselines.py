@@ -10,22 +10,17 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.ablation import ablate_corpus
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.judge import ask_labels
 from tasks.grammar.assess.resampling import ResampledAsk
-from tasks.grammar.assessment_rows import (
-    CONSISTENCY,
-    FAITHFULNESS,
-    AskedQuestion,
-    AssessedAnswer,
-    BaselinePart,
-    BaselineVerdict,
-)
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.abstention import is_abstention
 from tasks.judging.equality import find_equality
 from tasks.judging.quoting import quote
@@ -46,6 +41,8 @@ CLAIMS_GRAMMAR = (
     'claim ::= "- " [^\\n\\r-] [^\\n\\r]{2,160}'
 )
 CLAIM_TOKENS = 260
+FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
+"""The reference-free methods."""
 
 
 class Baselines(BaseModel):
@@ -58,6 +55,39 @@ class Baselines(BaseModel):
     samples: int = Field(default=4, ge=1)
     """Number of responses sampled for self-consistency; the paper has 4, at temperature 1."""
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class BaselinePart:
+    """A claim, or a sampled response. holds: yes, no, null, or unparsed.
+
+    rule: the rule of equality by which a sample is the answer; empty where the judge was asked.
+    """
+
+    text: str
+    holds: str
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class BaselineVerdict:
+    """A reference-free method's verdict on an answer.
+
+    verdict: correct, incorrect, or None if unscored; then `problem` says why. share: of supported claims, or
+    of samples that agree, 0 to 1. parts: the claims or samples with their verdicts.
+    """
+
+    id: str
+    answer: str
+    """The answer's id."""
+    question: str
+    group: str
+    method: str
+    verdict: str | None
+    share: float | None
+    parts: tuple[BaselinePart, ...]
+    problem: str
+    origin: tuple[Origin, ...]
 
 
 async def baselines(

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assessment_rows import ClosedDomain, Judgement
+from tasks.grammar.assess.judgements import Judgement
+
+
+@dataclass(frozen=True)
+class ClosedDomain:
+    """A group in one assessment. Its id is the group's. scored, correct: numbers of its questions.
+
+    closed_domain: whether none is correct, so that a model alone does not know it; None if none is scored.
+    wording: in which a model alone was asked; empty for a system that retrieves, or may.
+    """
+
+    id: str
+    scored: int
+    correct: int
+    closed_domain: bool | None
+    wording: str
+    origin: tuple[Origin, ...]
 
 
 def closed_domain(

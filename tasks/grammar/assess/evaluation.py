@@ -12,11 +12,13 @@ from typing import Any
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment import AssessmentParams, join_rows, round_figures
 from tasks.grammar.assess.judged import JudgedRow
+from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, sample_groups
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.canaries import CanaryRow, measure_further, measure_health
 from tasks.judging.health_basis import derive_health
 from tasks.judging.rules import NO_ANSWER

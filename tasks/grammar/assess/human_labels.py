@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assessment_rows import AnswerLabel, AssessedAnswer
 from tasks.judging.human_files import is_same_text, write_form
 from tasks.judging.human_labels import read_human_labels
 from tasks.judging.label_file import FOLDER
@@ -14,6 +15,18 @@ from tasks.scoring.grammar import JUDGEMENTS
 
 UNKNOWN, OTHER, TWICE = "unknown_answer", "other_response", "labelled_twice"
 FORM = ("id", "question", "answer", "response", "label", "rater")
+
+
+@dataclass(frozen=True)
+class AnswerLabel:
+    """A human label of an answer: Correct or Incorrect. rater: empty if the file names none."""
+
+    id: str
+    answer: str
+    """The answer's id."""
+    rater: str
+    label: str
+    origin: tuple[Origin, ...]
 
 
 def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Drafts[AnswerLabel]:

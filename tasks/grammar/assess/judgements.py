@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.judge import judge_once
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.answered import Answered
 from tasks.judging.majority import Majority, judge_often
 from tasks.judging.rules import find_rule, label_by_rule
@@ -29,6 +31,26 @@ class Judgements(BaseModel):
     rules: bool = True
     """A response that equals the true answer as text, number or date is Correct, an empty one Incorrect; the
     judge is not asked."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on an answer. Its id is the answer's.
+
+    judgement: Correct, Incorrect, or None if unscored; then `problem` says why. rule: the rule that
+    decided (see `tasks/judging/rules.py`); empty if the judge did. verdicts: the judge's parsed ones,
+    one for each time that it was asked.
+    """
+
+    id: str
+    question: str
+    group: str
+    criterion: str
+    judgement: str | None
+    rule: str
+    verdicts: tuple[str, ...]
+    problem: str
+    origin: tuple[Origin, ...]
 
 
 async def judgements(

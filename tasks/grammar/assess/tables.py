@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tasks.grammar.assess.baselines import CONSISTENCY, BaselineVerdict
+from tasks.grammar.assess.closed_domain import ClosedDomain
 from tasks.grammar.assess.judged import (
     MODES,
     RULES,
@@ -15,7 +17,6 @@ from tasks.grammar.assess.judged import (
     measure,
     shows_retrieval,
 )
-from tasks.grammar.assessment_rows import CONSISTENCY, BaselineVerdict, ClosedDomain
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import compare_outcomes, find_wilson_interval
 

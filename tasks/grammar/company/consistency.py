@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tasks.grammar.company.clients import CompanyClient
 from tasks.grammar.company.company_data import CompanyData
-from tasks.grammar.company.roles import check_title, find_overload, list_directors
-from tasks.grammar.company.rows import CompanyClient, Employee, Project
+from tasks.grammar.company.employees import Employee
+from tasks.grammar.company.projects import Project, list_directors
+from tasks.grammar.company.roles import check_title
 
 
 @dataclass(frozen=True)
@@ -125,3 +127,9 @@ def _check_project(
         yield "ends before it starts"
     if project.budget <= 0:
         yield "has a budget that is not positive"
+
+
+def find_overload(directors: Iterable[int]) -> set[int]:
+    """Find who directs more than half of all projects, the odd one not counted. directors: one a project."""
+    counts = Counter(directors)
+    return {number for number, count in counts.items() if count > -(-counts.total() // 2)}

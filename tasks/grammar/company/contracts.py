@@ -18,16 +18,20 @@ from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import count_rows, read_valid_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.artifacts.statistics import name_beside
+from tasks.grammar.company.clients import CompanyClient
 from tasks.grammar.company.company_data import CompanyData, collect_company
 from tasks.grammar.company.consistency import Inconsistency, find_inconsistencies
+from tasks.grammar.company.employees import Employee
+from tasks.grammar.company.organisation import Position
 from tasks.grammar.company.plans import (
     DocumentPlan,
     ground_sections,
     list_known_values,
     plan_documents,
 )
+from tasks.grammar.company.profile import CompanyProfile
+from tasks.grammar.company.projects import Project
 from tasks.grammar.company.reports import MISSING, make_unread_id
-from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Position, Project
 from tasks.grammar.company.settings import Company, ReportSettings
 from tasks.grammar.corpus.checked_sentences import require_words
 from tasks.grammar.corpus.document_rules import (

@@ -12,8 +12,11 @@ from sqlalchemy.schema import CreateTable
 
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
+from tasks.grammar.company.clients import CompanyClient
 from tasks.grammar.company.company_data import collect_company
-from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Project
+from tasks.grammar.company.employees import Employee
+from tasks.grammar.company.profile import CompanyProfile
+from tasks.grammar.company.projects import Project
 from tasks.grammar.company.tables import SCHEMA
 from tasks.grammar.company.tabulation import CellValue, tabulate
 from tasks.sources.tables import write_database

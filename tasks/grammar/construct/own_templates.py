@@ -11,6 +11,7 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.template_lines import (
     FOLDER,
     TemplateRules,
@@ -18,7 +19,6 @@ from tasks.grammar.construct.template_lines import (
     read_template_lines,
 )
 from tasks.grammar.construct.text_criteria import TextTemplates
-from tasks.grammar.rows import OwnTemplate
 
 TEXTS, BALANCED = "grammar.text_templates", "grammar.balanced"
 

@@ -17,7 +17,7 @@ from tasks.grammar.construct.reading_slots import (
     write_reading_grammar,
 )
 from tasks.grammar.construct.sql_reading import BrokenRule
-from tasks.grammar.rows import TextTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.ask import Ask
 
 

@@ -15,12 +15,14 @@ from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.reading_answers import choose_groups, find_other_answer
 from tasks.grammar.construct.reading_file import FileReadings, read_readings
 from tasks.grammar.construct.reading_queries import ReadingQueries
 from tasks.grammar.construct.reading_requests import ReadingRequests, TextReading, list_rows
 from tasks.grammar.construct.reading_slots import list_slots
-from tasks.grammar.rows import Group, SqlTemplate, TextTemplate
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.ask import Ask
 
 READ_OTHERWISE, UNREAD, UNKNOWN = "read_otherwise", "unread", "unknown_text"

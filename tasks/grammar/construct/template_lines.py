@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Origin
 from tasks.databases.columns import Column
+from tasks.grammar.construct.own_template import OwnTemplate, OwnText
 from tasks.grammar.construct.queries import PLACEHOLDER, Query, write_template
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
@@ -19,7 +20,6 @@ from tasks.grammar.construct.text_criteria import Criterion
 from tasks.grammar.construct.text_requests import make_text_id
 from tasks.grammar.construct.text_rules import parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
-from tasks.grammar.rows import OwnTemplate, OwnText
 from tasks.models.ask import Unparsed
 from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
 

@@ -14,11 +14,11 @@ from tasks.grammar.construct.ambiguity import find_rival
 from tasks.grammar.construct.phrasing import list_wordings
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.construct.style_rules import check_style, find_copied
 from tasks.grammar.construct.text_criteria import Criterion
 from tasks.grammar.construct.text_rules import parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
-from tasks.grammar.rows import SqlTemplate
 from tasks.models.ask import Unparsed
 
 TRIES = 8

@@ -19,9 +19,11 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.construct.names import name_table
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.queries import table_of
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.corpus.counted_facts import (
     LEAST_COUNT,
     Totals,
@@ -41,7 +43,6 @@ from tasks.grammar.corpus.entity_tables import (
     read_values,
 )
 from tasks.grammar.corpus.turns import take_turns
-from tasks.grammar.rows import Question, SqlTemplate
 
 
 class Profiles(BaseModel):

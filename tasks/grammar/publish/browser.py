@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
-from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.lineage.nodes import LineageNode, walk_nodes
 from tasks.lineage.walk import Lineage
 

@@ -19,10 +19,15 @@ from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.own_templates import nest_settings
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.corpus.documents import Documents
 from tasks.grammar.corpus.questions import Questions
 from tasks.grammar.publish import corpus_contracts
@@ -43,7 +48,6 @@ from tasks.grammar.publish.row_rules import (
     read_index,
 )
 from tasks.grammar.publish.text_contracts import expect_no_example, expect_own_sentences, read_examples
-from tasks.grammar.rows import Group, OwnTemplate, Question, SqlTemplate, TextTemplate
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 
 ROWS: Mapping[str, type] = {

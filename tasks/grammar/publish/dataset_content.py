@@ -13,8 +13,8 @@ from tasks.artifacts.statistics import (
     group_by_prompt,
     sum_calls,
 )
+from tasks.grammar.construct.glossary import Term
 from tasks.grammar.publish.graph_layout import Layout, lay_out
-from tasks.grammar.rows import Term
 from tasks.lineage.derivation import Derivation
 from tasks.reports.contracts import ContractResults
 

@@ -9,13 +9,13 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import ArtifactStatistics, name_beside, read_statistics, sum_calls
 from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.construct.glossary import Term
 from tasks.grammar.publish.authorship import AUTHORSHIP, list_own
 from tasks.grammar.publish.browser import DatasetBrowser, make_browser
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
 from tasks.grammar.publish.dataset_record import list_dataset_figures
 from tasks.grammar.publish.readings import describe_reading
 from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields, list_drops
-from tasks.grammar.rows import Term
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.calls import read_calls

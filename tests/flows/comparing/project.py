@@ -13,7 +13,9 @@ import yaml
 
 from flows.run.lock_file import LockFile
 from tasks.artifacts.parquet import write_rows
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.assess.answers import AssessedAnswer
+from tasks.grammar.assess.judgements import Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.longform.judge.rows import ReferenceVerdict
 from tasks.longform.rows import CONCLUSIVE, LongformItem
 from tasks.longform.solve.rows import Interaction

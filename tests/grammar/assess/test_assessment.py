@@ -6,7 +6,10 @@ from tasks.artifacts.parquet import write_rows
 from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.grammar.assess.assessment import AssessmentParams, assessment
 from tasks.grammar.assess.judged import ATTRIBUTIONS, MODES, RULES
-from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tests.grammar.assess_world import Model, assess, describe_system, make_world
 
 PARAMS = AssessmentParams(criteria=("short", "long"), draws=5000)

@@ -5,10 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assess.baselines import CLAIMS_GRAMMAR, Baselines, baselines, parse_claims, weigh_parts
+from tasks.grammar.assess.baselines import (
+    CLAIMS_GRAMMAR,
+    BaselinePart,
+    Baselines,
+    BaselineVerdict,
+    baselines,
+    parse_claims,
+    weigh_parts,
+)
 from tasks.grammar.assess.resampling import number_sample
 from tasks.grammar.assess.tables import compare_baselines
-from tasks.grammar.assessment_rows import BaselinePart, BaselineVerdict
 from tasks.models.ask import Unparsed
 from tasks.systems.entries import CallableEntry
 from tests.grammar.assess_world import GOOD, Model, assess, make_world

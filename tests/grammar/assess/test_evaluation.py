@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.evaluation import GrammarEvaluation, list_failures, make_figures
+from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.own_questions import keep_grounded, read_questions, sample_groups
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.trust import TrustThresholds
 from tasks.scoring.running import Bootstrap

@@ -15,9 +15,8 @@ from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.source_queries import find_sources
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import SqlTemplates, TemplateKind, sql_templates
+from tasks.grammar.construct.sql_templates import SqlTemplate, SqlTemplates, TemplateKind, sql_templates
 from tasks.grammar.construct.verbalisation import verbalise_query
-from tasks.grammar.rows import SqlTemplate
 from tests.grammar.scripted import ENTRY, ScriptedAsk
 
 SHELVES = """

@@ -2,8 +2,9 @@ import hashlib
 import json
 
 from tasks.artifacts.rows import Origin
+from tasks.grammar.construct.glossary import Term
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.publish.report import report
-from tasks.grammar.rows import Question, Term
 from tests.grammar.sample import HOSTILE, write, write_sample
 from tests.reports.figure_folders import place_figures
 
