@@ -28,6 +28,7 @@ from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.scoring.correctness import Correctness
 from tasks.systems.contract import Document
 
 SIZES = ((60, 30), (1_000, 100), (10_000, 200))
@@ -66,7 +67,7 @@ def assess(folder: Path, size: int, templates: int, draws: int) -> None:
         template = f"t{number // 2 % templates}"
         name, document = f"q{number}", f"d{number // 2}"
         found = document if dice.random() < 0.5 else "other"
-        verdict = "Correct" if dice.random() < 0.7 else "Incorrect"
+        verdict = Correctness.CORRECT if dice.random() < 0.7 else Correctness.INCORRECT
         questions.append(
             AskedQuestion(
                 name, group, criterion, f"What of {group}?", "42", template, f"{template}-{criterion}",

@@ -52,6 +52,7 @@ from tasks.judging.canaries import CanaryRow, measure_further, measure_health
 from tasks.judging.equality import holds_answer
 from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, measure_agreement
+from tasks.scoring.label import count_labels
 from tasks.scoring.running import Bootstrap
 from tasks.settings import read_section
 from tasks.systems.contract import Document
@@ -149,7 +150,7 @@ def assessment(
         "losses": find_losses(tag_rows(parts["balanced"], params.mode), intervals),
     }
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
-    return Counts(len(judgements), len(rows), {"unscored": sum(row.judgement is None for row in rows)})
+    return Counts(len(judgements), len(rows), {"unscored": sum(not row.scored for row in rows)})
 
 
 def join_rows(
@@ -210,7 +211,7 @@ def _describe_judge(
 ) -> JudgeFigures:
     """Describe the judge. people: agreement over all verdicts, and over its own; nothing without labels."""
     health, further = measure_health(canaries), measure_further(canaries)
-    unscored = sum(judgement.judgement is None for judgement in judgements)
+    unscored = count_labels(judgement.judgement for judgement in judgements).unscored
     thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     over_all, by_judge = people or (None, None)
     warnings = find_warnings(
@@ -224,8 +225,8 @@ def _count_rows(rows: Sequence[JudgedRow], answers: Sequence[AssessedAnswer]) ->
     return RowCounts(
         rows=len(rows),
         groups=len({row.group for row in rows}),
-        scored=sum(row.judgement is not None for row in rows),
-        unscored=sum(row.judgement is None for row in rows),
+        scored=sum(row.scored for row in rows),
+        unscored=sum(not row.scored for row in rows),
         failed_answers=sum(answer.response is None for answer in answers),
         balanced=sum(row.balanced for row in rows),
         unbalanced=sum(row.unbalanced for row in rows),

@@ -15,6 +15,7 @@ from tasks.grammar.assess.baselines import BaselineVerdict
 from tasks.grammar.assess.judged import ATTRIBUTIONS, MODES, MODULES, SETS, TaggedRow, tag_rows
 from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.scoring.correctness import Correctness
 from tasks.systems.contract import Document
 
 
@@ -188,8 +189,8 @@ def _show_question(
         answer=answer.id,
         response=answer.response,
         problem=answer.problem,
-        judgement=judgement.judgement,
-        verdicts=list(judgement.verdicts),
+        judgement=judgement.judgement and judgement.judgement.shown,
+        verdicts=[verdict.shown for verdict in judgement.verdicts],
         judge_problem=judgement.problem,
         passages=None
         if answer.passages is None
@@ -206,7 +207,7 @@ def _show_question(
 
 def _show_tags(tagged: TaggedRow) -> BrowserTags:
     return BrowserTags(
-        outcome="Correct" if tagged.correct else "Incorrect",
+        outcome=(Correctness.CORRECT if tagged.correct else Correctness.INCORRECT).shown,
         tag=tagged.tag,
         sufficient=dict(tagged.sufficient),
         modules={rule: tagged.find_module(rule) for rule in ATTRIBUTIONS},
@@ -214,5 +215,7 @@ def _show_tags(tagged: TaggedRow) -> BrowserTags:
 
 
 def _show_baseline(baseline: BaselineVerdict) -> BrowserBaseline:
-    parts = [BrowserBaselinePart(part.text, part.holds, part.rule) for part in baseline.parts]
-    return BrowserBaseline(baseline.method, baseline.verdict, baseline.share, baseline.problem, parts)
+    parts = [BrowserBaselinePart(part.text, part.holds.shown, part.rule) for part in baseline.parts]
+    return BrowserBaseline(
+        baseline.method, baseline.verdict and baseline.verdict.shown, baseline.share, baseline.problem, parts
+    )

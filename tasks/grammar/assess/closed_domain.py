@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.judgements import Judgement
+from tasks.scoring.correctness import Correctness
+from tasks.scoring.label import count_labels
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def find_wording(system: str, settings: Mapping[str, object]) -> str:
 
 
 def _summarise_group(group: str, rows: list[Judgement], wording: str) -> ClosedDomain:
-    scored = [row.judgement for row in rows if row.judgement is not None]
-    correct = scored.count("Correct")
+    scored = count_labels(row.judgement for row in rows).scored
+    correct = sum(row.judgement is Correctness.CORRECT for row in rows)
     origin = tuple(Origin("row", f"judgements#{row.id}") for row in rows)
-    return ClosedDomain(group, len(scored), correct, not correct if scored else None, wording, origin)
+    return ClosedDomain(group, scored, correct, not correct if scored else None, wording, origin)

@@ -11,7 +11,7 @@ from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.judging.human_files import is_same_text, write_form
 from tasks.judging.human_labels import read_human_labels
 from tasks.judging.label_file import FOLDER
-from tasks.scoring.grammar import JUDGEMENTS
+from tasks.scoring.correctness import Correctness
 
 UNKNOWN, OTHER, TWICE = "unknown_answer", "other_response", "labelled_twice"
 FORM = ("id", "question", "answer", "response", "label", "rater")
@@ -19,13 +19,13 @@ FORM = ("id", "question", "answer", "response", "label", "rater")
 
 @dataclass(frozen=True)
 class AnswerLabel:
-    """A human label of an answer: Correct or Incorrect. rater: empty if the file names none."""
+    """A human label of an answer. rater: empty if the file names none."""
 
     id: str
     answer: str
     """The answer's id."""
     rater: str
-    label: str
+    label: Correctness
     origin: tuple[Origin, ...]
 
 
@@ -39,7 +39,7 @@ def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Draft
     if entry.labels is None:
         return Drafts([])
     known = {name: given for given in answers for name in (given.id, given.question)}
-    read = read_human_labels(entry.labels, JUDGEMENTS)
+    read = read_human_labels(entry.labels, tuple(Correctness))
     dropped = [_drop(line.line, line.reason, line.detail) for line in read.unusable]
     kept: dict[str, AnswerLabel] = {}
     for line in read.labels:
@@ -54,7 +54,7 @@ def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Draft
         else:
             file = Origin("file", (FOLDER / entry.labels.name).as_posix())
             origin = (Origin("row", f"answers#{answer.id}"), file)
-            kept[row] = AnswerLabel(row, answer.id, label.rater, label.label, origin)
+            kept[row] = AnswerLabel(row, answer.id, label.rater, Correctness.read(label.label), origin)
     return Drafts(list(kept.values()), dropped)
 
 

@@ -1,4 +1,4 @@
-"""Stage: label every answer Correct or Incorrect, by a rule or by the judge; else it stays unscored."""
+"""Stage: label every answer correct or incorrect, by a rule or by the judge; else it stays unscored."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from tasks.judging.majority import Majority, judge_often
 from tasks.judging.rules import find_rule, label_by_rule
 from tasks.judging.scored import Scored
 from tasks.models.ask import Answer, Ask
+from tasks.scoring.correctness import Correctness
+from tasks.scoring.label import score_label
 
 
 class Judgements(BaseModel):
@@ -29,7 +31,7 @@ class Judgements(BaseModel):
     feedback: bool = False
     """Let the judge write a line before its verdict."""
     rules: bool = True
-    """A response that equals the true answer as text, number or date is Correct, an empty one Incorrect; the
+    """A response that equals the true answer as text, number or date is correct, an empty one incorrect; the
     judge is not asked."""
 
 
@@ -37,18 +39,18 @@ class Judgements(BaseModel):
 class Judgement:
     """The verdict on an answer. Its id is the answer's.
 
-    judgement: Correct, Incorrect, or None if unscored; then `problem` says why. rule: the rule that
-    decided (see `tasks/judging/rules.py`); empty if the judge did. verdicts: the judge's parsed ones,
-    one for each time that it was asked.
+    judgement: None if unscored; then `problem` says why. rule: the rule that decided (see
+    `tasks/judging/rules.py`); empty if the judge did. verdicts: the judge's parsed ones, one for each time
+    that it was asked.
     """
 
     id: str
     question: str
     group: str
     criterion: str
-    judgement: str | None
+    judgement: Correctness | None
     rule: str
-    verdicts: tuple[str, ...]
+    verdicts: tuple[Correctness, ...]
     problem: str
     origin: tuple[Origin, ...]
 
@@ -75,10 +77,10 @@ def _find_rule(answer: AssessedAnswer, question: AskedQuestion, params: Judgemen
 
 async def _judge(
     answer: AssessedAnswer, question: AskedQuestion, params: Judgements, ask: Ask
-) -> tuple[Majority[str], tuple[str, ...]]:
-    verdicts: dict[int, str] = {}
+) -> tuple[Majority[Correctness], tuple[Correctness, ...]]:
+    verdicts: dict[int, Correctness] = {}
 
-    async def ask_once(sample: int) -> Answer[str]:
+    async def ask_once(sample: int) -> Answer[Correctness]:
         verdict = await judge_once(
             question.question,
             question.answer,
@@ -97,7 +99,7 @@ async def _judge(
 
 
 def make_judgement(
-    answer: AssessedAnswer, rule: str, found: tuple[Majority[str], tuple[str, ...]] | None
+    answer: AssessedAnswer, rule: str, found: tuple[Majority[Correctness], tuple[Correctness, ...]] | None
 ) -> Judgement:
     """Make a judgement's row.
 
@@ -105,8 +107,8 @@ def make_judgement(
     asked, for a rule or since the system gave no answer.
     """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
-    label: str | None = None
-    verdicts: tuple[str, ...] = ()
+    label: Correctness | None = None
+    verdicts: tuple[Correctness, ...] = ()
     problem = f"no answer: {answer.problem}"
     if rule:
         label, problem = label_by_rule(rule), ""
@@ -128,10 +130,9 @@ def make_judgement(
 
 
 def list_scored(judgements: Iterable[Judgement]) -> list[Scored]:
-    """Convert judgements to scores for nightly comparisons: Correct 1, Incorrect 0, unscored None."""
-    marks = {"Correct": 1.0, "Incorrect": 0.0}
+    """Convert judgements to scores for nightly comparisons; unscored None."""
     return [
-        Scored(judgement.question, judgement.group, marks.get(judgement.judgement or ""))
+        Scored(judgement.question, judgement.group, score_label(judgement.judgement))
         for judgement in judgements
     ]
 
@@ -150,7 +151,7 @@ def list_answered(
             question=asked[row.question].question,
             reference=asked[row.question].answer,
             answer=given[row.id].response or given[row.id].problem,
-            note=row.judgement or row.problem,
+            note=row.judgement.shown if row.judgement else row.problem,
         )
         for row in judgements
     ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tasks.grammar.assess.baselines import CONSISTENCY, BaselineVerdict
+from tasks.grammar.assess.baselines import CONSISTENCY, BaselineLabel, BaselineVerdict
 from tasks.grammar.assess.closed_domain import ClosedDomain
 from tasks.grammar.assess.judged import (
     MODES,
@@ -17,6 +17,8 @@ from tasks.grammar.assess.judged import (
     measure,
     shows_retrieval,
 )
+from tasks.scoring.correctness import Correctness
+from tasks.scoring.label import score_label
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import compare_outcomes, find_wilson_interval
 
@@ -65,32 +67,32 @@ class PaperTable:
 
 
 def compare_baselines(
-    baselines: Sequence[BaselineVerdict], judgements: Mapping[str, str | None]
+    baselines: Sequence[BaselineVerdict], judgements: Mapping[str, Correctness | None]
 ) -> PaperTable:
     """Table 1: precision and recall of each reference-free method, with the judgement as reference.
 
-    judgements: answer's id -> Correct, Incorrect or None. Positive is `correct`. Intervals are Wilson's.
+    judgements: answer's id -> the judgement. Positive is correct. Intervals are Wilson's.
     Answers that the method or the judge left unscored are excluded, and counted in a column of their own.
     """
+    yes, good = BaselineLabel.CORRECT.shown, Correctness.CORRECT.shown
     lines = []
     for method in sorted({baseline.method for baseline in baselines}):
         own = [baseline for baseline in baselines if baseline.method == method]
         pairs = [
-            (baseline.verdict == "correct", judgement == "Correct")
+            (baseline.verdict is BaselineLabel.CORRECT, judgement is Correctness.CORRECT)
             for baseline in own
-            if baseline.verdict is not None and (judgement := judgements.get(baseline.answer)) is not None
+            if score_label(baseline.verdict) is not None
+            and score_label(judgement := judgements.get(baseline.answer)) is not None
         ]
         both = sum(said and right for said, right in pairs)
         said, right = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
-        left_out = len(own) - len(pairs)
+        n, left_out = len(pairs), len(own) - len(pairs)
         lines.append(
             AssessedRow(
                 (method.replace("_", " "),),
                 (
-                    _share(
-                        both, said, "answers that it calls correct", f"it calls none of {len(pairs)} correct"
-                    ),
-                    _share(both, right, "answers judged Correct", f"none of {len(pairs)} is judged Correct"),
+                    _share(both, said, f"answers that it calls {yes}", f"it calls none of {n} {yes}"),
+                    _share(both, right, f"answers judged {good}", f"none of {n} is judged {good}"),
                     Cell(left_out, len(own), JUDGEMENT, of="answers tried"),
                 ),
             )
@@ -197,7 +199,7 @@ def _explain_texts(
 
 def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: Mode, figure: Figure) -> Cell:
     """Make the cell of one rate. rule: `JUDGEMENT`, or the context rule whose rate is wanted."""
-    n = sum(row.judgement is not None for row in rows)
+    n = sum(row.scored for row in rows)
     if rule == JUDGEMENT:
         value, bounds = figures[figure], figures["ci"][figure] if "ci" in figures else None
     else:
@@ -217,7 +219,7 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
         return "no row is scored"
     if rule != JUDGEMENT and not shows_retrieval(rows):
         return "the system retrieves nothing, or does not show it"
-    if rule.startswith("gold") and any(row.true is None for row in rows if row.judgement is not None):
+    if rule.startswith("gold") and any(row.true is None for row in rows if row.scored):
         return "the true documents of some row are not known"
     return "every scored row is in a gap group"
 

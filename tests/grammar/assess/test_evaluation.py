@@ -19,6 +19,7 @@ from tasks.grammar.assess.own_questions import keep_grounded, read_questions, sa
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.trust import TrustThresholds
+from tasks.scoring.correctness import Correctness
 from tasks.scoring.running import Bootstrap
 from tasks.systems.capabilities import check_documents
 from tests.systems.scripted import ENTRY
@@ -152,7 +153,7 @@ def evaluate(*rows) -> GrammarEvaluation:
                 f"a-{own}", own, group, criterion, None if failed else "x", retrieved, None, why, ()
             )
         )
-        judged = None if failed else label
+        judged = None if failed or label is None else Correctness.read(label)
         why = "no answer: timed out" if failed else "" if label else "no verdict"
         judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, "", (), why, ()))
     return GrammarEvaluation(questions, answers, judgements, [])
