@@ -29,7 +29,7 @@ def own_templates(
     """Read `<database>.jsonl` where the database's entry says `templates`; else there are no rows.
 
     templates: the folder. settings: parameters of other stages, dotted name -> value. A template, or a text
-    of one, that breaks a rule is dropped with its line; the reasons are those of `template_advice`. Raises
+    of one, that breaks a rule is dropped with its line; the reasons are those of `ADVICE`. Raises
     BadInput if the file is missing, or has no template that can be used.
     """
     if database.templates is None:

@@ -8,6 +8,7 @@ rules are the same.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,6 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.queries import DIALECT, Measure, Query, comparison_of, write_template
-from tasks.grammar.construct.sql_grammar import write_sql_grammar
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_statements
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.template_requests import (
@@ -28,6 +28,7 @@ from tasks.grammar.construct.template_requests import (
     TemplateRequest,
     TemplateShape,
     list_template_requests,
+    list_templates,
     tables_of,
 )
 from tasks.models.ask import Answer, Ask, Unparsed
@@ -298,3 +299,8 @@ def _normalise(sql: str) -> str:
         return ";".join(statement.sql(dialect=DIALECT) for statement in parse_statements(sql) if statement)
     except BrokenRule:
         return sql
+
+
+def write_sql_grammar(request: TemplateRequest) -> str:
+    """Write the grammar: the model chooses the columns, everything else is fixed."""
+    return "root ::= " + " | ".join(json.dumps(sql, ensure_ascii=False) for sql in list_templates(request))

@@ -10,7 +10,7 @@ from tasks.databases.execution import SafeDatabase
 from tasks.databases.reflection import reflect
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.pairs import make_question
-from tasks.grammar.construct.source_queries import find_sources
+from tasks.grammar.construct.source_rows import find_sources
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.construct.verbalisation import verbalise_query
