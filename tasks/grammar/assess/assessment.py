@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -52,12 +52,11 @@ from tasks.judging.canaries import CanaryRow, measure_further, measure_health
 from tasks.judging.equality import holds_answer
 from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, measure_agreement
+from tasks.reports.tables import round_figures
 from tasks.scoring.label import count_labels
 from tasks.scoring.running import Bootstrap
 from tasks.settings import read_section
 from tasks.systems.contract import Document
-
-DIGITS = 10
 
 
 class AssessmentParams(BaseModel):
@@ -145,7 +144,7 @@ def assessment(
         "attribution": {name: attribute_wrong(part, params.criteria) for name, part in parts.items()},
         "gaps": {name: count_gaps(part, params.criteria) for name, part in parts.items()},
         "planted": diagnose_gaps(rows, entry.withheld),
-        "tables": {str(table.number): table for table in tables},
+        "tables": {table.number: table for table in tables},
         "fault": HeadlineFault("balanced", params.mode, rule, **asdict(faults[rule])),
         "losses": find_losses(tag_rows(parts["balanced"], params.mode), intervals),
     }
@@ -261,23 +260,3 @@ def _count_dataset(
                 question.criterion == criterion and bool(getattr(question, flag)) for question in questions
             )
     return {"whole": whole, "asked": asked}
-
-
-def round_figures(figures: Mapping[str, object]) -> dict[str, object]:
-    """Convert figures to JSON types, with floats rounded to 10 significant digits at every depth.
-
-    Dataclasses become objects of their fields.
-    """
-    return {name: _round(value) for name, value in figures.items()}
-
-
-def _round(value: object) -> object:
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if is_dataclass(value) and not isinstance(value, type):
-        return round_figures(asdict(value))
-    if isinstance(value, Mapping):
-        return round_figures(value)
-    if isinstance(value, (list, tuple)):
-        return [_round(item) for item in value]
-    return value

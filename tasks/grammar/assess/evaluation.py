@@ -13,7 +13,7 @@ from typing import Any
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
 from tasks.grammar.assess.answers import AssessedAnswer
-from tasks.grammar.assess.assessment import AssessmentParams, join_rows, round_figures
+from tasks.grammar.assess.assessment import AssessmentParams, join_rows
 from tasks.grammar.assess.judged import JudgedRow
 from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, sample_groups
@@ -26,6 +26,7 @@ from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.lineage.bases import derive_rest, escape_pointer
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.reports.tables import round_figures
 from tasks.scoring.running import Bootstrap
 from tasks.systems.capabilities import check_documents, needs_documents
 from tasks.systems.contract import Document
@@ -161,7 +162,8 @@ def make_figures(
         "criteria": criteria,
         **sections,
     }
-    return round_figures(figures)
+    rounded = round_figures(figures)
+    return rounded if isinstance(rounded, dict) else {}
 
 
 def derive_figures(figures: Mapping[str, Any], evaluated: GrammarEvaluation) -> dict[str, Derivation]:

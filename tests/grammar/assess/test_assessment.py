@@ -117,7 +117,7 @@ def test_every_cell_says_its_rule_and_mode_or_why_it_is_empty(tmp_path, world):
             assert len(line["label"]) == len(table["heads"])
             assert len(line["cells"]) == len(table["columns"])
             for cell in line["cells"]:
-                assert cell["rule"]
+                assert cell["kind"]
                 assert (cell["value"] is None) == bool(cell["why"])
     three = {
         tuple(line["label"]): [cell["value"] for cell in line["cells"]]
