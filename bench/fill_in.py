@@ -26,10 +26,12 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits
 from tasks.grammar.construct.balanced import Balanced, balanced
-from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.fill_in import FillIn, Group, fill_in
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.queries import Query, write_filled, write_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.construct.unbalanced import Rule, Unbalanced, unbalanced
-from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
 
 SIZES = (10_000, 1_000_000)
 SAMPLE, SAMPLE_S = 2_000, 5.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import json
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from flows.run.prefect_server import read_auth, use_prefect
 from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
 from tasks.reports.lineage_page import write_lineage
+from tasks.reports.page import ASSESSMENTS
+from tasks.reports.record import RECORD
 from tests.browser.assessments import open_answer
 from tests.browser.compared import open_changed, write_compared
 from tests.browser.longforms import open_claim, open_interaction
@@ -114,7 +117,7 @@ def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
     """Make what is no report: the lineage of the sample's first figure, scripted nights and so on."""
     lineage, nights, compared = (folder / f"{name}.html" for name in ("lineage", "nights", "compared"))
     reports = sorted((root / "data" / "reports").glob("grammar/*/report.json"))
-    figures = [report for report in reports if not (report.parent / "assessment.js").is_file()]
+    figures = [report for report in reports if find_kind(report) is REPORT]
     if not figures:
         raise BadInput(root / "data" / "reports", "holds no report", hint="benchloom report")
     target = f"{figures[0].relative_to(root).as_posix()}#/figures/0"
@@ -159,10 +162,11 @@ def look_at_site(browser: Browser, site: Path, pictures: Path, looks: Looks = LO
 
 
 def find_kind(page: Path) -> View:
-    """Tell what kind of report a page is by its folder, or by the script of its own that it has."""
-    if page.parents[1].name in FOLDERS:
-        return FOLDERS[page.parents[1].name]
-    return next((view for script, view in KINDS.items() if (page.parent / script).is_file()), REPORT)
+    """Tell what kind of report a page is by its record's flow and its folder."""
+    record = json.loads((page.parent / RECORD).read_text())
+    if record["flow"] == "grammar":
+        return ASSESSMENT if record["part"] == ASSESSMENTS.part else REPORT
+    return FOLDERS[page.parents[1].name]
 
 
 def look_at_page(
@@ -263,9 +267,6 @@ PREDICTIONS = View("tanq", "#list a", "prediction", open_evidence)
 STREAM_ITEMS = View("stream_set", "#list a", "item", open_item)
 EVALUATION = View("streambench", "#list a", "sample_step", open_step)
 OVERVIEW = View("stream_overview", "#list a", "run", open_run)
-KINDS = {
-    "assessment.js": ASSESSMENT,
-}
 FOLDERS = {
     "longform": INTERACTIONS,
     "longform-sets": QUESTION_SET,

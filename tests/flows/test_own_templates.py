@@ -17,8 +17,9 @@ from flows.settings import load_params
 from tasks.artifacts.parquet import count_rows, read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
+from tasks.grammar.construct.own_template import OwnTemplate
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.corpus.entities import EntityProfile
-from tasks.grammar.rows import OwnTemplate, Question
 from tests.flows.conftest import make_folder
 from tests.grammar.construct.test_own_templates import LINES, TOWN
 from tests.grammar.scripted import make_database

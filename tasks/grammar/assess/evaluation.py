@@ -12,11 +12,13 @@ from typing import Any
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
-from tasks.grammar.assess.assessment import AssessmentParams, join_rows, round_figures
+from tasks.grammar.assess.answers import AssessedAnswer
+from tasks.grammar.assess.assessment import AssessmentParams, join_rows
 from tasks.grammar.assess.judged import JudgedRow
+from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, sample_groups
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.canaries import CanaryRow, measure_further, measure_health
 from tasks.judging.health_basis import derive_health
 from tasks.judging.rules import NO_ANSWER
@@ -24,6 +26,7 @@ from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.lineage.bases import derive_rest, escape_pointer
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.reports.tables import round_figures
 from tasks.scoring.running import Bootstrap
 from tasks.systems.capabilities import check_documents, needs_documents
 from tasks.systems.contract import Document
@@ -159,7 +162,8 @@ def make_figures(
         "criteria": criteria,
         **sections,
     }
-    return round_figures(figures)
+    rounded = round_figures(figures)
+    return rounded if isinstance(rounded, dict) else {}
 
 
 def derive_figures(figures: Mapping[str, Any], evaluated: GrammarEvaluation) -> dict[str, Derivation]:

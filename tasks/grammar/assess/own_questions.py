@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import BadInput
-from tasks.grammar.assessment_rows import AskedQuestion
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
 

@@ -13,7 +13,9 @@ import yaml
 
 from flows.run.lock_file import LockFile
 from tasks.artifacts.parquet import write_rows
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.assess.answers import AssessedAnswer
+from tasks.grammar.assess.judgements import Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.longform.build.classify import CONCLUSIVE
 from tasks.longform.build.items import LongformItem
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict

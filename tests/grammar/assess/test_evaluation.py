@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.evaluation import GrammarEvaluation, list_failures, make_figures
+from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.own_questions import keep_grounded, read_questions, sample_groups
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.trust import TrustThresholds
+from tasks.scoring.correctness import Correctness
 from tasks.scoring.running import Bootstrap
 from tasks.systems.capabilities import check_documents
 from tests.systems.scripted import ENTRY
@@ -150,7 +153,7 @@ def evaluate(*rows) -> GrammarEvaluation:
                 f"a-{own}", own, group, criterion, None if failed else "x", retrieved, None, why, ()
             )
         )
-        judged = None if failed else label
+        judged = None if failed or label is None else Correctness.read(label)
         why = "no answer: timed out" if failed else "" if label else "no verdict"
         judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, "", (), why, ()))
     return GrammarEvaluation(questions, answers, judgements, [])

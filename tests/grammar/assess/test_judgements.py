@@ -3,9 +3,9 @@
 import asyncio
 
 from tasks.artifacts.rows import Origin
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.evaluation import GrammarEvaluation, count_rows
 from tasks.grammar.assess.judgements import Judgements, judgements
-from tasks.grammar.assessment_rows import AssessedAnswer
 from tests.grammar.assess_world import Model, make_world
 
 
