@@ -19,7 +19,7 @@ from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.facts import facts
 from tasks.tanq.graph.relations import relations
 from tasks.tanq.graph.things import things
-from tasks.tanq.imports.answer_noun import find_noun
+from tasks.tanq.importers.answer_noun import find_noun
 from tasks.tanq.rows import Condition, SeedProof, SeedQuestion
 
 WIKI = "https://en.wikipedia.org/wiki/"

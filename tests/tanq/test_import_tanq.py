@@ -11,7 +11,7 @@ from flows.commands.import_ import app
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.scoring.rms import Rms
-from tasks.tanq.imports.published_items import find_skill, find_verdict
+from tasks.tanq.importers.published_items import find_skill, find_verdict
 from tasks.tanq.own_items import read_own_items
 from tasks.tanq.rows import SUPPORTED, FinalCell, ItemThing, SeedProof, TanqItem
 

@@ -12,13 +12,29 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tasks.sources.json_records import BrokenRecord, read_records
+from tasks.sources.sql_importer import SqlImporter
 from tasks.sources.sql_questions import Placed, make_question
 from tasks.sources.stream_dataset import LeftOutRecord
 
-TITLE, LICENCE, SOURCE = "CoSQL", "CC BY-SA 4.0", "https://yale-lily.github.io/cosql"
-DEV = ("cosql_dev.json", "dev.json", "cosql_dev.jsonl")
-TRAIN = ("cosql_train.json", "train.json")
 SPLIT = re.compile(r"""('[^']*'|"[^"]*")|([<>!])\s+=""")
+
+
+class Cosql(SqlImporter):
+    """Bring in CoSQL, each turn of its dialogues a question of its own, for streambench.
+
+    Example: benchloom import cosql cosql_dataset.zip
+    """
+
+    name = "cosql"
+    title, licence, source = "CoSQL", "CC BY-SA 4.0", "https://yale-lily.github.io/cosql"
+    files = ("cosql_dev.json", "dev.json", "cosql_dev.jsonl")
+    train = ("cosql_train.json", "train.json")
+    database_folders = ("database", "../database")
+    """The release has its databases one folder above its splits."""
+
+    def read_questions(self, path: Path) -> Placed:
+        """Read the turns of all dialogues."""
+        return read_turns(path)
 
 
 def read_turns(path: Path) -> Placed:

@@ -8,11 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tasks.sources.importer import Importer
 from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.stream_dataset import DatasetItem, LeftOutRecord, tidy, tidy_line
 
-TITLE, LICENCE, SOURCE = "DS-1000", "CC BY-SA 4.0", "https://github.com/xlang-ai/DS-1000"
-FILES = ("ds1000.jsonl.gz", "ds1000.jsonl", "test.jsonl", "test.jsonl.gz")
+
+class Ds1000(Importer):
+    """Bring in DS-1000's problems with their test programs, for streambench.
+
+    There is one split: shots are a file of one's own.
+
+    Example: benchloom import ds1000 ds1000.jsonl.gz --shots data/shots/ds1000.jsonl
+    """
+
+    name = "ds1000"
+    kind = "ds1000"
+    title, licence, source = "DS-1000", "CC BY-SA 4.0", "https://github.com/xlang-ai/DS-1000"
+    files = ("ds1000.jsonl.gz", "ds1000.jsonl", "test.jsonl", "test.jsonl.gz")
+
+    def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
+        """Read the problems."""
+        return read_ds1000(self.file)
 
 
 def read_ds1000(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
