@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from functools import cached_property
+from contextlib import ExitStack, nullcontext
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,87 +27,14 @@ TEXTS = ("kind", "title", "licence", "source")
 LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
 
 
-class ImportingProject(Project):
-    """A project by its params.yaml, databases and engines."""
-
-    def __init__(self, root: Path, engine: ShardEngine | None = None) -> None:
-        """engine: what does pieces of work, if the importer's options are not to choose it."""
-        super().__init__(root)
-        self._engine = engine
-
-    @cached_property
-    def params(self) -> Mapping[str, Any]:
-        """params.yaml, read when an importer asks for it."""
-        return load_params(self.root)
-
-    def find(self, key: str) -> Any:
-        """Return a part of params.yaml."""
-        return get_section(self.params, key)
-
-    def parse(self, key: str, model: type[Any]) -> Any:
-        """Validate a section of params.yaml."""
-        return parse_section(self.params, key, model)
-
-    def parse_database(self, name: str) -> DatabaseEntry:
-        """Validate an entry of `databases`."""
-        return parse_database(self.params, name).resolve_under(self.root)
-
-    def look_at(self, file: Path | None) -> tuple[str, str]:
-        """Open a database where a model's SQL is run, so that what cannot be asked is known now."""
-        if file is None:
-            return "its SQLite file is missing", ""
-        entry = DatabaseEntry(name=file.stem, file=file)
-        try:
-            tables = sorted({column.table for column in reflect(entry)})
-            with SafeDatabase(entry, LIMITS) as safe:
-                quoted = [table.replace('"', '""') for table in tables]
-                counts = [safe.query(f'SELECT COUNT(*) FROM "{table}"').rows[0][0] for table in quoted]  # noqa: S608
-        except BenchloomError as error:
-            return " ".join(str(error).split()), ""
-        rows = sum(int(str(count)) for count in counts)
-        if not rows:
-            return f"has {len(tables)} tables and no row", ""
-        return "", f"{len(tables)} tables, {rows:,} rows"
-
-    def keep(self, path: Path) -> None:
-        """Move a file to where a run keeps a person's files."""
-        kept = name_kept(self.root / KEPT / path)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).rename(kept)
-        said = kept.relative_to(self.root).as_posix()
-        say_line(f"{path.as_posix()}: the {path.parent.name} that were there are kept as {said}")
-
-    def work(self, pieces: Sequence[Piece], engine: str, workers: int | None) -> None:
-        """Do pieces as shards, or a single one, and all without an engine, in this process."""
-        opening = (
-            nullcontext(self._engine) if self._engine else open_engine(self.root, engine, workers, self.say)
-        )
-        with opening as opened:
-            if opened is not None and len(pieces) > 1:
-                opened.work(
-                    [
-                        Shard(piece.name, piece.work, piece.arguments, piece.part, self.root)
-                        for piece in pieces
-                    ]
-                )
-                return
-            for piece in pieces:
-                piece.work(*piece.arguments)
-
-    def say(self, line: str) -> None:
-        """Print a line to stderr."""
-        say_line(f"benchloom: {line}")
-
-    def tell(self, about: str, lines: Sequence[str]) -> None:
-        """Print the first of many problems to stderr."""
-        tell_first(about, lines)
-
-
 def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = None) -> Imported:
-    """Run an importer: write its files and set its parameters. Raises BadInput, with nothing changed."""
-    with ImportingProject(root, engine) as project:
+    """Run an importer: write its files and set its parameters. Raises BadInput, with nothing changed.
+
+    engine: what does pieces of work, if the importer's options are not to choose it.
+    """
+    with ExitStack() as stack:
         try:
-            done = importer.bring_in(project)
+            done = importer.bring_in(open_project(root, stack, engine))
         except (BenchloomError, OSError, ModuleNotFoundError):
             raise  # a full disk, or an extra that is missing, is said by the command line
         except Exception as error:
@@ -119,6 +46,67 @@ def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = No
             for keys, value in done.settings.items():
                 set_value(data, keys, value)
     return done
+
+
+def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None) -> Project:
+    """Make what an importer may ask of a project. params.yaml is read when it is asked for."""
+    load = cache(lambda: load_params(root))
+    return Project(
+        root,
+        stack,
+        find=lambda key: get_section(load(), key),
+        parse=lambda key, model: parse_section(load(), key, model),
+        parse_database=lambda name: parse_database(load(), name).resolve_under(root),
+        look_at=look_at,
+        keep=partial(keep, root),
+        work=partial(work, root, engine),
+        say=say,
+        tell=tell_first,
+    )
+
+
+def look_at(file: Path | None) -> tuple[str, str]:
+    """Say what is wrong with a database, and how large it is; it is opened where model-written SQL is run."""
+    if file is None:
+        return "its SQLite file is missing", ""
+    entry = DatabaseEntry(name=file.stem, file=file)
+    try:
+        tables = sorted({column.table for column in reflect(entry)})
+        with SafeDatabase(entry, LIMITS) as safe:
+            quoted = [table.replace('"', '""') for table in tables]
+            counts = [safe.query(f'SELECT COUNT(*) FROM "{table}"').rows[0][0] for table in quoted]  # noqa: S608
+    except BenchloomError as error:
+        return " ".join(str(error).split()), ""
+    rows = sum(int(str(count)) for count in counts)
+    if not rows:
+        return f"has {len(tables)} tables and no row", ""
+    return "", f"{len(tables)} tables, {rows:,} rows"
+
+
+def keep(root: Path, path: Path) -> None:
+    """Move a person's file to where runs keep such files."""
+    kept = name_kept(root / KEPT / path)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    (root / path).rename(kept)
+    said = kept.relative_to(root).as_posix()
+    say_line(f"{path.as_posix()}: the {path.parent.name} that were there are kept as {said}")
+
+
+def work(
+    root: Path, given: ShardEngine | None, pieces: Sequence[Piece], engine: str, workers: int | None
+) -> None:
+    """Do pieces as shards; a single one, and all without an engine, in this process."""
+    with nullcontext(given) if given else open_engine(root, engine, workers, say) as opened:
+        if opened is None or len(pieces) < 2:
+            for piece in pieces:
+                piece.work(*piece.arguments)
+            return
+        opened.work([Shard(piece.name, piece.work, piece.arguments, piece.part, root) for piece in pieces])
+
+
+def say(line: str) -> None:
+    """Print a line for a person who waits."""
+    say_line(f"benchloom: {line}")
 
 
 def set_value(data: Any, keys: Sequence[str], value: object) -> None:

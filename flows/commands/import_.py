@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from tasks.sources.base_importer import Option
 
 
 class ImportCommand(TyperCommand):
@@ -69,14 +72,27 @@ def make_command(name: str) -> Any:
         if done.ended:
             raise typer.Exit(1)
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
+    hints = get_type_hints(kind)
     parameters = [
         inspect.Parameter(
-            option, keyword, annotation=hint, default=getattr(kind, option, inspect.Parameter.empty)
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=Annotated[hints[name], describe_option(name, option)],
+            default=inspect.Parameter.empty if option.default is ... else option.default,
         )
-        for option, hint in kind.list_options().items()
+        for name, option in kind.list_options().items()
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # read by typer
     made = typer.Typer(add_completion=False)
     made.command(name)(command)
     return typer.main.get_command(made)
+
+
+def describe_option(name: str, option: Option) -> Any:
+    """Describe an importer's field to typer."""
+    if option.default is ...:
+        return typer.Argument(help=option.help, metavar=option.metavar)
+    words = option.words or (f"--{name.replace('_', '-')}",)
+    return typer.Option(
+        *words, help=option.help, metavar=option.metavar, min=option.least, envvar=option.variable
+    )

@@ -12,20 +12,46 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
-
-import typer
-from typer.models import ArgumentInfo, ParameterInfo
+from typing import Any, ClassVar, TypeVar
 
 from tasks.errors import BadInput
 from tasks.files import write_beside
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,60}")
-Contact = Annotated[
-    str, typer.Option(metavar="MAIL", envvar="BENCHLOOM_CONTACT", help="How a server's people can reach you.")
-]
-"""An option of several importers."""
+CONTACT = "How a server's people can reach you."
 Held = TypeVar("Held")
+
+
+@dataclass(frozen=True)
+class Option:
+    """A field of an importer that its command sets; an argument, if it has no default.
+
+    words: on the command line, if they are not the field's name. least: number. variable: of the environment.
+    """
+
+    help: str
+    metavar: str | None
+    words: tuple[str, ...] = ()
+    default: Any = ...
+    least: int | None = None
+    variable: str | None = None
+
+
+def argument(help: str, metavar: str) -> Any:  # noqa: A002 - as the command line names it
+    """Declare a field that is an argument of the command."""
+    return Option(help, metavar)
+
+
+def option(
+    help: str,  # noqa: A002 - as the command line names it
+    metavar: str | None = None,
+    *words: str,
+    default: Any = None,
+    least: int | None = None,
+    variable: str | None = None,
+) -> Any:
+    """Declare a field that is an option of the command."""
+    return Option(help, metavar, words, default, least, variable)
 
 
 @dataclass(frozen=True)
@@ -52,64 +78,41 @@ class Piece:
     part: Path
 
 
-class Project(ABC):
-    """The project that a source is imported into. What is held ends with the `with` block, the last first."""
+@dataclass(frozen=True)
+class Project:
+    """The project that a source is imported into. stack: what ends when all of the import is written."""
 
-    def __init__(self, root: Path) -> None:
-        """root: the project's folder."""
-        self.root = root
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: Any) -> bool | None:
-        return self._stack.__exit__(*error)
+    root: Path
+    stack: ExitStack
+    find: Callable[[str], Any]
+    """Return `a.b.c` of params.yaml; {} if a part is missing."""
+    parse: Callable[[str, type[Any]], Any]
+    """Validate a section of params.yaml by a pydantic model."""
+    parse_database: Callable[[str], Any]
+    """Validate an entry of `databases`, with its file's path made whole."""
+    look_at: Callable[[Path | None], tuple[str, str]]
+    """Return what is wrong with a SQLite file, empty if nothing is, and how large its tables are."""
+    keep: Callable[[Path], None]
+    """Move a person's file out of the way, and say where it is kept."""
+    work: Callable[[Sequence[Piece], str, int | None], None]
+    """Do pieces on an engine by so many workers."""
+    say: Callable[[str], None]
+    """Print a line that a waiting person should see."""
+    tell: Callable[[str, Sequence[str]], None]
+    """Print the first of many problems, each behind what it is about."""
 
     def hold(self, context: AbstractContextManager[Held]) -> Held:
         """Enter a context that ends when all of the import is written."""
-        return self._stack.enter_context(context)
+        return self.stack.enter_context(context)
 
     def place(self, path: Path) -> Path:
         """Name a draft of a file below the project: it takes its place if the import ends well."""
-        self._stack.callback(remove_empty, (self.root / path).parent)
+        self.stack.callback(remove_empty, (self.root / path).parent)
         return self.hold(write_beside(self.root / path))
-
-    @abstractmethod
-    def find(self, key: str) -> Any:
-        """Return `a.b.c` of params.yaml; {} if a part is missing. Raises BadInput if one is no mapping."""
-
-    @abstractmethod
-    def parse(self, key: str, model: type[Any]) -> Any:
-        """Validate a section of params.yaml by a pydantic model. Raises BadInput."""
-
-    @abstractmethod
-    def parse_database(self, name: str) -> Any:
-        """Validate an entry of `databases`, with its file's path made whole. Raises BadInput."""
-
-    @abstractmethod
-    def look_at(self, file: Path | None) -> tuple[str, str]:
-        """Return what is wrong with a SQLite file, empty if nothing is, and how large its tables are."""
-
-    @abstractmethod
-    def keep(self, path: Path) -> None:
-        """Move a person's file out of the way, and say where it is kept."""
-
-    @abstractmethod
-    def work(self, pieces: Sequence[Piece], engine: str, workers: int | None) -> None:
-        """Do pieces on an engine. Raises StageFailed for one whose process was ended twice."""
-
-    @abstractmethod
-    def say(self, line: str) -> None:
-        """Print a line that a waiting person should see."""
-
-    @abstractmethod
-    def tell(self, about: str, lines: Sequence[str]) -> None:
-        """Print the first of many problems, each behind what it is about."""
 
 
 class BaseImporter(ABC):
-    """Brings one source in. Fields that typer describes are the command's arguments and options.
+    """Brings one source in. Its fields by `argument` and `option` are those of its command.
 
     The class's docstring is the command's help.
     """
@@ -118,37 +121,27 @@ class BaseImporter(ABC):
     """The command, `benchloom import <name>`."""
 
     def __init__(self, **options: Any) -> None:
-        """options: field -> value; fields that are not named keep their defaults."""
-        if unknown := sorted(options.keys() - self.list_options().keys()):
+        """options: field -> value; options that are not named have their defaults."""
+        known = self.list_options()
+        if unknown := sorted(options.keys() - known.keys()):
             raise TypeError(f"{type(self).__name__} has no option {unknown[0]}")
         self.where = f"importer {self.name}"
         """Where the class comes from, for errors."""
-        vars(self).update(options)
+        vars(self).update({name: found.default for name, found in known.items()} | options)
 
     @classmethod
-    def list_options(cls) -> dict[str, Any]:
-        """List the fields that are options, with their annotations: arguments first, inherited ones last."""
-        hints = get_type_hints(cls, include_extras=True)
+    def list_options(cls) -> dict[str, Option]:
+        """List the fields that the command sets: arguments first, inherited options last."""
         names: list[str] = []
         for base in reversed(cls.__mro__):
-            names = [*(name for name in vars(base).get("__annotations__", ()) if name not in names), *names]
-        found = {name: hints[name] for name in names if find_description(hints[name]) is not None}
-        return dict(sorted(found.items(), key=lambda pair: not is_argument(pair[1])))
+            names = [*(name for name in vars(base) if name not in names), *names]
+        values = ((name, getattr(cls, name)) for name in names)
+        found = [(name, value) for name, value in values if isinstance(value, Option)]
+        return dict(sorted(found, key=lambda pair: pair[1].default is not ...))
 
     @abstractmethod
     def bring_in(self, project: Project) -> Imported:
         """Read the source. Raises BadInput, with nothing changed, where nothing can be imported."""
-
-
-def find_description(hint: Any) -> ParameterInfo | None:
-    """Find typer's description of an argument or option in an annotation."""
-    found = (part for part in getattr(hint, "__metadata__", ()) if isinstance(part, ParameterInfo))
-    return next(found, None)
-
-
-def is_argument(hint: Any) -> bool:
-    """Return whether an annotation describes an argument."""
-    return isinstance(find_description(hint), ArgumentInfo)
 
 
 def remove_empty(folder: Path) -> None:

@@ -11,12 +11,11 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from heapq import nsmallest
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeVar
-
-import typer
+from typing import ClassVar, TypeVar
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput, BenchloomError
@@ -24,10 +23,13 @@ from tasks.plugs import tell_error
 from tasks.sources.base_importer import (
     BaseImporter,
     Imported,
+    Option,
     Project,
+    argument,
     check_name,
     count_reasons,
     name_worst,
+    option,
 )
 from tasks.sources.drawing import draw_evenly
 from tasks.sources.json_records import BrokenRecord, read_records
@@ -51,9 +53,6 @@ MOST_SHOTS = 64
 SHOWN = 300
 NO_SHOTS = f"no shots: few_shot has no examples ({SHOTS} is empty); --shots FILE brings some"
 PAGE = "see docs/plugs.md"
-Take = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="So many items, drawn by seed. Default: all.")
-]
 Taken = TypeVar("Taken", DatasetItem, DatasetShot)
 Found = TypeVar("Found")
 
@@ -73,22 +72,16 @@ class Importer(BaseImporter):
     """Where it comes from: an address, or words."""
     files: ClassVar[tuple[str, ...]]
     """Names of its file of items: the first that is in the folder or archive is read."""
+    train: ClassVar[tuple[str, ...]] = ()
+    """Names of a training split beside it, which shots may be of: `split` is the first that is there."""
     stratum: ClassVar[str] = ""
     """The field of `details` that a draw is even over; empty where there is none."""
 
-    path: Annotated[
-        Path,
-        typer.Argument(help="The folder, an archive of it, or the file, as published.", metavar="PATH"),
-    ]
-    called: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Of the folder under data/raw/streambench.")
-    ]
-    take: Take = None
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the draw.")] = 42
-    shots: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help='Examples of your own: JSON Lines with "text" and "answer".'),
-    ] = None
+    path: Path = argument("The folder, an archive of it, or the file, as published.", "PATH")
+    called: str = option("Of the folder under data/raw/streambench.", "NAME", "--name")
+    take: int | None = option("So many items, drawn by seed. Default: all.", "N", least=1)
+    seed: int = option("Of the draw.", "N", default=42)
+    shots: Path | None = option('Examples of your own: JSON Lines with "text" and "answer".', "FILE")
 
     folder: Path
     file: Path
@@ -96,7 +89,8 @@ class Importer(BaseImporter):
 
     def __init_subclass__(cls) -> None:
         """Name the dataset's folder like the importer, if no other name is asked for."""
-        cls.called = getattr(cls, "name", "")
+        if isinstance(cls.called, Option):
+            cls.called = replace(cls.called, default=getattr(cls, "name", ""))
 
     @abstractmethod
     def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
@@ -115,7 +109,12 @@ class Importer(BaseImporter):
 
     def list_read(self) -> Sequence[Path]:
         """List the files that were read, whose checksums are kept."""
-        return [self.file]
+        return [self.file, *([self.split] if self.split else [])]
+
+    @cached_property
+    def split(self) -> Path | None:
+        """The file of the training split; None where there is none."""
+        return next((self.folder / name for name in self.train if (self.folder / name).is_file()), None)
 
     def find_take(self) -> int | None:
         """Return how many items are drawn; None for all."""

@@ -6,11 +6,10 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar
-
-import typer
+from typing import ClassVar
 
 from tasks.errors import BadInput
+from tasks.sources.base_importer import option
 from tasks.sources.importer import Importer
 from tasks.sources.sql_questions import (
     Placed,
@@ -26,16 +25,11 @@ class SqlImporter(Importer):
     """Reads questions about databases, `<folder>/<id>/<id>.sqlite` with the suite beside them."""
 
     kind = "sql"
-    train: ClassVar[tuple[str, ...]]
-    """Names of its training split, which shots are of; the first that is there is read."""
     database_folders: ClassVar[tuple[str, ...]]
 
-    databases: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Where the databases are: DIR/<id>/<id>.sqlite. Default: beside it."
-        ),
-    ] = None
+    databases: Path | None = option(
+        "Where the databases are: DIR/<id>/<id>.sqlite. Default: beside it.", "DIR"
+    )
     keep: bool = False
     """Whether questions without a database are items, too."""
 
@@ -59,15 +53,6 @@ class SqlImporter(Importer):
         """List the databases of items."""
         names = {str(item.details["db_id"]) for item in items if item.file}
         return {f"{name}/{file.name}": file for name in names for file in self.look_up(name).files}
-
-    def list_read(self) -> Sequence[Path]:
-        """List the splits."""
-        return [self.file, *([self.split] if self.split else [])]
-
-    @cached_property
-    def split(self) -> Path | None:
-        """The file of the training split."""
-        return next((self.folder / name for name in self.train if (self.folder / name).is_file()), None)
 
     @cached_property
     def places(self) -> list[Path]:

@@ -6,11 +6,10 @@ import json
 import os
 import random
 import signal
-from functools import partial
 
 import pytest
 
-from flows.importing import ImportingProject
+from flows import importing
 from flows.run.processes import Processes
 from tasks.errors import BadInput, StageFailed
 from tasks.sources.importers import wikidata
@@ -72,8 +71,11 @@ def bring_in(paths, folder, workers=1, said=None, size=SMALL):
     lines = []
     report = ReadingReport(lines.append)
     say = ([] if said is None else said).append
-    project = ImportingProject(ROOT, Processes(workers, say=say) if workers > 1 else None)
-    work = partial(project.work, engine="threads", workers=1)
+    engine = Processes(workers, say=say) if workers > 1 else None
+
+    def work(pieces):
+        importing.work(ROOT, engine, pieces, "threads", 1)
+
     counts = read_dump(paths, ALL, folder, report, work=work, say=say, size=size)
     assert not (folder / ".parts").exists()
     found = (counts, report.not_asked, report.redirects)

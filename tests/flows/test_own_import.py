@@ -136,11 +136,8 @@ def test_a_wrong_one_is_one_line_that_names_its_entry_point_and_nothing_is_writt
 SOURCE = '''"""Notes of a shop: a file with the first line of each, and a parameter."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from tasks.sources.base_importer import BaseImporter, Imported, Project
+from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, option
 
 
 class ShopNotes(BaseImporter):
@@ -151,8 +148,8 @@ class ShopNotes(BaseImporter):
 
     name = "shop-notes"
 
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of text files.")]
-    language: Annotated[str, typer.Option(metavar="CODE", help="That they are written in.")] = "en"
+    folder: Path = argument("Of text files.", "FOLDER")
+    language: str = option("That they are written in.", "CODE", default="en")
 
     def bring_in(self, project: Project) -> Imported:
         """Write the first lines."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
-
-import typer
 
 from tasks.databases.reflection import reflect
 from tasks.errors import BadInput
@@ -21,7 +18,7 @@ from tasks.grammar.construct.template_lines import (
     read_template_lines,
 )
 from tasks.grammar.construct.text_criteria import TextTemplates
-from tasks.sources.base_importer import BaseImporter, Imported, Project
+from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, option
 
 
 class Templates(BaseImporter):
@@ -35,21 +32,14 @@ class Templates(BaseImporter):
 
     name = "templates"
 
-    file: Annotated[str, typer.Argument(help="JSON Lines, plain or gzipped; - is stdin.", metavar="FILE")]
-    database: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A name of `databases`, for lines that name none themselves."),
-    ] = None
-    instead: Annotated[
-        bool | None,
-        typer.Option(
-            "--instead/--beside",
-            help="Instead of a model's, and none is asked; or beside. Default: as it is, at first beside.",
-        ),
-    ] = None
-    drop: Annotated[
-        bool, typer.Option("--drop", help="Import the others where some break a rule; `.dropped` has these.")
-    ] = False
+    file: str = argument("JSON Lines, plain or gzipped; - is stdin.", "FILE")
+    database: str | None = option("A name of `databases`, for lines that name none themselves.", "NAME")
+    instead: bool | None = option(
+        "Instead of a model's, and none is asked; or beside. Default: as it is, at first beside.",
+        None,
+        "--instead/--beside",
+    )
+    drop: bool = option("Import the others where some break a rule; `.dropped` has these.", default=False)
 
     def bring_in(self, project: Project) -> Imported:
         """Put templates where the stage reads them; what breaks a rule is named.

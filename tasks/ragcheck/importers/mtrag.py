@@ -13,13 +13,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
-
-import typer
+from typing import Any, TypeVar
 
 from tasks.errors import BadInput
 from tasks.judging.human_files import write_form
-from tasks.sources.base_importer import BaseImporter, Imported, Project, check_name
+from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, check_name, option
 from tasks.sources.mtrag import read_tasks
 from tasks.systems.replayed import name_question
 
@@ -40,16 +38,10 @@ class Mtrag(BaseImporter):
 
     name = "mtrag"
 
-    file: Annotated[Path, typer.Argument(help="An evaluation file as MT-RAG publishes it.", metavar="FILE")]
-    called: Annotated[str, typer.Option("--name", metavar="NAME", help="Of the set in params.yaml.")] = (
-        "mtrag"
-    )
-    metric: Annotated[
-        str, typer.Option(metavar="NAME", help="What people rated; default: the first that they did.")
-    ] = ""
-    judge: Annotated[str, typer.Option(metavar="ROLE", help="The role that judges the answers too.")] = (
-        "judge"
-    )
+    file: Path = argument("An evaluation file as MT-RAG publishes it.", "FILE")
+    called: str = option("Of the set in params.yaml.", "NAME", "--name", default="mtrag")
+    metric: str = option("What people rated; default: the first that they did.", "NAME", default="")
+    judge: str = option("The role that judges the answers too.", "ROLE", default="judge")
 
     def bring_in(self, project: Project) -> Imported:
         """Write a file's tasks, answers and ratings, and name them in params.yaml.

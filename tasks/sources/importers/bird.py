@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from tasks.sources.base_importer import option
 from tasks.sources.json_records import read_records
 from tasks.sources.sql_importer import SqlImporter
 from tasks.sources.sql_questions import Placed, read_pairs, write_table_list
@@ -33,10 +31,7 @@ class Bird(SqlImporter):
     train = ("train.json",)
     database_folders = ("dev_databases", "databases", "database", "train_databases")
 
-    keep: Annotated[
-        bool,
-        typer.Option("--keep", help="Questions without a database, too: they are asked, and never judged."),
-    ] = False
+    keep: bool = option("Questions without a database, too: they are asked, and never judged.", default=False)
 
     def read_questions(self, path: Path) -> Placed:
         """Read the questions of a file."""

@@ -33,28 +33,23 @@ class Cosql(SqlImporter):
     """The release has its databases one folder above its splits."""
 
     def read_questions(self, path: Path) -> Placed:
-        """Read the turns of all dialogues."""
-        return read_turns(path)
-
-
-def read_turns(path: Path) -> Placed:
-    """Read the turns of all dialogues; their keys are file, dialogue and turn, from 0 on: `dev-3-1`."""
-    for count, (where, record) in enumerate(read_records(path)):
-        if isinstance(record, BrokenRecord):
-            yield where, LeftOutRecord("broken", record.why)
-            continue
-        own = record if isinstance(record, Mapping) else {}
-        turns = own.get("interaction")
-        if not isinstance(turns, list) or not turns:
-            yield where, LeftOutRecord("incomplete", f"{path.stem}-{count}: no interaction")
-            continue
-        for number, turn in enumerate(turns):
-            pair = turn if isinstance(turn, Mapping) else {}
-            key = f"{path.stem}-{count}-{number}"
-            asked = make_question(
-                key, own.get("database_id"), pair.get("utterance"), join_tokens(pair.get("query"))
-            )
-            yield f"{where}, turn {number + 1}", asked
+        """Read the turns of all dialogues; their keys are file, dialogue and turn, from 0 on: `dev-3-1`."""
+        for count, (where, record) in enumerate(read_records(path)):
+            if isinstance(record, BrokenRecord):
+                yield where, LeftOutRecord("broken", record.why)
+                continue
+            own = record if isinstance(record, Mapping) else {}
+            turns = own.get("interaction")
+            if not isinstance(turns, list) or not turns:
+                yield where, LeftOutRecord("incomplete", f"{path.stem}-{count}: no interaction")
+                continue
+            for number, turn in enumerate(turns):
+                pair = turn if isinstance(turn, Mapping) else {}
+                key = f"{path.stem}-{count}-{number}"
+                asked = make_question(
+                    key, own.get("database_id"), pair.get("utterance"), join_tokens(pair.get("query"))
+                )
+                yield f"{where}, turn {number + 1}", asked
 
 
 def join_tokens(query: object) -> object:

@@ -16,11 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tasks.errors import BadInput
+from tasks.sources.base_importer import option
 from tasks.sources.importer import Importer
 from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord, tidy, tidy_line
 from tasks.sources.whole_json import read_json_object
@@ -47,12 +45,9 @@ class Ddxplus(Importer):
     files = (CONDITIONS,)
     stratum = "pathology"
 
-    take: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=0, help="So many patients, as many of each diagnosis. Default: 1,764; 0: all."
-        ),
-    ] = None
+    take: int | None = option(
+        "So many patients, as many of each diagnosis. Default: 1,764; 0: all.", "N", least=0
+    )
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
         """Read the patients of the test split."""

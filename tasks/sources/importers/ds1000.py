@@ -6,7 +6,6 @@ A problem has `prompt`, `reference_code`, `code_context` (its test program) and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from tasks.sources.importer import Importer
 from tasks.sources.json_records import BrokenRecord, read_records
@@ -27,30 +26,21 @@ class Ds1000(Importer):
     files = ("ds1000.jsonl.gz", "ds1000.jsonl", "test.jsonl", "test.jsonl.gz")
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Read the problems."""
-        return read_ds1000(self.file)
-
-
-def read_ds1000(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Read the problems of a file; their keys are their `problem_id`, or their number from 0 on."""
-    for count, (where, record) in enumerate(read_records(path)):
-        if isinstance(record, BrokenRecord):
-            yield where, LeftOutRecord("broken", record.why)
-            continue
-        own = record if isinstance(record, Mapping) else {}
-        meta = own.get("metadata") if isinstance(own.get("metadata"), Mapping) else {}
-        number = meta.get("problem_id", count) if isinstance(meta, Mapping) else count
-        key = str(number) if isinstance(number, int | str) else str(count)
-        text, gold, test = tidy(own.get("prompt")), own.get("reference_code"), own.get("code_context")
-        if not text or not isinstance(test, str) or not test.strip():
-            yield where, LeftOutRecord("incomplete", f"{key}: no {'code_context' if text else 'prompt'}")
-            continue
-        library = tidy_line(meta.get("library")) if isinstance(meta, Mapping) else ""
-        # The reference solution may be indented: it stands amid a function.
-        solution = gold.encode("utf-8", "replace").decode() if isinstance(gold, str) else ""
-        yield (
-            where,
-            DatasetItem(
-                key, text, text, "", solution, {"library": library, "code_context": test.replace("\0", "")}
-            ),
-        )
+        """Read the problems; their keys are their `problem_id`, or their number from 0 on."""
+        for count, (where, record) in enumerate(read_records(self.file)):
+            if isinstance(record, BrokenRecord):
+                yield where, LeftOutRecord("broken", record.why)
+                continue
+            own = record if isinstance(record, Mapping) else {}
+            meta = own.get("metadata") if isinstance(own.get("metadata"), Mapping) else {}
+            number = meta.get("problem_id", count) if isinstance(meta, Mapping) else count
+            key = str(number) if isinstance(number, int | str) else str(count)
+            text, gold, test = tidy(own.get("prompt")), own.get("reference_code"), own.get("code_context")
+            if not text or not isinstance(test, str) or not test.strip():
+                yield where, LeftOutRecord("incomplete", f"{key}: no {'code_context' if text else 'prompt'}")
+                continue
+            library = tidy_line(meta.get("library")) if isinstance(meta, Mapping) else ""
+            # The reference solution may be indented: it stands amid a function.
+            solution = gold.encode("utf-8", "replace").decode() if isinstance(gold, str) else ""
+            details = {"library": library, "code_context": test.replace("\0", "")}
+            yield where, DatasetItem(key, text, text, "", solution, details)

@@ -6,15 +6,12 @@ dataset hubs, whose `context` has `title` and `sentences`, lists of the same len
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tasks.sources.importer import Importer
 from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord, tidy_line
-
-TRAIN = "hotpot_train_v1.1.json"
 
 
 class Hotpotqa(Importer):
@@ -27,6 +24,7 @@ class Hotpotqa(Importer):
     kind = "hotpotqa"
     title, licence, source = "HotpotQA (distractor)", "CC BY-SA 4.0", "https://hotpotqa.github.io"
     files = ("hotpot_dev_distractor_v1.json", "hotpot_dev_distractor_v1.json.gz")
+    train = ("hotpot_train_v1.1.json",)
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
         """Read the development split."""
@@ -34,22 +32,12 @@ class Hotpotqa(Importer):
 
     def read_shots(self) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
         """Read the training split, if it lies beside the other."""
-        for where, item in read_hotpotqa(self.train) if self.train else ():
+        for where, item in read_hotpotqa(self.split) if self.split else ():
             if isinstance(item, LeftOutRecord):
                 yield where, item
             else:
                 text = f"{item.context}\n\n{item.text}"
                 yield where, DatasetShot(item.key, text, item.memory_key, item.gold)
-
-    def list_read(self) -> Sequence[Path]:
-        """List the splits."""
-        return [self.file, *([self.train] if self.train else [])]
-
-    @cached_property
-    def train(self) -> Path | None:
-        """The file of the training split."""
-        path = self.folder / TRAIN
-        return path if path.is_file() else None
 
 
 def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:

@@ -12,13 +12,10 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
-from tasks.sources.base_importer import Imported, Project
+from tasks.sources.base_importer import Imported, Project, argument, option
 from tasks.sources.releases import open_release
 from tasks.sources.sql_importer import SqlImporter
 from tasks.sources.sql_questions import Placed, read_pairs
@@ -57,29 +54,16 @@ class Spider(SqlImporter):
     database_folders = tuple(reversed(FOLDERS))
     """The release's folder of test databases holds all of them."""
 
-    path: Annotated[
-        Path, typer.Argument(help="Spider's folder, or an archive of it, as published.", metavar="PATH")
-    ]
-    database: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A database of it; may be said several times.")
-    ] = None
-    take: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="So many others with rows, drawn by seed.")
-    ] = None
-    seed = 0
-    every: Annotated[bool, typer.Option("--all", help="All of its databases that have rows.")] = False
-    longform: Annotated[
-        str | None,
-        typer.Option(metavar="SET", help="Long-form questions over them, too: this one of `longform.sets`."),
-    ] = None
-    streambench: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Instead, its test questions as a dataset of streambench; --take and --seed draw.",
-        ),
-    ] = None
-    called: str
+    path: Path = argument("Spider's folder, or an archive of it, as published.", "PATH")
+    database: list[str] | None = option("A database of it; may be said several times.", "ID")
+    take: int | None = option("So many others with rows, drawn by seed.", "N", least=1)
+    seed: int = option("Of the draw.", "N", default=0)
+    every: bool = option("All of its databases that have rows.", None, "--all", default=False)
+    longform: str | None = option("Long-form questions over them, too: this one of `longform.sets`.", "SET")
+    streambench: str | None = option(
+        "Instead, its test questions as a dataset of streambench; --take and --seed draw.", "NAME"
+    )
+    called: str = ""
     databases: Path | None = None
 
     def read_questions(self, path: Path) -> Placed:

@@ -38,8 +38,15 @@ class Toolbench(Importer):
     stratum = "api"
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Read the queries of all APIs."""
-        return read_toolbench(self.folder)
+        """Read the queries of all APIs; their keys are the API and the number, from 0 on: `add_date#3`.
+
+        An API without a description could not be found in any prompt: its queries are left out.
+        """
+        tests, known = (read_json_object(self.folder / name) for name in (TEST, DESCRIPTIONS))
+        for api, queries in tests.items():
+            for number, record in enumerate(queries if isinstance(queries, list) else [None]):
+                key = f"{api}#{number}"
+                yield key, _make_item(key, record, known)
 
     def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
         """Write the descriptions of all APIs."""
@@ -50,18 +57,6 @@ class Toolbench(Importer):
         """List the files that are there."""
         names = (TEST, DESCRIPTIONS, LISTED)
         return [self.folder / name for name in names if (self.folder / name).is_file()]
-
-
-def read_toolbench(folder: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Read the queries of all APIs; their keys are the API and the number, from 0 on: `add_date#3`.
-
-    An API without a description could not be found in any prompt: its queries are left out.
-    """
-    tests, known = read_json_object(folder / TEST), read_json_object(folder / DESCRIPTIONS)
-    for api, queries in tests.items():
-        for number, record in enumerate(queries if isinstance(queries, list) else [None]):
-            key = f"{api}#{number}"
-            yield key, _make_item(key, record, known)
 
 
 def _make_item(key: str, record: object, known: Mapping[str, object]) -> DatasetItem | LeftOutRecord:

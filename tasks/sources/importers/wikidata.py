@@ -7,25 +7,24 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import portalocker
-import typer
 
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import Spool
 from tasks.errors import BadInput, LockHeld
 from tasks.sources.base_importer import (
+    CONTACT,
     BaseImporter,
-    Contact,
     Imported,
     Piece,
     Project,
+    argument,
     check_name,
     count_reasons,
     name_worst,
+    option,
 )
 from tasks.sources.web import WebServer
 from tasks.sources.wikidata.api import ApiSource
@@ -70,48 +69,26 @@ class Wikidata(BaseImporter):
 
     name = "wikidata"
 
-    places: Annotated[
-        list[str],
-        typer.Argument(
-            help="Files of a JSON dump (.json, .gz, .bz2), a SQLite database with item ids, or the address "
-            "of an API (.../w/api.php) or SPARQL endpoint (.../sparql).",
-            metavar="PATH|URL",
-        ),
-    ]
-    properties: Annotated[
-        list[str] | None,
-        typer.Option("--property", metavar="P..", help="Take claims of it alone; may be said several times."),
-    ] = None
-    entities: Annotated[
-        list[str] | None, typer.Option("--entity", metavar="Q..", help="An item to take.")
-    ] = None
-    classes: Annotated[
-        list[str] | None,
-        typer.Option("--class", metavar="Q..", help="Take what is an instance of it."),
-    ] = None
-    languages: Annotated[
-        list[str] | None,
-        typer.Option("--language", metavar="CODE", help="Of labels and pages; `all` for all. Default: en."),
-    ] = None
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            metavar="NAME=P..",
-            help="A table's column and its property; NAME=P2047:Q7727: in a unit.",
-        ),
-    ] = None
-    called: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Of the folder under data/raw/wikidata.")
-    ] = "main"
-    contact: Contact = ""
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Processes that read a dump. Default: one a core."),
-    ] = None
-    engine: Annotated[
-        str, typer.Option(metavar="threads|dask|ray", help="Where they are found; see docs/engines.md.")
-    ] = "threads"
+    places: list[str] = argument(
+        "Files of a JSON dump (.json, .gz, .bz2), a SQLite database with item ids, or the address of an API "
+        "(.../w/api.php) or SPARQL endpoint (.../sparql).",
+        "PATH|URL",
+    )
+    properties: list[str] | None = option(
+        "Take claims of it alone; may be said several times.", "P..", "--property"
+    )
+    entities: list[str] | None = option("An item to take.", "Q..", "--entity")
+    classes: list[str] | None = option("Take what is an instance of it.", "Q..", "--class")
+    languages: list[str] | None = option(
+        "Of labels and pages; `all` for all. Default: en.", "CODE", "--language"
+    )
+    columns: list[str] | None = option(
+        "A table's column and its property; NAME=P2047:Q7727: in a unit.", "NAME=P..", "--column"
+    )
+    called: str = option("Of the folder under data/raw/wikidata.", "NAME", "--name", default="main")
+    contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
+    workers: int | None = option("Processes that read a dump. Default: one a core.", "N", least=1)
+    engine: str = option("Where they are found; see docs/engines.md.", "threads|dask|ray", default="threads")
 
     def bring_in(self, project: Project) -> Imported:
         """Write entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what was there.
@@ -127,9 +104,15 @@ class Wikidata(BaseImporter):
         project.hold(hold_folder(folder))
         skipped = project.hold(project.place(place / "skipped.jsonl").open("w", encoding="utf-8"))
         report = ReadingReport(lambda line: print(line, file=skipped))
-        work = partial(project.work, engine=self.engine, workers=self.workers)
         if isinstance(source, DumpSource):
-            found = read_dump(source.paths, selection, folder, report, work=work, say=project.say)
+            found = read_dump(
+                source.paths,
+                selection,
+                folder,
+                report,
+                work=lambda pieces: project.work(pieces, self.engine, self.workers),
+                say=project.say,
+            )
         else:
             found = write_all(folder, source.read(selection, report), report)
         if not found[0]:

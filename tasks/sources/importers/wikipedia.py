@@ -8,15 +8,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import typer
 
 from tasks.artifacts.rows import schema_of
 from tasks.errors import BadInput
-from tasks.sources.base_importer import BaseImporter, Contact, Imported, Project, check_name
+from tasks.sources.base_importer import CONTACT, BaseImporter, Imported, Project, argument, check_name, option
 from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, SkippedPage
 from tasks.sources.wikipedia.opening import open_source
 from tasks.sources.wikipedia.rows import ArticleRow, PartRow
@@ -52,21 +51,12 @@ class Wikipedia(BaseImporter):
 
     name = "wikipedia"
 
-    path: Annotated[
-        str,
-        typer.Argument(
-            help="A dump, structured contents (NDJSON), wikitext, JSON of texts, or the URL of an api.php.",
-            metavar="PATH",
-        ),
-    ]
-    called: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Of the folder in data/raw/wikipedia.")
-    ] = "articles"
-    titles: Annotated[
-        list[str] | None,
-        typer.Option("--title", metavar="T", help="Only this article; may be said several times."),
-    ] = None
-    contact: Contact = ""
+    path: str = argument(
+        "A dump, structured contents (NDJSON), wikitext, JSON of texts, or the URL of an api.php.", "PATH"
+    )
+    called: str = option("Of the folder in data/raw/wikipedia.", "NAME", "--name", default="articles")
+    titles: list[str] | None = option("Only this article; may be said several times.", "T", "--title")
+    contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
 
     def bring_in(self, project: Project) -> Imported:
         """Write a source's articles, their parts, and what was skipped.

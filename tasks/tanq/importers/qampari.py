@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tasks.errors import BadInput
-from tasks.sources.base_importer import Imported, Project
+from tasks.sources.base_importer import Imported, Project, option
 from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.loose_fields import BadRecord
 from tasks.sources.qampari import read_question
@@ -37,21 +34,14 @@ class Qampari(RecordsImporter):
     licence = "CC0-1.0"
     attribution = "QAMPARI (Amouyal et al., 2022); the texts of proofs are Wikipedia's, CC BY-SA"
     rows, records, none = "questions", "list questions", "no list question of {:,}"
+    counted, then = "answers", "now: tanq.sources.*.seeds: {folder}/{file}"
 
-    graph: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="An imported Wikidata: finds answers by id, link and label."),
-    ] = None
-    called: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Of the folder under data/raw/qampari.")
-    ] = "main"
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Leave out a question that loses one of its answers.")
-    ] = False
-    tanq_source: Annotated[
-        str | None,
-        typer.Option("--source", metavar="NAME", help="Of `tanq.sources`: these become its list questions."),
-    ] = None
+    graph: Path | None = option("An imported Wikidata: finds answers by id, link and label.", "FOLDER")
+    called: str = option("Of the folder under data/raw/qampari.", "NAME", "--name", default="main")
+    whole: bool = option("Leave out a question that loses one of its answers.", default=False)
+    tanq_source: str | None = option(
+        "Of `tanq.sources`: these become its list questions.", "NAME", "--source"
+    )
     names: GraphNames | None = None
     """The names of the graph's entities; without them only answers with an id are taken."""
 
@@ -99,17 +89,10 @@ class Qampari(RecordsImporter):
         """Name the graph."""
         return {"graph": self.graph.name if self.graph else None}
 
-    def word_counts(self, kinds: str, place: str) -> list[str]:
-        """Word what was taken."""
+    def word_more(self) -> list[str]:
+        """Word how many questions' demands are known."""
         known = self.counts["with_conditions"]
-        return [
-            f"{kinds}, {self.counts['answers']:,} answers: {place}",
-            f"what the question demands is known by the graph: {known:,} questions",
-        ]
-
-    def word_next(self, place: str) -> str:
-        """Word where the seeds are named."""
-        return f"now: tanq.sources.*.seeds: {place}"
+        return [f"what the question demands is known by the graph: {known:,} questions"]
 
     def advise(self) -> str:
         """Say why no question was taken."""

@@ -8,9 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Any, ClassVar
-
-import typer
+from typing import IO, Any, ClassVar
 
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import RUN, Spool
@@ -19,6 +17,7 @@ from tasks.sources.base_importer import (
     BaseImporter,
     Imported,
     Project,
+    argument,
     check_name,
     count_reasons,
     name_worst,
@@ -54,12 +53,14 @@ class RecordsImporter(BaseImporter):
     """What the records are called in what is printed: `list questions`."""
     none: ClassVar[str]
     """What a file gave of which no record could be taken: `no item of {:,} records`."""
+    counted: ClassVar[str]
+    """What is counted of the rows: `answers`."""
+    then: ClassVar[str]
+    """What to do next, with `{folder}` and `{file}`."""
     in_memory: ClassVar[int] = RUN
     """Rows in memory while they are sorted."""
 
-    path: Annotated[
-        Path, typer.Argument(help="JSON or JSON Lines, plain or gzipped, as published.", metavar="PATH")
-    ]
+    path: Path = argument("JSON or JSON Lines, plain or gzipped, as published.", "PATH")
     called: str = "main"
 
     skipped: SkippedRecords
@@ -75,13 +76,9 @@ class RecordsImporter(BaseImporter):
     def describe_options(self) -> Mapping[str, object]:
         """Name in about.json what the import was asked for."""
 
-    @abstractmethod
-    def word_counts(self, kinds: str, place: str) -> list[str]:
-        """Word what was taken. kinds: how many records of each kind; place: the rows' file."""
-
-    @abstractmethod
-    def word_next(self, place: str) -> str:
-        """Word what to do next."""
+    def word_more(self) -> list[str]:
+        """Word what else is known of the rows."""
+        return []
 
     def advise(self) -> str:
         """Say why no record was taken."""
@@ -132,12 +129,12 @@ class RecordsImporter(BaseImporter):
     def _word(self, folder: Path) -> list[str]:
         listed = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.kinds.items()))
         kinds = f"{self.kinds.total():,} of {self.read:,} {self.records} ({listed})"
-        place = (folder / self.file).as_posix()
         return [
-            *self.word_counts(kinds, place),
+            f"{kinds}, {self.counts[self.counted]:,} {self.counted}: {(folder / self.file).as_posix()}",
+            *self.word_more(),
             *count_reasons(self.skipped.counts, folder.as_posix()),
             f"licence: {self.licence}; {self.attribution}",
-            self.word_next(place),
+            self.then.format(folder=folder.as_posix(), file=self.file),
         ]
 
     def _describe(self) -> dict[str, object]:

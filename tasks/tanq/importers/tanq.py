@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tasks.errors import BadInput
-from tasks.sources.base_importer import Imported, Project
+from tasks.sources.base_importer import Imported, Project, option
 from tasks.sources.tanq_records import ASKED, read_record
 from tasks.tanq.importers.published_items import make_published_item
 from tasks.tanq.importers.records import ReadRecord, RecordsImporter
@@ -28,16 +25,14 @@ class Tanq(RecordsImporter):
     licence = "as its publisher states; the texts of proofs are Wikipedia's, CC BY-SA 4.0"
     attribution = "TANQ (Akhtar et al., 2024)"
     rows, records, none = "items", "records", "no item of {:,} records"
+    counted, then = "proofs", "now: benchloom evaluate tanq --dataset {folder} --system NAME"
     in_memory = 2_048
     """Each item holds its proofs."""
 
-    called: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Of the folder under data/raw/tanq.")
-    ] = "main"
-    question: Annotated[
-        str,
-        typer.Option(metavar="FIELD", help="That is asked. Default: the cleaned one, else what there is."),
-    ] = ""
+    called: str = option("Of the folder under data/raw/tanq.", "NAME", "--name", default="main")
+    question: str = option(
+        "That is asked. Default: the cleaned one, else what there is.", "FIELD", default=""
+    )
 
     def bring_in(self, project: Project) -> Imported:
         """Write the records' items."""
@@ -62,12 +57,3 @@ class Tanq(RecordsImporter):
     def describe_options(self) -> Mapping[str, object]:
         """Name the field that is asked."""
         return {"question": self.question or None}
-
-    def word_counts(self, kinds: str, place: str) -> list[str]:
-        """Word what was taken."""
-        return [f"{kinds}, {self.counts['proofs']:,} proofs: {place}"]
-
-    def word_next(self, place: str) -> str:
-        """Word how a system is evaluated on the items."""
-        folder = (self.folder / self.called).as_posix()
-        return f"now: benchloom evaluate tanq --dataset {folder} --system NAME"
