@@ -14,7 +14,7 @@ from tasks.scoring.rms import Rms
 from tasks.tanq.build.answer_table import FinalCell
 from tasks.tanq.build.tanq_item import ItemThing, TanqItem
 from tasks.tanq.graph.seed_question import SeedProof
-from tasks.tanq.imports.published_items import find_skill, find_verdict
+from tasks.tanq.importers.published_items import find_skill, find_verdict
 from tasks.tanq.labels import Support
 from tasks.tanq.own_items import read_own_items
 

@@ -6,22 +6,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
+from tasks.sources.base_importer import option
 from tasks.sources.json_records import read_records
+from tasks.sources.sql_importer import SqlImporter
 from tasks.sources.sql_questions import Placed, read_pairs, write_table_list
 from tasks.sources.stream_dataset import tidy_line
 
-TITLE, LICENCE, SOURCE = "BIRD", "CC BY-SA 4.0", "https://bird-bench.github.io"
-DEV, TRAIN = ("dev.json", "mini_dev_sqlite.json"), ("train.json",)
 TABLES = ("dev_tables.json", "tables.json", "train_tables.json", "mini_dev_sqlite_schema.json")
-FOLDERS = ("dev_databases", "databases", "database", "train_databases")
 
 
-def read_bird_questions(path: Path) -> Placed:
-    """Read the questions of a file."""
-    return read_pairs(path, "SQL", "question_id")
+class Bird(SqlImporter):
+    """Bring in BIRD's development split, for streambench.
+
+    Example: benchloom import bird dev --databases dev/dev_databases
+    """
+
+    name = "bird"
+    title, licence, source = "BIRD", "CC BY-SA 4.0", "https://bird-bench.github.io"
+    files = ("dev.json", "mini_dev_sqlite.json")
+    train = ("train.json",)
+    database_folders = ("dev_databases", "databases", "database", "train_databases")
+
+    keep: bool = option("Questions without a database, too: they are asked, and never judged.", default=False)
+
+    def read_questions(self, path: Path) -> Placed:
+        """Read the questions of a file."""
+        return read_pairs(path, "SQL", "question_id")
+
+    def read_schemas(self) -> Mapping[str, str]:
+        """Read the lists of tables; the first file is right where two have a database."""
+        return {name: text for file in reversed(self.tables) for name, text in read_bird_tables(file).items()}
+
+    def list_read(self) -> Sequence[Path]:
+        """List the splits and the lists of tables."""
+        return [*super().list_read(), *self.tables]
+
+    @cached_property
+    def tables(self) -> list[Path]:
+        """The lists of tables that are there."""
+        return [self.folder / name for name in TABLES if (self.folder / name).is_file()]
 
 
 def read_bird_tables(path: Path) -> dict[str, str]:

@@ -10,8 +10,8 @@ from tasks.artifacts.rows import Origin, make_id
 from tasks.english import make_plural
 from tasks.sources.qampari import QampariAnswer, QampariQuestion
 from tasks.tanq.graph.seed_question import COMPOSITION, Condition, SeedAnswer, SeedProof, SeedQuestion
-from tasks.tanq.imports.answer_noun import find_noun
-from tasks.tanq.imports.graph_names import (
+from tasks.tanq.importers.answer_noun import find_noun
+from tasks.tanq.importers.graph_names import (
     BY_NAME,
     GraphNames,
     ItemClaim,

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.artifacts.rows import Origin, make_id
+from tasks.sources.loose_fields import BadRecord
 from tasks.sources.tanq_records import (
     ASKED,
-    BadTanqRecord,
     PublishedEntity,
     PublishedProof,
     PublishedRecord,
@@ -29,7 +29,7 @@ from tasks.tanq.build.skill_use import (
 )
 from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem
 from tasks.tanq.graph.seed_question import SeedProof
-from tasks.tanq.imports.answer_noun import find_noun
+from tasks.tanq.importers.answer_noun import find_noun
 from tasks.tanq.labels import Support
 
 SOURCE = "tanq"
@@ -69,11 +69,11 @@ class ReadItem:
 def make_published_item(record: PublishedRecord, asked: str, place: str) -> ReadItem:
     """Make the item of a record. asked: the field that is asked, empty for the best; place: `file#id`.
 
-    Raises BadTanqRecord.
+    Raises BadRecord.
     """
     field = asked or next(name for name in ASKED if record.texts[name])
     if not record.texts[field]:
-        raise BadTanqRecord(f"no_question: {field} is no text")
+        raise BadRecord(f"no_question: {field} is no text")
     table = record.table or _build_table(record)
     question = _remove_tags(record.texts[field], table[0], record)
     names = [" ".join(header) for header in table[0][1:]]
@@ -145,7 +145,7 @@ def _build_table(record: PublishedRecord) -> Rows:
     passing = [entity for entity in record.entities if entity.filter_pass is not False]
     labels = list(dict.fromkeys(own.label for entity in passing for own in entity.relations))
     if not labels:
-        raise BadTanqRecord("no_table: no answer that passes has a value")
+        raise BadRecord("no_table: no answer that passes has a value")
     header = ((FIRST,), *((label,) for label in labels))
     rows = [((entity.name,), *(_find_values(entity, label) for label in labels)) for entity in passing]
     return (header, *rows)

@@ -8,31 +8,55 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import orjson
 
+from tasks.sources.importer import Importer
 from tasks.sources.stream_dataset import DatasetItem, LeftOutRecord, tidy, tidy_line
 from tasks.sources.whole_json import read_json_list, read_json_object
 
-TITLE, LICENCE = "ToolBench (the subset of STE)", "MIT; descriptions Apache-2.0"
-SOURCE = "https://github.com/microsoft/simulated-trial-and-error"
 SCHEMA = re.compile(r"Your input should be a json \(args json schema\): \{([^{}]*)\}")
 TRIGGER = re.compile(r"The Action to trigger this API should be .*\Z")
 TEST, DESCRIPTIONS, LISTED = "tool_test.json", "API_descriptions.json", "API_list.json"
 
 
-def read_toolbench(folder: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Read the queries of all APIs; their keys are the API and the number, from 0 on: `add_date#3`.
+class Toolbench(Importer):
+    """Bring in the tests of STE's 50 APIs, with the descriptions of all 817, for streambench.
 
-    An API without a description could not be found in any prompt: its queries are left out.
+    There is one split: shots are a file of one's own.
+
+    Example: benchloom import toolbench STE/tool_metadata
     """
-    tests, known = read_json_object(folder / TEST), read_json_object(folder / DESCRIPTIONS)
-    for api, queries in tests.items():
-        for number, record in enumerate(queries if isinstance(queries, list) else [None]):
-            key = f"{api}#{number}"
-            yield key, _make_item(key, record, known)
+
+    name = "toolbench"
+    kind = "toolbench"
+    title, licence = "ToolBench (the subset of STE)", "MIT; descriptions Apache-2.0"
+    source = "https://github.com/microsoft/simulated-trial-and-error"
+    files = (TEST,)
+    stratum = "api"
+
+    def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
+        """Read the queries of all APIs; their keys are the API and the number, from 0 on: `add_date#3`.
+
+        An API without a description could not be found in any prompt: its queries are left out.
+        """
+        tests, known = (read_json_object(self.folder / name) for name in (TEST, DESCRIPTIONS))
+        for api, queries in tests.items():
+            for number, record in enumerate(queries if isinstance(queries, list) else [None]):
+                key = f"{api}#{number}"
+                yield key, _make_item(key, record, known)
+
+    def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
+        """Write the descriptions of all APIs."""
+        words = json.dumps(list_descriptions(self.folder), ensure_ascii=False, indent=1) + "\n"
+        return {"descriptions.json": words.encode()}
+
+    def list_read(self) -> Sequence[Path]:
+        """List the files that are there."""
+        names = (TEST, DESCRIPTIONS, LISTED)
+        return [self.folder / name for name in names if (self.folder / name).is_file()]
 
 
 def _make_item(key: str, record: object, known: Mapping[str, object]) -> DatasetItem | LeftOutRecord:

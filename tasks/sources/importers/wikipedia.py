@@ -1,12 +1,11 @@
-"""`benchloom import wikipedia`: articles of a source become two tables of the project."""
+"""Wikipedia: articles of a source become two tables, and what is left out a file."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -16,13 +15,12 @@ import pyarrow.parquet as pq
 
 from tasks.artifacts.rows import schema_of
 from tasks.errors import BadInput
-from tasks.files import write_beside, write_text
-from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, ArticleSource, Part, SkippedPage
+from tasks.sources.base_importer import CONTACT, BaseImporter, Imported, Project, argument, check_name, option
+from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, SkippedPage
 from tasks.sources.wikipedia.opening import open_source
 from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 
 FOLDER = Path("data/raw/wikipedia")
-NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 GROUP_PARTS = 65_536
 """Rows of parts that are in memory; an article's may be more."""
 GROUP_ARTICLES = 4_096
@@ -32,10 +30,9 @@ NAMED = 5
 
 
 @dataclass
-class ImportOutcome:
+class Outcome:
     """What an import did. skipped: by reason; ended: where a source could not be read to its end."""
 
-    folder: Path
     articles: int = 0
     aliases: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
@@ -46,45 +43,62 @@ class ImportOutcome:
     ended: list[str] = field(default_factory=list)
 
 
-def import_wikipedia(
-    root: Path, path: str, name: str, titles: Sequence[str], contact: str = ""
-) -> ImportOutcome:
-    """Write a source's articles to data/raw/wikipedia/<name>: articles, parts, and what was skipped.
+class Wikipedia(BaseImporter):
+    """Bring in Wikipedia's articles as sentences, table cells and infobox entries (docs/wikipedia.md).
 
-    titles: only these; all of the source if empty. Files take their places together when all is read.
-    Raises BadInput, and changes nothing, for a name or source that is none, and where it has no article.
+    Example: benchloom import wikipedia enwiki-latest-pages-articles.xml.bz2 --name english --title Dublin
     """
-    if not NAME.fullmatch(name):
-        raise BadInput("--name", f"{name[:80]!r} is no name: small letters, digits and hyphens")
-    folder = root / FOLDER / name
-    outcome = ImportOutcome(FOLDER / name)
-    with ExitStack() as stack:
-        stack.callback(_remove_empty, folder)
-        skipped = _Skipped(stack.enter_context(write_beside(folder / "skipped.jsonl")), outcome)
-        stack.callback(skipped.close)
-        source = open_source(path, skipped.add, folder / "cache", contact)
-        stack.callback(source.close)
-        articles = _Table(
-            stack.enter_context(write_beside(folder / "articles.parquet")), ArticleRow, GROUP_ARTICLES
-        )
-        stack.callback(articles.close)
-        parts = _Table(stack.enter_context(write_beside(folder / "parts.parquet")), PartRow, GROUP_PARTS)
-        stack.callback(parts.close)
-        _copy(source, titles, articles, parts, skipped, outcome)
-        if not outcome.articles:
-            raise BadInput(
-                path, "gave no article", hint=_say_counts(outcome.skipped) or "is it the right file?"
-            )
-        skipped.end()
-    write_text(
-        folder / "LICENCE.md", f"{ATTRIBUTION}, {LICENCE}. The pages and revisions: articles.parquet.\n"
+
+    name = "wikipedia"
+
+    path: str = argument(
+        "A dump, structured contents (NDJSON), wikitext, JSON of texts, or the URL of an api.php.", "PATH"
     )
-    return outcome
+    called: str = option("Of the folder in data/raw/wikipedia.", "NAME", "--name", default="articles")
+    titles: list[str] | None = option("Only this article; may be said several times.", "T", "--title")
+    contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
+
+    def bring_in(self, project: Project) -> Imported:
+        """Write a source's articles, their parts, and what was skipped.
+
+        Files take their places together when all is read. Raises BadInput, and changes nothing, for a name
+        or source that is none, and where it has no article.
+        """
+        check_name(self.called)
+        folder = FOLDER / self.called
+        outcome = Outcome()
+        skipped = project.hold(closing(_Skipped(project.place(folder / "skipped.jsonl"), outcome)))
+        cache = project.root / folder / "cache"
+        source = project.hold(closing(open_source(self.path, skipped.add, cache, self.contact)))
+        articles, parts = (
+            project.hold(closing(_Table(project.place(folder / name), row, group)))
+            for name, row, group in (
+                ("articles.parquet", ArticleRow, GROUP_ARTICLES),
+                ("parts.parquet", PartRow, GROUP_PARTS),
+            )
+        )
+        for article in source.stream(self.titles or None):
+            outcome.articles += 1
+            outcome.aliases += len(article.aliases)
+            articles.add([_make_row(article)])
+            parts.add(PartRow(article.title, **vars(part)) for part in article.parts)
+            outcome.kinds.update(part.kind for part in article.parts)
+            for problem in article.problems:
+                outcome.problems += 1
+                skipped.write({"where": article.title, "reason": "part", "detail": problem})
+            _count(outcome.unread, article.unread)
+            _count(outcome.looks, article.looks)
+        if not outcome.articles:
+            advice = _say_counts(outcome.skipped) or "is it the right file?"
+            raise BadInput(self.path, "gave no article", hint=advice)
+        skipped.end()
+        text = f"{ATTRIBUTION}, {LICENCE}. The pages and revisions: articles.parquet.\n"
+        ended = [f"ended early: {line}" for line in outcome.ended]
+        return Imported(say_outcome(outcome, folder.as_posix()), {folder / "LICENCE.md": text}, ended=ended)
 
 
-def say_outcome(outcome: ImportOutcome) -> list[str]:
+def say_outcome(outcome: Outcome, folder: str) -> list[str]:
     """Say what an import did, a line each."""
-    folder = outcome.folder.as_posix()
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(outcome.kinds.items()))
     lines = [f"{outcome.articles:,} articles, {outcome.aliases:,} aliases: {folder}/articles.parquet"]
     lines.append(f"{outcome.kinds.total():,} parts ({kinds}): {folder}/parts.parquet")
@@ -105,32 +119,6 @@ def _say_most(counts: Counter[str], what: str) -> list[str]:
     return [f"{counts.total():,} {what} ({most}{more})"]
 
 
-def _remove_empty(folder: Path) -> None:
-    with suppress(OSError):
-        folder.rmdir()
-
-
-def _copy(
-    source: ArticleSource,
-    titles: Sequence[str],
-    articles: _Table,
-    parts: _Table,
-    skipped: _Skipped,
-    outcome: ImportOutcome,
-) -> None:
-    for article in source.stream(titles or None):
-        outcome.articles += 1
-        outcome.aliases += len(article.aliases)
-        articles.add([_make_row(article)])
-        parts.add(_make_part(article.title, part) for part in article.parts)
-        outcome.kinds.update(part.kind for part in article.parts)
-        for problem in article.problems:
-            outcome.problems += 1
-            skipped.write({"where": article.title, "reason": "part", "detail": problem})
-        _count(outcome.unread, article.unread)
-        _count(outcome.looks, article.looks)
-
-
 def _count(counts: Counter[str], more: Mapping[str, int]) -> None:
     for name, count in more.items():
         if name in counts or len(counts) < MOST_NAMES:
@@ -141,10 +129,6 @@ def _make_row(article: Article) -> ArticleRow:
     return ArticleRow(
         article.title, article.id, article.revision, article.aliases, len(article.parts), LICENCE, ATTRIBUTION
     )
-
-
-def _make_part(title: str, part: Part) -> PartRow:
-    return PartRow(title, **vars(part))
 
 
 def _say_counts(counts: Counter[str]) -> str:
@@ -158,7 +142,7 @@ def _order(counts: Counter[str]) -> list[tuple[str, int]]:
 class _Skipped:
     """Writes skipped.jsonl as it goes."""
 
-    def __init__(self, path: Path, outcome: ImportOutcome) -> None:
+    def __init__(self, path: Path, outcome: Outcome) -> None:
         self._file: IO[str] = path.open("w", encoding="utf-8", errors="replace")
         self._outcome = outcome
 

@@ -9,10 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tasks.sources.importer import Importer
 from tasks.sources.json_records import BrokenRecord, read_records
-from tasks.sources.stream_dataset import DatasetItem, LeftOutRecord, tidy_line
+from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord, tidy_line
 
-TITLE, LICENCE, SOURCE = "HotpotQA (distractor)", "CC BY-SA 4.0", "https://hotpotqa.github.io"
+
+class Hotpotqa(Importer):
+    """Bring in HotpotQA's distractor questions with their paragraphs, for streambench.
+
+    Example: benchloom import hotpotqa hotpot_dev_distractor_v1.json --take 1500
+    """
+
+    name = "hotpotqa"
+    kind = "hotpotqa"
+    title, licence, source = "HotpotQA (distractor)", "CC BY-SA 4.0", "https://hotpotqa.github.io"
+    files = ("hotpot_dev_distractor_v1.json", "hotpot_dev_distractor_v1.json.gz")
+    train = ("hotpot_train_v1.1.json",)
+
+    def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
+        """Read the development split."""
+        return read_hotpotqa(self.file)
+
+    def read_shots(self) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
+        """Read the training split, if it lies beside the other."""
+        for where, item in read_hotpotqa(self.split) if self.split else ():
+            if isinstance(item, LeftOutRecord):
+                yield where, item
+            else:
+                text = f"{item.context}\n\n{item.text}"
+                yield where, DatasetShot(item.key, text, item.memory_key, item.gold)
 
 
 def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:

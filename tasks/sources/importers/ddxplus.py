@@ -9,23 +9,95 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tasks.errors import BadInput
-from tasks.sources.stream_dataset import DatasetItem, LeftOutRecord, tidy, tidy_line
+from tasks.sources.base_importer import option
+from tasks.sources.importer import Importer
+from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord, tidy, tidy_line
 from tasks.sources.whole_json import read_json_object
 
-TITLE, LICENCE, SOURCE = "DDXPlus", "CC BY 4.0", "https://github.com/mila-iqia/ddxplus"
 CONDITIONS, EVIDENCES = "release_conditions.json", "release_evidences.json"
 COLUMNS = ("AGE", "SEX", "PATHOLOGY", "EVIDENCES", "INITIAL_EVIDENCE")
 LABELS = 49
 FIELD_BYTES = 1_000_000
 MOST_BYTES = 8 * 2**30
 SEXES = {"F": "female", "M": "male"}
+TAKEN = 36 * LABELS
+"""T in the paper: 36 patients of each diagnosis (appendix F.2.6)."""
+
+
+class Ddxplus(Importer):
+    """Bring in patients of DDXPlus, as many of each diagnosis, for streambench.
+
+    Example: benchloom import ddxplus ddxplus --take 490
+    """
+
+    name = "ddxplus"
+    kind = "ddxplus"
+    title, licence, source = "DDXPlus", "CC BY 4.0", "https://github.com/mila-iqia/ddxplus"
+    files = (CONDITIONS,)
+    stratum = "pathology"
+
+    take: int | None = option(
+        "So many patients, as many of each diagnosis. Default: 1,764; 0: all.", "N", least=0
+    )
+
+    def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
+        """Read the patients of the test split."""
+        return read_patients(self.tested, self.words)
+
+    def read_shots(self) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
+        """Read the patients of the validation split, if it is there."""
+        for where, item in read_patients(self.others, self.words) if self.others else ():
+            if isinstance(item, LeftOutRecord):
+                yield where, item
+            else:
+                answer = f"{item.gold}. {self.words.conditions[int(item.gold)]}"
+                yield where, DatasetShot(item.key, item.text, item.memory_key, answer)
+
+    def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
+        """Write the names of the diagnoses, in the order of their labels."""
+        labels = json.dumps(list(self.words.conditions), ensure_ascii=False, indent=1) + "\n"
+        return {"diagnoses.json": labels.encode()}
+
+    def list_read(self) -> Sequence[Path]:
+        """List the vocabulary and the splits."""
+        vocabulary = [self.folder / CONDITIONS, self.folder / EVIDENCES]
+        return [*vocabulary, self.tested, *([self.others] if self.others else [])]
+
+    def find_take(self) -> int | None:
+        """Return how many patients are drawn: by default the paper's number, or all of fewer."""
+        if self.take is not None:
+            return self.take or None
+        count = sum(not isinstance(item, LeftOutRecord) for _, item in self.read_items())
+        return min(TAKEN, count) or None
+
+    @cached_property
+    def words(self) -> Vocabulary:
+        """The vocabulary of the release."""
+        return read_vocabulary(self.folder)
+
+    @cached_property
+    def tested(self) -> Path:
+        """The patients of the test split. Raises BadInput if there are none."""
+        # A vocabulary that is broken is named first.
+        found = find_patients(self.folder, "test") if self.words else None
+        if found is None:
+            what = "holds no release_test_patients (.zip, .csv)"
+            raise BadInput(self.path, what, hint="the folder as published")
+        return found
+
+    @cached_property
+    def others(self) -> Path | None:
+        """The patients of the validation split."""
+        return find_patients(self.folder, "validate")
 
 
 @dataclass(frozen=True)
