@@ -3,96 +3,63 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tasks.artifacts.rows import make_id
-from tasks.errors import BadInput
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
-from tasks.systems.capabilities import needs_documents
-from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection, refuse_options
-from tasks.tanq.own_items import read_own_items
+from tasks.reports.figure_cells import FigureCell, mean_cell
+from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
+from tasks.reports.printed import Column, Printed, Rows
+from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
+from tasks.systems.own_items import ItemDataset
+from tasks.tanq.own_items import READER
 from tasks.tanq.rows import KINDS, TanqItem
 from tasks.tanq.score.rows import FAILURES, NOT_A_TABLE, PredictionScore
-from tasks.tanq.solve.rows import Prediction
 from tasks.tanq.solve.system_predictions import SystemTables
 
-STAGES = ("system_predictions", "scores")
 RULES = ("released", "paper")
 FIGURES = ("precision", "recall", "f1")
 PREDICTIONS, GIVEN = Selection("predictions"), Selection("predictions", {"failed": ""})
-FEW = 20
-"""Items below which figures are warned of."""
 
 
-def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the items. Raises BadInput, one line."""
-    refuse_options(options, "tanq.system_predictions.proofs sends proofs")
-    if needs_documents(entry):
-        raise BadInput(f"systems.{options.system}", "retrieves from documents, and tables have none")
-    params = read("tanq.system_predictions", SystemTables)
-    found = read_own_items(options.dataset)
-    items = found.items[: options.limit]
-    settings = entry.model_dump(mode="json"), params.model_dump(mode="json")
-    asked = [
-        (item.id, item.question, item.answer_table, [proof.id for proof in item.proofs]) for item in items
-    ]
-    key = make_id("evaluation", "tanq", options.system, asked, *settings, options.as_of)
-    return OwnDataset(
-        key,
-        {"tanq.systems": {"set": key, "system": options.system}, "tanq.evaluations": {"set": key}},
-        {"items": (TanqItem, items)},
-        tuple(f"tanq.{stage}" for stage in STAGES),
-        found.problems,
-        (),
-        {"items": len(items)},
-        kept=("items",),
-    )
-
-
-def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
-    """Compute the figures from the stages' rows. rows: name of the artifact -> its rows."""
-    predictions: Sequence[Prediction] = rows["predictions"]
-    scores: Mapping[str, PredictionScore] = {score.id: score for score in rows["scores"]}
-    items: Mapping[str, TanqItem] = {item.id: item for item in rows["items"]}
+def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
+    """Compute the figures from the stages' rows."""
+    predictions = rows["predictions"]
+    scores = {score.id: score for score in rows["scores"]}
+    kinds = {item.id: item.kind for item in rows["items"]}
     given = [scores[prediction.id] for prediction in predictions if not prediction.failed]
-    failed = len(predictions) - len(given)
-    kinds = {score.item: items[score.item].kind for score in given}
+    lost = [prediction for prediction in predictions if prediction.failed]
+    asked = {kinds[prediction.item] for prediction in predictions}
+    failures = count_failures(given)
+    warning = f"{len(lost)} of {len(predictions)} questions have no answer: they are in no mean below."
     figures = {
-        "warnings": warn_of(len(predictions), failed),
-        "counts": {
-            "items": len(predictions),
-            "scored": len(given),
-            "failed": failed,
-            "no_table": sum(NOT_A_TABLE in score.failures for score in given),
-        },
-        "rms": measure_rms(given, failed),
+        "warnings": [*warn_few(len(predictions)), *([warning] if lost else [])],
+        "rms": measure_rms(given, len(lost)),
         "kinds": {
             kind: measure_rms(
                 [score for score in given if kinds[score.item] == kind],
-                sum(items[row.item].kind == kind for row in predictions if row.failed),
+                sum(kinds[prediction.item] == kind for prediction in lost),
                 kind,
             )
             for kind in KINDS
-            if any(items[row.item].kind == kind for row in predictions)
+            if kind in asked
         },
-        "failure_kinds": count_failures(given),
+        "failure_kinds": failures,
     }
-    rounded = round_figures(figures)
-    assert isinstance(rounded, dict)  # noqa: S101 - as it was given
-    lines = [f"item {row.item}: no table: {row.failed}" for row in predictions if row.failed]
-    return Evaluated(rounded, lines, derive_counts(predictions))
-
-
-def warn_of(items: int, failed: int) -> list[str]:
-    """Warn of figures over few items, and of failures, which are in no mean."""
-    warnings = [f"{items} items are few: read the intervals."] if items < FEW else []
-    if failed:
-        warnings.append(f"{failed} of {items} questions have no answer: they are in no mean below.")
-    return warnings
+    counts = {
+        "items": PREDICTIONS,
+        "scored": GIVEN,
+        "failed": Selection("predictions", {"failed": tuple(sorted({row.failed for row in lost}))}),
+        "no_table": select_failure(NOT_A_TABLE),
+    }
+    bases = {f"/failure_kinds/{kind}": Derivation("count", (select_failure(kind),)) for kind in failures}
+    return Measured(
+        figures,
+        [f"item {row.item}: no table: {row.failed}" for row in lost],
+        {name: Derivation("count", (selection,)) for name, selection in counts.items()},
+        bases,
+    )
 
 
 def measure_rms(
@@ -121,15 +88,46 @@ def count_failures(scores: Sequence[PredictionScore]) -> dict[str, int]:
     return {kind: found[kind] for kind in FAILURES if found[kind]}
 
 
-def derive_counts(predictions: Sequence[Prediction]) -> dict[str, Derivation]:
-    """Name the rows of the counts, by their places in the figures."""
-    lost = Selection("predictions", {"failed": tuple(sorted({row.failed for row in predictions} - {""}))})
-    counts = {"items": PREDICTIONS, "scored": GIVEN, "failed": lost, "no_table": _select_failure(NOT_A_TABLE)}
-    kinds = {f"/failure_kinds/{kind}": _select_failure(kind) for kind in FAILURES}
-    rows = {**{f"/counts/{name}": selection for name, selection in counts.items()}, **kinds}
-    rows["/items"] = Selection("items")
-    return {place: Derivation("count", (selection,)) for place, selection in rows.items()}
-
-
-def _select_failure(kind: str) -> Selection:
+def select_failure(kind: str) -> Selection:
+    """Select the scores of predictions that failed in a way."""
     return Selection("scores", {"failures": kind}, {"id": GIVEN})
+
+
+def tell_failures(figures: Mapping[str, Any]) -> Iterator[str]:
+    """List the kinds of failures in a line."""
+    kinds = [f"{kind.replace('_', ' ')} {count}" for kind, count in figures["failure_kinds"].items()]
+    yield f"failures: {', '.join(kinds) or 'none'}"
+
+
+EVALUATION = Evaluation(
+    ItemDataset(
+        TanqItem,
+        stages=("tanq.system_predictions", "tanq.scores"),
+        entries={"tanq.systems": {"set": KEY, "system": SYSTEM}, "tanq.evaluations": {"set": KEY}},
+        reader=READER,
+        identify=lambda item: (
+            item.id,
+            item.question,
+            item.answer_table,
+            [proof.id for proof in item.proofs],
+        ),
+        settings=("tanq.system_predictions", SystemTables),
+        named=("tanq",),
+    ),
+    measure,
+    (
+        Printed(
+            ("questions", "rule"),
+            (Rows("/rms/*", ("all", "{0}")), Rows("/kinds/*/*", ("{0}", "{1}"))),
+            (
+                Column("n", "f1/n"),
+                Column("without", "f1/failed"),
+                Column("precision", "precision", scale=100, digits=1),
+                Column("recall", "recall", scale=100, digits=1),
+                Column("F1", "f1", scale=100, digits=1),
+            ),
+            "{items} items, {scored} scored, {failed} failed, {no_table} without a table",
+        ),
+    ),
+    tell_failures,
+)

@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from tasks.artifacts.rows import Origin, make_id
-from tasks.systems.own_items import (
-    LINES,
-    MOST_TEXT,
-    BadOwnItem,
-    OwnItems,
-    clean_text,
-    read_items,
-    take_optional,
-    take_text,
-)
+from tasks.scoring.items import BadItem, Record
+from tasks.systems.own_items import LINES, MOST_TEXT, Reader, Source, check_choice, take_text
 from tasks.tanq.rows import KINDS, SUPPORTED, FinalCell, FinalColumn, FinalRow, ItemProof, TanqItem
 from tasks.tanq.solve.table_text import write_table_text
 
 MOST_CELLS = 20_000
 
 
-def read_own_items(folder: Path) -> OwnItems[TanqItem]:
-    """Read a dataset folder. Raises BadInput without any item."""
-    return read_items(folder, TanqItem, _read_item, _check, "docs/tanq.md")
-
-
 def _check(item: TanqItem) -> TanqItem:
     if not item.question.strip() or not item.columns or not any(row.filter_pass for row in item.rows):
-        raise BadOwnItem("has no question, no column or no row")
+        raise BadItem("has no question, no column or no row")
     return item
 
 
-def _read_item(record: object) -> TanqItem:
-    """Read an item of a line: its question and table; the rest is optional."""
-    if not isinstance(record, dict):
-        raise BadOwnItem("is no JSON object")
+def _make_item(record: Record, source: Source) -> TanqItem:
+    """Make an item of its question and table; the rest is optional."""
     question = take_text(record, "question")
     table = _read_table(record.get("answer_table"))
-    kind = take_optional(record, "kind") or KINDS[0]
-    if kind not in KINDS:
-        raise BadOwnItem(f"kind is {kind[:40]!r}, and must be one of {', '.join(KINDS)}")
-    given = record.get("proofs", [])
+    kind = check_choice("kind", take_text(record, "kind", default=KINDS[0]), KINDS)
+    given = record.get("proofs") or []
     if not isinstance(given, list):
-        raise BadOwnItem("proofs is no list")
+        raise BadItem("proofs is no list")
     proofs = tuple(_read_proof(proof, place) for place, proof in enumerate(given))
     text = write_table_text([[", ".join(cell) for cell in row] for row in table])
     return TanqItem(
-        id=take_optional(record, "id") or make_id("own table", question, text),
+        id=take_text(record, "id", default="") or make_id("own table", question, text),
         kind=kind,
         shape="",
         init_qid="",
@@ -84,15 +66,15 @@ def _read_table(table: object) -> list[list[tuple[str, ...]]]:
     if isinstance(table, str):
         table = [line.split("|") for line in table.strip("\n").split("\n")]
     if not isinstance(table, list) or not all(isinstance(row, list) for row in table) or len(table) < 2:
-        raise BadOwnItem("answer_table is no table: lines of `a|b`, or a list of rows, the header first")
+        raise BadItem("answer_table is no table: lines of `a|b`, or a list of rows, the header first")
     if sum(map(len, table)) > MOST_CELLS:
-        raise BadOwnItem(f"answer_table has more than {MOST_CELLS:,} cells")
+        raise BadItem(f"answer_table has more than {MOST_CELLS:,} cells")
     rows = [[_read_cell(cell) for cell in row] for row in table]
     width = len(rows[0])
     if width < 2 or any(len(row) != width for row in rows) or not all(row[0] for row in rows):
-        raise BadOwnItem("answer_table needs two columns or more, in every row, and a name for each row")
+        raise BadItem("answer_table needs two columns or more, in every row, and a name for each row")
     if any(len(header) != 1 for header in rows[0]):
-        raise BadOwnItem("answer_table has a header that is not one text")
+        raise BadItem("answer_table has a header that is not one text")
     return rows
 
 
@@ -101,19 +83,19 @@ def _read_cell(cell: object) -> tuple[str, ...]:
     found = []
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-            raise BadOwnItem("answer_table has a cell that is no text, number, null or list of these")
-        text = "" if value is None else " ".join(clean_text(str(value)).replace("|", " ").split())
+            raise BadItem("answer_table has a cell that is no text, number, null or list of these")
+        text = "" if value is None else " ".join(str(value).replace("\0", "").replace("|", " ").split())
         if len(text) > MOST_TEXT:
-            raise BadOwnItem(f"answer_table has a cell of more than {MOST_TEXT:,} characters")
+            raise BadItem(f"answer_table has a cell of more than {MOST_TEXT:,} characters")
         found += [text] if text else []
     return tuple(found)
 
 
 def _read_proof(proof: object, place: int) -> ItemProof:
     if not isinstance(proof, dict):
-        raise BadOwnItem("proofs has what is no object with `article` and `text`")
+        raise BadItem("proofs has what is no object with `article` and `text`")
     article, text = take_text(proof, "article"), take_text(proof, "text")
-    section = take_optional(proof, "section")
+    section = take_text(proof, "section", default="")
     return ItemProof(
         id=make_id("own proof", place, article, text),
         fact="",
@@ -131,3 +113,6 @@ def _read_proof(proof: object, place: int) -> ItemProof:
         text=text,
         eval_result=SUPPORTED,
     )
+
+
+READER = Reader(_make_item, _check, TanqItem, page="docs/tanq.md")
