@@ -32,8 +32,8 @@ from tasks.lineage.bases import BASES, compute_figure, derive_rest, encode_bases
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
-from tasks.reports.figure_cells import round_figures
 from tasks.reports.own_evaluation import Evaluation, Measured
+from tasks.reports.tables import round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection

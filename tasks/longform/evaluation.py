@@ -24,9 +24,9 @@ from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, join_
 from tasks.longform.publish.tables_peers import derive_perfect, rate_perfect
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.rows import Interaction
-from tasks.reports.figure_cells import FigureCell, mean_cell
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
 from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.tables import Cell, mean_cell
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
 from tasks.systems.own_items import ItemDataset
 
@@ -67,7 +67,7 @@ def is_reviewed(interaction: Interaction) -> bool:
     return not find_gap(interaction)
 
 
-def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, FigureCell]:
+def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
     """Compute quality by kind, and means of queries and answers (Table 2).
 
     An interaction without a query counts as 0, unless none has any: such a system does not tell its queries.
@@ -124,7 +124,7 @@ def _select_known(outcomes: Sequence[AnswerOutcome], name: str) -> Selection:
 
 def measure_step(
     step: str, whole: Sequence[Interaction], reviews: Mapping[str, Sequence[Review]]
-) -> dict[str, FigureCell]:
+) -> dict[str, Cell]:
     """Compute the share of interactions whose step is Perfect, by the majority of each kind of peers."""
     ids = [interaction.id for interaction in whole]
     return {

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import Any, Protocol
-
-import numpy as np
 
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.comparison import FEW, Strand
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.figure_cells import DRAWS, FigureCell, leave_empty
+from tasks.reports.evaluation_page import Outcome, tabulate_means
 from tasks.reports.printed import Column, Printed, Rows
-from tasks.scoring.metric import MeanSample
-from tasks.scoring.statistics import bootstrap, find_wilson_interval
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
-SCORES = "scores"
 OwnRows = Mapping[str, Sequence[Any]]
 """The rows of an evaluation by artifact; what a stage dropped is under `<artifact>_dropped`."""
 
@@ -96,43 +89,23 @@ def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
 
 def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
     """Compute the mean of each metric, with an interval over groups. artifact: of the scored rows."""
-    values: dict[str, list[tuple[str, float | None]]] = defaultdict(list)
-    failures = []
-    for strand in strands:
-        for scored, answered in strand.answers:
-            values[answered.metric].append((scored.group, scored.value))
-            for metric, value in answered.further.items():
-                values[metric].append((scored.group, value))
-            if scored.value is None:
-                failures.append(f"item {answered.case}: unscored: {answered.note or answered.answer}")
-    rows = Selection(artifact)
-    n = len({group for scores in values.values() for group, _ in scores})
+    outcomes = [
+        Outcome(strand.system, scored, answered) for strand in strands for scored, answered in strand.answers
+    ]
+    means, rows = tabulate_means(outcomes, artifact).fill(outcomes), Selection(artifact)
+    unscored = [outcome.answered for outcome in outcomes if outcome.scored.value is None]
     figures = {
-        "warnings": warn_few(n, "groups of items"),
-        "counts": {"unscored": len(failures)},
+        "warnings": warn_few(len({outcome.scored.group for outcome in outcomes}), "groups of items"),
+        "counts": {"unscored": len(unscored)},
         "measures": {
-            metric: average_groups(scores, Derivation(f"mean of {metric}", (rows,)))
-            for metric, scores in values.items()
+            metric: cell
+            for line in means.lines
+            for metric, cell in zip(means.columns, line.cells, strict=True)
         },
     }
-    return Measured(figures, failures, {"scores": Derivation("count", (rows,))}, rest={"/counts": (rows,)})
-
-
-def average_groups(scores: Sequence[tuple[str, float | None]], basis: Derivation) -> FigureCell:
-    """Average scores, with a 95% interval that resamples whole groups. scores: (group, score), None: failed.
-
-    A mean of 0 or 1 that no draw changes has Wilson's interval over the groups; any other such mean has none.
-    """
-    given = [(group, score) for group, score in scores if score is not None]
-    failed = len(scores) - len(given)
-    if not given:
-        return leave_empty(f"none of {failed} scores is there", SCORES, failed)
-    places = {group: place for place, group in enumerate(dict.fromkeys(group for group, _ in given))}
-    column = np.array([[score] for _, score in given], dtype=np.float64)
-    sample = MeanSample(("mean",), frozenset(), column, np.ones(len(given), dtype=np.int64))
-    clusters = np.array([places[group] for group, _ in given], dtype=np.int64)
-    mean = fmean(score for _, score in given)
-    interval = bootstrap(sample, DRAWS.draws, DRAWS.seed, clusters)["mean"] if len(places) > 1 else None
-    if interval is not None and interval[0] == interval[1]:
-        interval = find_wilson_interval(round(mean) * len(places), len(places)) if mean in (0, 1) else None
-    return FigureCell(mean, len(given), failed, interval, SCORES, basis=basis)
+    return Measured(
+        figures,
+        [f"item {answered.case}: unscored: {answered.note or answered.answer}" for answered in unscored],
+        {"scores": Derivation("count", (rows,))},
+        rest={"/counts": (rows,)},
+    )

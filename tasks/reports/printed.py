@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tasks.reports.figure_cells import FigureCell, FigureTable, Line
+from tasks.reports.tables import Cell, FigureTable, Line
 from tasks.systems.evaluation import clean
 
 ANY = "*"
@@ -113,7 +113,7 @@ def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes
         console.print(escape(clean(note)))
 
 
-def format_cell(cell: FigureCell, column: Column) -> str:
+def format_cell(cell: Cell, column: Column) -> str:
     """Format a value with its interval, if it has one; `-` if it is undefined."""
     if cell.value is None:
         return "-"
@@ -139,14 +139,14 @@ def _match(value: Any, parts: list[str], keys: tuple[str, ...] = ()) -> Iterator
             yield from _match(value[name], rest, (*keys, name) if first == ANY else keys)
 
 
-def _read_cell(figures: Mapping[str, Any], line: Any, column: Column, keys: tuple[str, ...]) -> FigureCell:
+def _read_cell(figures: Mapping[str, Any], line: Any, column: Column, keys: tuple[str, ...]) -> Cell:
     value = _find(figures, line, column.at, keys)
     interval = _find(figures, line, column.between, keys) if column.between else None
     if isinstance(value, Mapping):
         interval = value.get("interval") or (value.get("low"), value.get("high"))
         value = value.get("value")
     bounds = None if not interval or None in interval else (interval[0], interval[1])
-    return FigureCell(value, 0, 0, bounds, "", "" if value is not None else "not defined")
+    return Cell(value, 0, 0, bounds, "", "" if value is not None else "not defined")
 
 
 def _find(figures: Mapping[str, Any], line: Any, place: str, keys: tuple[str, ...]) -> Any:

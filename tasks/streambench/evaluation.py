@@ -11,9 +11,9 @@ from tasks.errors import BadInput
 from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.figure_cells import FigureCell, mean_cell
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
 from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.tables import Cell, mean_cell
 from tasks.sources.stream_dataset import ITEMS
 from tasks.streambench.build.items import items as read_items
 from tasks.streambench.build.sequence import sequence as order_items
@@ -108,7 +108,7 @@ def measure_method(steps: Sequence[StreamStep], items: int) -> dict[str, object]
     half = items // 2
     rows = Selection("steps", {"method": steps[0].method})
 
-    def rate(chosen: Sequence[StreamStep], part: str = "", *, interval: bool = False) -> FigureCell:
+    def rate(chosen: Sequence[StreamStep], part: str = "", *, interval: bool = False) -> Cell:
         basis = Derivation(f"mean over {part}" if part else "mean", (rows,), "bit")
         return mean_cell([float(step.bit) for step in chosen], "steps", interval=interval, basis=basis)
 

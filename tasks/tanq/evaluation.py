@@ -8,9 +8,9 @@ from typing import Any
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.figure_cells import FigureCell, mean_cell
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
 from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.tables import Cell, mean_cell
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
 from tasks.systems.own_items import ItemDataset
 from tasks.tanq.own_items import READER
@@ -62,9 +62,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
     )
 
 
-def measure_rms(
-    scores: Sequence[PredictionScore], failed: int, kind: str = ""
-) -> dict[str, dict[str, FigureCell]]:
+def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") -> dict[str, dict[str, Cell]]:
     """Compute the means of both rules, fractions of 1, with intervals. kind: of the items; empty for all."""
     through = {"id": GIVEN, **({"item": Selection("items", {"kind": kind})} if kind else {})}
     rows = (Selection("scores", {}, through),)
