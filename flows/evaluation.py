@@ -28,7 +28,7 @@ from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
 from tasks.files import write_text
-from tasks.lineage.bases import BASES, compute_figure, derive_rest, encode_bases
+from tasks.lineage.bases import BASES, derive_rest, encode_bases, resolve_figures
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
@@ -182,21 +182,16 @@ def write_rows_of(
 def write_figures(
     out: Path, flow: str, options: EvaluationOptions, entry: SystemEntry, own: OwnDataset, measured: Measured
 ) -> dict[str, Any]:
-    """Write figures.json beside the rows, whose counts are computed from these, and return it."""
-    computed = {name: compute_figure(derivation, out) for name, derivation in measured.counts.items()}
-    given = cast("Mapping[str, Any]", round_figures(measured.figures))
+    """Write figures.json beside the rows, from which numbers are computed, and return it."""
+    bases = {f"/{name}": Derivation("count", (Selection(name),)) for name in own.kept}
+    resolved = resolve_figures(measured.figures, out, bases)
     figures: dict[str, Any] = {
         **describe_evaluation(flow, options, entry, own),
-        **given,
-        "counts": {**computed, **given.get("counts", {})},
+        **cast("dict[str, Any]", round_figures(resolved)),
         "left_out": list(own.problems),
         "failures": list(measured.failures),
     }
-    known = {
-        **{f"/{name}": Derivation("count", (Selection(name),)) for name in own.kept},
-        **{f"/counts/{name}": derivation for name, derivation in measured.counts.items()},
-        **measured.bases,
-    }
+    known = {**bases, **measured.bases}
     figures[BASES] = encode_bases(figures, derive_rest(figures, measured.rest, known))
     text = json.dumps(figures, ensure_ascii=False, indent=1, allow_nan=False)
     write_text(out / FIGURES, text + "\n")

@@ -25,6 +25,22 @@ def encode_bases(record: Mapping[str, Any], derivations: Mapping[str, Derivation
     return {pointer: derivations[pointer].to_json() for pointer in bare if pointer in derivations}
 
 
+def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
+    """Compute the numbers of a record that are given as their derivations, and add these to `bases`.
+
+    folder: with the artifacts of the rows that they name.
+    """
+    if isinstance(value, Derivation):
+        bases[pointer] = value
+        return compute_figure(value, folder)
+    if isinstance(value, Mapping):
+        return {
+            name: resolve_figures(part, folder, bases, f"{pointer}/{escape_pointer(name)}")
+            for name, part in value.items()
+        }
+    return value
+
+
 def compute_figure(derivation: Derivation, folder: Path) -> Number | None:
     """Compute a number from the rows that it is derived from. folder: with their artifacts."""
     return measure_rows(

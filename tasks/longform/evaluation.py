@@ -55,11 +55,12 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
     figures = {
         "warnings": [*warnings, *warn_failed(outcomes, thresholds.unscored_share)],
         "canaries": asdict(health),
+        "counts": count_outcomes(outcomes),
         "answers": measure_answers(outcomes),
         "steps": {step: measure_step(step, whole, reviews) for step in STEPS} if whole else {},
     }
     failures = list_failures(outcomes, reviews, rows)
-    return Measured(figures, failures, derive_counts(outcomes), derive_peers(rows["peer_canaries"]))
+    return Measured(figures, failures, derive_peers(rows["peer_canaries"]))
 
 
 def is_reviewed(interaction: Interaction) -> bool:
@@ -91,8 +92,8 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
     }
 
 
-def derive_counts(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
-    """Name the rows that are counted. failed: without an answer; unscored: without a verdict."""
+def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
+    """Count interactions. failed: without an answer; unscored: without a verdict."""
     answered = [outcome for outcome in outcomes if outcome.answered]
     parts = {
         "items": outcomes,

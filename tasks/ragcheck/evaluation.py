@@ -151,20 +151,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
     )
     entry = make_entry(options.system)
     means = correlations(asked, answers, scores, baselines, [], entry, resampling).rows
-    figures: dict[str, object] = {
-        "warnings": judge.warnings,
-        "canaries": asdict(judge.canaries),
-        "correctness": nest_figures(means, lambda row: write_estimate(row.mean, derive_correctness(row))),
-        "continuity": None,
-    }
-    led: tuple[Selection, ...] = ()
-    if options.turns:
-        led = (Selection("conversations"),)
-        pair = Continuity(systems=(options.system,), judge=JUDGE)
-        texts = comparison(asked, list(rows["conversations"]), list(rows["guards"]), pair, resampling).rows
-        figures["continuity"] = nest_figures(
-            texts, lambda row: write_estimate(row.estimate, derive_continuity(row))
-        )
+    led = (Selection("conversations"),) if options.turns else ()
     counts = {
         "questions": (Selection("questions"),),
         "failed": (Selection("answers", {"text": None}),),
@@ -173,15 +160,22 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
         "conversations": led,
         "failed_conversations": tuple(replace(every, where={"ended": FAILED}) for every in led),
     }
-    return Measured(
-        figures,
-        list_failures(rows),
-        {name: Derivation("count", selections) for name, selections in counts.items()},
-        {
-            "/documents": Derivation("count", (Selection("corpus"),)),
-            **derive_health("/canaries", Selection("canaries", {"further": False})),
-        },
-    )
+    figures: dict[str, object] = {
+        "warnings": judge.warnings,
+        "canaries": asdict(judge.canaries),
+        "counts": {name: Derivation("count", selections) for name, selections in counts.items()},
+        "correctness": nest_figures(means, lambda row: write_estimate(row.mean, derive_correctness(row))),
+        "continuity": None,
+    }
+    if options.turns:
+        pair = Continuity(systems=(options.system,), judge=JUDGE)
+        texts = comparison(asked, list(rows["conversations"]), list(rows["guards"]), pair, resampling).rows
+        figures["continuity"] = nest_figures(
+            texts, lambda row: write_estimate(row.estimate, derive_continuity(row))
+        )
+    bases = derive_health("/canaries", Selection("canaries", {"further": False}))
+    bases["/documents"] = Derivation("count", (Selection("corpus"),))
+    return Measured(figures, list_failures(rows), bases)
 
 
 def nest_figures(

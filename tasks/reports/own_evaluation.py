@@ -23,14 +23,13 @@ OwnRows = Mapping[str, Sequence[Any]]
 class Measured:
     """An evaluation's figures, as figures.json holds them. failures: one line for each row without a score.
 
-    counts: name -> how a number below `/counts` is computed; it is computed from the rows that it names.
-    bases: JSON pointer of another plain number -> the rows that it was computed from. rest: beginning of a
-    pointer -> the rows of all numbers below it that neither of them names.
+    A number that is given as its derivation is computed from the rows that it names. bases: JSON pointer of
+    another plain number -> the rows that it was computed from. rest: beginning of a pointer -> the rows of
+    all numbers below it that have no other basis.
     """
 
     figures: Mapping[str, object]
     failures: Sequence[str] = ()
-    counts: Mapping[str, Derivation] = field(default_factory=dict)
     bases: Mapping[str, Derivation] = field(default_factory=dict)
     rest: Mapping[str, Sequence[Selection]] = field(default_factory=dict)
 
@@ -96,7 +95,7 @@ def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
     unscored = [outcome.answered for outcome in outcomes if outcome.scored.value is None]
     figures = {
         "warnings": warn_few(len({outcome.scored.group for outcome in outcomes}), "groups of items"),
-        "counts": {"unscored": len(unscored)},
+        "counts": {"scores": Derivation("count", (rows,)), "unscored": len(unscored)},
         "measures": {
             metric: cell
             for line in means.lines
@@ -106,6 +105,5 @@ def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
     return Measured(
         figures,
         [f"item {answered.case}: unscored: {answered.note or answered.answer}" for answered in unscored],
-        {"scores": Derivation("count", (rows,))},
         rest={"/counts": (rows,)},
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import BadInput
-from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
@@ -27,6 +26,7 @@ from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
 STAGE = "streambench.system_steps"
 STREAMS = "streambench.streams"
+STEPS = Selection("steps")
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
@@ -83,60 +83,44 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
     for step in sorted(steps, key=lambda step: (step.method, step.seed, step.position)):
         runs.setdefault(step.method, []).append(step)
     failed = sorted((step for step in steps if step.failed), key=lambda step: (step.run, step.position))
-    items = len(rows["items"])
+    items, reasons = len(rows["items"]), tuple(sorted({step.failed for step in failed}))
     warning = f"{len(failed)} of {len(steps)} steps have no answer or no verdict: they count as wrong."
     figures = {
         "warnings": [*warn_few(items), *([warning] if failed else [])],
-        "counts": {"unjudged": sum(step.answer is not None for step in failed)},
-        "methods": {method: measure_method(run, items) for method, run in runs.items()},
-    }
-    all_steps, reasons = Selection("steps"), tuple(sorted({step.failed for step in failed}))
-    counts = {
-        "items": Derivation("count", (Selection("items"),)),
-        "steps": Derivation("count", (all_steps,)),
-        "right": Derivation("sum", (all_steps,), "bit"),
-        "failed": Derivation("count", (Selection("steps", {"answer": None}),)),
+        "counts": {
+            "items": Derivation("count", (Selection("items"),)),
+            "steps": Derivation("count", (STEPS,)),
+            "right": Derivation("sum", (STEPS,), "bit"),
+            "failed": Derivation("count", (Selection("steps", {"answer": None}),)),
+            "unjudged": sum(step.answer is not None for step in failed),
+        },
+        "methods": {method: measure_method(run, items, reasons) for method, run in runs.items()},
     }
     unjudged = Derivation("steps with an answer alone", (Selection("steps", {"failed": reasons}),))
-    bases = {"/counts/unjudged": unjudged, **derive_methods(runs, items, reasons)}
     lines = [f"{step.run}, step {step.position} (item {step.item}): {step.failed}" for step in failed]
-    return Measured(figures, lines, counts, bases)
+    return Measured(figures, lines, {"/counts/unjudged": unjudged})
 
 
-def measure_method(steps: Sequence[StreamStep], items: int) -> dict[str, object]:
-    """Measure a method: accuracy over all steps (failed ones are wrong), in each half, memory at the end."""
-    half = items // 2
-    rows = Selection("steps", {"method": steps[0].method})
+def measure_method(steps: Sequence[StreamStep], items: int, reasons: tuple[str, ...]) -> dict[str, object]:
+    """Measure a method: accuracy over all steps (failed ones are wrong), in each half, memory at the end.
+
+    reasons: why steps failed.
+    """
+    half, where = items // 2, {"method": steps[0].method}
+    rows = Selection("steps", where)
 
     def rate(chosen: Sequence[StreamStep], part: str = "", *, interval: bool = False) -> Cell:
         basis = Derivation(f"mean over {part}" if part else "mean", (rows,), "bit")
         return mean_cell([float(step.bit) for step in chosen], "steps", interval=interval, basis=basis)
 
-    last = [step.memory_size for step in steps if step.position == items]
     return {
         "accuracy": rate(steps, interval=True),
         "first_half": rate([step for step in steps if step.position <= half], "the first half"),
         "second_half": rate([step for step in steps if step.position > half], "the second half"),
-        "failed": sum(bool(step.failed) for step in steps),
-        "seeds": len({step.seed for step in steps}),
-        "memory": sum(last) / len(last) if last else 0.0,
+        "failed": Derivation("count", (Selection("steps", {**where, "failed": reasons}),)),
+        "seeds": Derivation("distinct", (rows,), "seed"),
+        "memory": Derivation("mean", (Selection("steps", {**where, "position": items}),), "memory_size"),
     }
-
-
-def derive_methods(
-    runs: Mapping[str, Sequence[StreamStep]], items: int, reasons: tuple[str, ...]
-) -> dict[str, Derivation]:
-    """Name the rows of a method's plain numbers. runs: method -> its steps; reasons: why steps failed."""
-    derived: dict[str, Derivation] = {}
-    for method in runs:
-        rows, place = {"method": method}, f"/methods/{escape_pointer(method)}"
-        last = Selection("steps", {**rows, "position": items})
-        derived |= {
-            f"{place}/failed": Derivation("count", (Selection("steps", {**rows, "failed": reasons}),)),
-            f"{place}/seeds": Derivation("distinct", (Selection("steps", rows),), "seed"),
-            f"{place}/memory": Derivation("mean", (last,), "memory_size"),
-        }
-    return derived
 
 
 EVALUATION = Evaluation(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, get_type_hints
 
@@ -34,17 +35,8 @@ class Identified(Protocol):
         ...
 
 
-class Grouped(Protocol):
-    """A row of a group."""
-
-    @property
-    def group(self) -> str:
-        """The group that is sampled and resampled as a whole."""
-        ...
-
-
 Item = TypeVar("Item", bound=Identified)
-Member = TypeVar("Member", bound=Grouped)
+Member = TypeVar("Member")
 
 
 @dataclass(frozen=True)
@@ -230,10 +222,10 @@ def fill_row(row: type[Item], record: Record, source: Source) -> Item:
 
 def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[Member]:
     """Sample up to `limit` groups by seed and name, whatever the file's order, and keep their rows."""
-    every = list(rows)
-    groups = sorted({row.group for row in every}, key=lambda group: make_id("evaluated", seed, group))
+    every, find_group = list(rows), attrgetter("group")
+    groups = sorted(set(map(find_group, every)), key=lambda group: make_id("evaluated", seed, group))
     chosen = set(groups[:limit])
-    return [row for row in every if row.group in chosen]
+    return [row for row in every if find_group(row) in chosen]
 
 
 @dataclass(frozen=True)
@@ -268,7 +260,8 @@ class ItemDataset(Generic[Item]):
             lambda record, source: fill_row(self.row, record, source), row=self.row, page="docs/stages.md"
         )
         found = read_items(options.dataset, reader)
-        items = self._limit(found.items, options.limit)
+        grouped = any(part.name == "group" for part in fields(self.row))  # type: ignore[arg-type] # a dataclass
+        items = sample_groups(found.items, options.limit, 0) if grouped else found.items[: options.limit]
         params = read(*self.settings) if self.settings else None
         determined = [part.model_dump(mode="json") for part in (entry, params) if part is not None]
         asked = [self.identify(item) for item in items]
@@ -289,10 +282,3 @@ class ItemDataset(Generic[Item]):
             {self.artifact: len(items)},
             kept=(self.artifact,),
         )
-
-    def _limit(self, items: tuple[Item, ...], limit: int | None) -> tuple[Item, ...]:
-        grouped: Any = items
-        return tuple(sample_groups(grouped, limit, 0)) if "group" in self._names() else items[:limit]
-
-    def _names(self) -> set[str]:
-        return {part.name for part in fields(self.row)}  # type: ignore[arg-type] # mypy: a dataclass

@@ -2,25 +2,129 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tasks.artifacts.rows import Origin, make_id
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
 from tasks.reports.printed import Column, Printed, Rows
 from tasks.reports.tables import Cell, mean_cell
+from tasks.scoring.items import BadItem, Record
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
-from tasks.systems.own_items import ItemDataset
-from tasks.tanq.own_items import READER
-from tasks.tanq.rows import KINDS, TanqItem
+from tasks.systems.own_items import LINES, MOST_TEXT, ItemDataset, Reader, Source, check_choice, take_text
+from tasks.tanq.rows import KINDS, SUPPORTED, FinalCell, FinalColumn, FinalRow, ItemProof, TanqItem
 from tasks.tanq.score.rows import FAILURES, NOT_A_TABLE, PredictionScore
 from tasks.tanq.solve.system_predictions import SystemTables
+from tasks.tanq.solve.table_text import write_table_text
 
+MOST_CELLS = 20_000
 RULES = ("released", "paper")
 FIGURES = ("precision", "recall", "f1")
-PREDICTIONS, GIVEN = Selection("predictions"), Selection("predictions", {"failed": ""})
+GIVEN = Selection("predictions", {"failed": ""})
+
+
+def _check(item: TanqItem) -> TanqItem:
+    if not item.question.strip() or not item.columns or not any(row.filter_pass for row in item.rows):
+        raise BadItem("has no question, no column or no row")
+    return item
+
+
+def _make_item(record: Record, source: Source) -> TanqItem:
+    """Make an item of its question and table; the rest is optional."""
+    question = take_text(record, "question")
+    table = _read_table(record.get("answer_table"))
+    kind = check_choice("kind", take_text(record, "kind", default=KINDS[0]), KINDS)
+    given = record.get("proofs") or []
+    if not isinstance(given, list):
+        raise BadItem("proofs is no list")
+    proofs = tuple(_read_proof(proof, place) for place, proof in enumerate(given))
+    text = write_table_text([[", ".join(cell) for cell in row] for row in table])
+    return TanqItem(
+        id=take_text(record, "id", default="") or make_id("own table", question, text),
+        kind=kind,
+        shape="",
+        init_qid="",
+        init_question="",
+        ext_question="",
+        ext_question_rephrased="",
+        ext_question_cleaned="",
+        question=question,
+        noun="",
+        relations=tuple(name for (name, *_) in table[0][1:]),
+        extended_types=(),
+        skills=(),
+        columns=tuple(FinalColumn(header, header, "text", "") for (header, *_) in table[0][1:]),
+        rows=tuple(_make_row(row) for row in table[1:]),
+        answer_table=text,
+        intermediates=(),
+        things=(),
+        instance_type=(),
+        init_answer_proof=(),
+        proofs=proofs,
+        source=LINES,
+        origin=(Origin("file", LINES),),
+    )
+
+
+def _make_row(row: Sequence[tuple[str, ...]]) -> FinalRow:
+    name = ", ".join(row[0])
+    return FinalRow(name, name, True, tuple(FinalCell(values, ()) for values in row[1:]))
+
+
+def _read_table(table: object) -> list[list[tuple[str, ...]]]:
+    """Read a table: lines of `a|b`, or a list of rows of texts, numbers, null or lists of these."""
+    if isinstance(table, str):
+        table = [line.split("|") for line in table.strip("\n").split("\n")]
+    if not isinstance(table, list) or not all(isinstance(row, list) for row in table) or len(table) < 2:
+        raise BadItem("answer_table is no table: lines of `a|b`, or a list of rows, the header first")
+    if sum(map(len, table)) > MOST_CELLS:
+        raise BadItem(f"answer_table has more than {MOST_CELLS:,} cells")
+    rows = [[_read_cell(cell) for cell in row] for row in table]
+    width = len(rows[0])
+    if width < 2 or any(len(row) != width for row in rows) or not all(row[0] for row in rows):
+        raise BadItem("answer_table needs two columns or more, in every row, and a name for each row")
+    if any(len(header) != 1 for header in rows[0]):
+        raise BadItem("answer_table has a header that is not one text")
+    return rows
+
+
+def _read_cell(cell: object) -> tuple[str, ...]:
+    values = cell if isinstance(cell, list) else [cell]
+    found = []
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+            raise BadItem("answer_table has a cell that is no text, number, null or list of these")
+        text = "" if value is None else " ".join(str(value).replace("\0", "").replace("|", " ").split())
+        if len(text) > MOST_TEXT:
+            raise BadItem(f"answer_table has a cell of more than {MOST_TEXT:,} characters")
+        found += [text] if text else []
+    return tuple(found)
+
+
+def _read_proof(proof: object, place: int) -> ItemProof:
+    if not isinstance(proof, dict):
+        raise BadItem("proofs has what is no object with `article` and `text`")
+    article, text = take_text(proof, "article"), take_text(proof, "text")
+    section = take_text(proof, "section", default="")
+    return ItemProof(
+        id=make_id("own proof", place, article, text),
+        fact="",
+        entity="",
+        relation="",
+        value="",
+        article=article,
+        revision=None,
+        section=section,
+        parent="",
+        position=place,
+        kind="text",
+        headers=(),
+        row="",
+        text=text,
+        eval_result=SUPPORTED,
+    )
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
@@ -31,10 +135,17 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
     given = [scores[prediction.id] for prediction in predictions if not prediction.failed]
     lost = [prediction for prediction in predictions if prediction.failed]
     asked = {kinds[prediction.item] for prediction in predictions}
-    failures = count_failures(given)
+    failures = {failure for score in given for failure in score.failures}
+    reasons = tuple(sorted({prediction.failed for prediction in lost}))
     warning = f"{len(lost)} of {len(predictions)} questions have no answer: they are in no mean below."
     figures = {
         "warnings": [*warn_few(len(predictions)), *([warning] if lost else [])],
+        "counts": {
+            "items": Derivation("count", (Selection("predictions"),)),
+            "scored": Derivation("count", (GIVEN,)),
+            "failed": Derivation("count", (Selection("predictions", {"failed": reasons}),)),
+            "no_table": count_failure(NOT_A_TABLE),
+        },
         "rms": measure_rms(given, len(lost)),
         "kinds": {
             kind: measure_rms(
@@ -45,21 +156,10 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
             for kind in KINDS
             if kind in asked
         },
-        "failure_kinds": failures,
+        # Those of Table 11 that a rule can tell.
+        "failure_kinds": {failure: count_failure(failure) for failure in FAILURES if failure in failures},
     }
-    counts = {
-        "items": PREDICTIONS,
-        "scored": GIVEN,
-        "failed": Selection("predictions", {"failed": tuple(sorted({row.failed for row in lost}))}),
-        "no_table": select_failure(NOT_A_TABLE),
-    }
-    bases = {f"/failure_kinds/{kind}": Derivation("count", (select_failure(kind),)) for kind in failures}
-    return Measured(
-        figures,
-        [f"item {row.item}: no table: {row.failed}" for row in lost],
-        {name: Derivation("count", (selection,)) for name, selection in counts.items()},
-        bases,
-    )
+    return Measured(figures, [f"item {row.item}: no table: {row.failed}" for row in lost])
 
 
 def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") -> dict[str, dict[str, Cell]]:
@@ -80,15 +180,9 @@ def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") 
     }
 
 
-def count_failures(scores: Sequence[PredictionScore]) -> dict[str, int]:
-    """Count predictions by kind of failure, those of Table 11 that a rule can tell."""
-    found = Counter(kind for score in scores for kind in set(score.failures))
-    return {kind: found[kind] for kind in FAILURES if found[kind]}
-
-
-def select_failure(kind: str) -> Selection:
-    """Select the scores of predictions that failed in a way."""
-    return Selection("scores", {"failures": kind}, {"id": GIVEN})
+def count_failure(kind: str) -> Derivation:
+    """Count the predictions that failed in a way."""
+    return Derivation("count", (Selection("scores", {"failures": kind}, {"id": GIVEN}),))
 
 
 def tell_failures(figures: Mapping[str, Any]) -> Iterator[str]:
@@ -97,6 +191,7 @@ def tell_failures(figures: Mapping[str, Any]) -> Iterator[str]:
     yield f"failures: {', '.join(kinds) or 'none'}"
 
 
+READER = Reader(_make_item, _check, TanqItem, page="docs/tanq.md")
 EVALUATION = Evaluation(
     ItemDataset(
         TanqItem,

@@ -12,8 +12,8 @@ from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.scoring.rms import Rms
 from tasks.systems.own_items import read_items
+from tasks.tanq.evaluation import READER
 from tasks.tanq.imports.published_items import find_skill, find_verdict
-from tasks.tanq.own_items import READER
 from tasks.tanq.rows import SUPPORTED, FinalCell, ItemThing, SeedProof, TanqItem
 
 PROOF = {

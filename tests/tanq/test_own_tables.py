@@ -15,8 +15,7 @@ from tasks.reports.printed import print_tables
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions
 from tasks.systems.own_items import read_items
-from tasks.tanq.evaluation import EVALUATION
-from tasks.tanq.own_items import READER
+from tasks.tanq.evaluation import EVALUATION, READER
 from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.rows import PredictionScore
 from tasks.tanq.solve.rows import Prediction

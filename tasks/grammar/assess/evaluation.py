@@ -5,18 +5,19 @@ The stages of an assessment ask and judge the questions; sets, templates and bas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from tasks.artifacts.rows import make_id
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import BadInput
 from tasks.grammar.assess.assessment import AssessmentParams, join_rows
 from tasks.grammar.assess.judged import JudgedRow
-from tasks.grammar.assess.own_questions import digest_file, keep_grounded, read_questions
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
 from tasks.grammar.assessment_rows import AskedQuestion
+from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.canaries import measure_further, measure_health
 from tasks.judging.health_basis import derive_health
 from tasks.judging.rules import NO_ANSWER
@@ -26,14 +27,20 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
 from tasks.reports.printed import Column, Printed, Rows
+from tasks.scoring.items import BadItem, Record, describe_type
 from tasks.scoring.running import Bootstrap
+from tasks.sources.stream_dataset import digest_file
 from tasks.systems.capabilities import check_documents, needs_documents
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
-from tasks.systems.own_items import sample_groups
+from tasks.systems.own_items import OwnItems, Reader, Source, read_items, sample_groups, take_text
 
+QUESTIONS = "balanced.jsonl"
+"""The file of a dataset folder whose questions are asked."""
+RESERVED = frozenset({"all", "mutual"})
+"""Names that figures use for all criteria together; no criterion may have them."""
 LABELS = ("Correct", "Incorrect")
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
@@ -88,6 +95,83 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     )
 
 
+def read_questions(path: Path) -> OwnItems[AskedQuestion]:
+    """Read a folder that contains `balanced.jsonl`, or one .jsonl, .jsonl.gz or .parquet file.
+
+    Required fields of a row: `question` (or `query`) and `answer`. Optional: `id` (default: a hash of the
+    row), `group` (default: the id), `criterion` (default: empty) and `true_document_ids` (default: unknown;
+    for a folder, those of `true_documents.parquet` beside it). Raises BadInput if no row can be read.
+    """
+    found = read_items(path, Reader(make_question, names=(QUESTIONS,), page="docs/assessment.md"))
+    if not path.is_dir():
+        return found
+    named = name_documents(found.items, path.parent / "true_documents.parquet")
+    return replace(found, items=tuple(named))
+
+
+def make_question(record: Record, source: Source) -> AskedQuestion:
+    """Convert one row to a question. Raises BadItem, one clause."""
+    question = read_text(record, "question" if record.get("question") is not None else "query")
+    answer, criterion = read_text(record, "answer"), read_text(record, "criterion", "")
+    if criterion in RESERVED:
+        raise BadItem(f"criterion is {criterion!r}, which in the figures stands for several")
+    given = read_text(record, "group", "")
+    own_id = read_text(record, "id", "") or make_id("question", given, criterion, question, answer)
+    return AskedQuestion(
+        id=own_id,
+        group=given or own_id,
+        criterion=criterion,
+        question=question,
+        answer=answer,
+        sql_template="",
+        text_template="",
+        in_balanced=True,
+        in_unbalanced=False,
+        true_document_ids=read_documents(record),
+        origin=(Origin("file", source.reference),),
+    )
+
+
+def read_text(record: Record, name: str, default: str | None = None) -> str:
+    """Return a text as it stands, with the blanks around it, since calls are asked by it. Raises BadItem."""
+    return take_text(record, name, default=default, verbatim=True)
+
+
+def read_documents(record: Record) -> tuple[str, ...] | None:
+    """Return the ids of the true documents, sorted and distinct; None if unknown. Raises BadItem."""
+    value = record.get("true_document_ids")
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise BadItem(f"true_document_ids is {describe_type(value)}; expected a list of ids")
+    return tuple(
+        sorted({read_text({"true_document_ids": document}, "true_document_ids") for document in value})
+    )
+
+
+def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[AskedQuestion]:
+    """Add the true documents of their groups to questions without any. path: true_documents.parquet."""
+    if not path.is_file():
+        return list(questions)
+    true = {row.id: row.documents for row in read_rows(path, TrueDocument) if not row.untold}
+    return [
+        replace(question, true_document_ids=true.get(question.group))
+        if question.true_document_ids is None
+        else question
+        for question in questions
+    ]
+
+
+def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) -> list[AskedQuestion]:
+    """Keep questions whose true documents are all in a corpus; any other would count as a gap."""
+    there = set(documents)
+    return [
+        question
+        for question in questions
+        if question.true_document_ids and there.issuperset(question.true_document_ids)
+    ]
+
+
 def find_documents(dataset: Path, entry: SystemEntry) -> Path | None:
     """Return the corpus beside a dataset folder; None if there is none, or the system needs none."""
     if not dataset.is_dir() or not needs_documents(entry):
@@ -103,9 +187,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
     figures = make_figures(rows, given.criteria, thresholds, Bootstrap(given.draws, given.seed))
     both = (JUDGEMENTS, Selection("answers"))
     rest = dict.fromkeys(("/counts", "/rates", "/gaps", "/attribution", "/hypothesis"), both)
-    return Measured(
-        figures, list_failures(rows), derive_counts(rows), derive_rates(figures["criteria"]), rest
-    )
+    return Measured(figures, list_failures(rows), derive_rates(figures["criteria"]), rest)
 
 
 def make_figures(
@@ -145,14 +227,14 @@ def make_figures(
         ),
         "canaries": asdict(health),
         "further_canaries": further and asdict(further),
-        "counts": {"unscored": unjudged - failed, "grounded": grounded},
+        "counts": {**count_rows(rows), "unscored": unjudged - failed, "grounded": grounded},
         "criteria": criteria,
         **sections,
     }
 
 
-def derive_counts(rows: OwnRows) -> dict[str, Derivation]:
-    """Name the rows that are counted.
+def count_rows(rows: OwnRows) -> dict[str, Derivation]:
+    """Count rows and groups.
 
     failed: the system gave no answer. by_rule: a rule decided, no judge was asked. unanswered: those of them
     where nothing was answered.

@@ -4,7 +4,7 @@ import asyncio
 
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
-from tasks.grammar.assess.evaluation import derive_counts
+from tasks.grammar.assess.evaluation import count_rows
 from tasks.grammar.assess.judgements import Judgements, judgements
 from tasks.grammar.assessment_rows import AssessedAnswer, Judgement
 from tasks.lineage.bases import compute_figure
@@ -37,7 +37,7 @@ def test_an_empty_response_is_incorrect_by_its_rule_and_an_equal_one_correct(tmp
     ]
     assert model.count("judge") == 1
     write_rows(tmp_path / "judgements.parquet", Judgement, rows)
-    counts = derive_counts({"judgements": rows})
+    counts = count_rows({"judgements": rows})
     assert [compute_figure(counts[name], tmp_path) for name in ("by_rule", "unanswered")] == [3, 2]
 
 
