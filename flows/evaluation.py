@@ -28,11 +28,11 @@ from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
 from tasks.files import write_text
-from tasks.lineage.bases import BASES, derive_rest, encode_bases, resolve_figures
+from tasks.lineage.bases import BASES, derive_rest, encode_bases
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
-from tasks.reports.own_evaluation import Evaluation, Measured
+from tasks.reports.own_evaluation import Evaluation, Measured, resolve_figures
 from tasks.reports.tables import round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tasks.lineage.derivation import Derivation, Number, measure_rows, read_derivation
+from tasks.lineage.derivation import Derivation, read_derivation
 from tasks.lineage.figures import Figure, find_figure, list_figures
-from tasks.lineage.selection import SelectedRows, Selection, select_rows
+from tasks.lineage.selection import Selection
 
 BASES = "bases"
 
@@ -23,34 +23,6 @@ def encode_bases(record: Mapping[str, Any], derivations: Mapping[str, Derivation
     """Encode derivations by pointer for a record's key `bases`, in JSON types; those of its plain numbers."""
     bare = [figure.pointer for figure in list_figures(record) if figure.derivation is None]
     return {pointer: derivations[pointer].to_json() for pointer in bare if pointer in derivations}
-
-
-def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
-    """Compute the numbers of a record that are given as their derivations, and add these to `bases`.
-
-    folder: with the artifacts of the rows that they name.
-    """
-    if isinstance(value, Derivation):
-        bases[pointer] = value
-        return compute_figure(value, folder)
-    if isinstance(value, Mapping):
-        return {
-            name: resolve_figures(part, folder, bases, f"{pointer}/{escape_pointer(name)}")
-            for name, part in value.items()
-        }
-    return value
-
-
-def compute_figure(derivation: Derivation, folder: Path) -> Number | None:
-    """Compute a number from the rows that it is derived from. folder: with their artifacts."""
-    return measure_rows(
-        derivation, [_select(folder, selection, derivation.column) for selection in derivation.rows]
-    )
-
-
-def _select(folder: Path, selection: Selection, expression: str = "") -> SelectedRows:
-    joined = {column: _select(folder, other).ids for column, other in selection.through.items()}
-    return select_rows(folder / f"{selection.artifact}.parquet", selection, expression, joined)
 
 
 def list_record_figures(record: Mapping[str, Any]) -> list[Figure]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.comparison import FEW, Strand
-from tasks.lineage.derivation import Derivation
-from tasks.lineage.selection import Selection
+from tasks.lineage.bases import escape_pointer
+from tasks.lineage.derivation import Derivation, Number, measure_rows
+from tasks.lineage.selection import SelectedRows, Selection, select_rows
 from tasks.reports.evaluation_page import Outcome, tabulate_means
 from tasks.reports.printed import Column, Printed, Rows
 from tasks.systems.entries import SystemEntry
@@ -34,14 +36,8 @@ class Measured:
     rest: Mapping[str, Sequence[Selection]] = field(default_factory=dict)
 
 
-class ReadOwn(Protocol):
-    """Reads and checks the user's dataset; usually an `ItemDataset`."""
-
-    def __call__(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-        """Read it. Raises BadInput, one line."""
-        ...
-
-
+ReadOwn = Callable[[EvaluationOptions, SystemEntry, ReadSection], OwnDataset]
+"""Reads and checks the user's dataset; usually an `ItemDataset`. Raises BadInput, one line."""
 MeasureRows = Callable[[OwnRows, EvaluationOptions, ReadSection], Measured]
 """Computes the figures from the rows that the stages read and wrote."""
 
@@ -56,11 +52,6 @@ MEASURES = (
 """The tables of a flow that declares none: the mean of each metric of its scored rows."""
 
 
-def tell_nothing(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Return no notes."""
-    yield from ()
-
-
 @dataclass(frozen=True)
 class Evaluation:
     """How a flow evaluates a system on a user's dataset."""
@@ -69,11 +60,39 @@ class Evaluation:
     measure: MeasureRows | None = None
     """None: the means of what `list_scored` and `list_answered` of the evaluated stage give."""
     printed: tuple[Printed, ...] = MEASURES
-    notes: Callable[[Mapping[str, Any]], Iterator[str]] = tell_nothing
+    notes: Callable[[Mapping[str, Any]], Iterator[str]] = lambda figures: iter(())
     """Lists the lines below the tables, from the figures."""
     takes: frozenset[str] = frozenset()
     """Options that the flow takes beside those of all flows: `documents`, `turns`, `language`. A system that
     retrieves from documents is refused by a flow that takes none."""
+
+
+def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
+    """Compute the numbers of a record that are given as their derivations, and add these to `bases`.
+
+    folder: with the artifacts of the rows that they name.
+    """
+    if isinstance(value, Derivation):
+        bases[pointer] = value
+        return compute_figure(value, folder)
+    if isinstance(value, Mapping):
+        return {
+            name: resolve_figures(part, folder, bases, f"{pointer}/{escape_pointer(name)}")
+            for name, part in value.items()
+        }
+    return value
+
+
+def compute_figure(derivation: Derivation, folder: Path) -> Number | None:
+    """Compute a number from the rows that it is derived from. folder: with their artifacts."""
+    return measure_rows(
+        derivation, [_select(folder, selection, derivation.column) for selection in derivation.rows]
+    )
+
+
+def _select(folder: Path, selection: Selection, expression: str = "") -> SelectedRows:
+    joined = {column: _select(folder, other).ids for column, other in selection.through.items()}
+    return select_rows(folder / f"{selection.artifact}.parquet", selection, expression, joined)
 
 
 def warn_few(n: int, what: str = "items") -> list[str]:

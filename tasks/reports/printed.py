@@ -12,8 +12,8 @@ from tasks.systems.evaluation import clean
 
 ANY = "*"
 """A part of a pointer that stands for every key."""
-NARROW, WIDE = 16, 40
-"""Characters of a label that are shown on one line in any terminal, and at most."""
+NARROW, WIDE = 20, 40
+"""Characters of labels that are never wrapped, and of the widest label column."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes
         labels = []
         for place, head in enumerate(table.heads):
             width = max((len(line.label[place]) for line in table.lines), default=0)
-            labels.append(Shown(head, min_width=min(width, NARROW), max_width=WIDE))
+            labels.append(Shown(head, no_wrap=width <= NARROW, max_width=WIDE))
         values = (Shown(head, justify="right") for head in table.columns)
-        shown = Table(*labels, *values, box=None, pad_edge=False)
+        shown = Table(*labels, *values, box=None, padding=(0, 2, 0, 0))
         for line in table.lines:
             cells = zip(line.cells, declared.list_columns(), strict=True)
             shown.add_row(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, get_type_hints
+from typing import Any, Generic, Protocol, TypeVar, cast, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from tasks.artifacts.parquet import StoredRows
 from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.errors import BadInput, SqlError
 from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
@@ -63,10 +63,17 @@ class Reader(Generic[Item]):
     make: Callable[[Record, Source], Item]
     check: Callable[[Item], Item] = lambda item: item
     row: type[Item] | None = None
-    """A Parquet file with the columns of this row type holds items as the flow writes them."""
+    """A record with exactly the columns of this row type is an item as the flow writes it."""
     names: tuple[str, ...] = (PARQUET, LINES)
     """The files that are looked for in a folder; the first that is there is read."""
     page: str = ""
+
+    def read(self, found: Record | BadItem, source: Source) -> Item:
+        """Make an item, and check it. found: a record, or what is wrong with it."""
+        if isinstance(found, BadItem):
+            raise found
+        whole = self.row is not None and list(found) == schema_of(self.row).names
+        return self.check(validate_row(self.row, found) if self.row and whole else self.make(found, source))
 
 
 @dataclass(frozen=True)
@@ -83,11 +90,10 @@ def read_items(path: Path, reader: Reader[Item]) -> OwnItems[Item]:
     file = _find_file(path, reader)
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
-    rows = _read_table(file, reader.row) if file.suffix == ".parquet" else _read_lines(file)
-    for place, found in rows:
+    for place, found in _read_table(file) if file.suffix == ".parquet" else _read_lines(file):
         source = Source(file, place)
         try:
-            item = reader.check(_make_item(found, source, reader))
+            item = reader.read(found, source)
         except (BadItem, BadInput, SqlError) as error:
             problems.append(f"{source.reference}: {' '.join(str(error).split())}")
             continue
@@ -114,15 +120,7 @@ def _find_file(path: Path, reader: Reader[Any]) -> Path:
     return found
 
 
-def _make_item(found: object, source: Source, reader: Reader[Item]) -> Item:
-    if isinstance(found, BadItem):
-        raise found
-    if reader.row is not None and isinstance(found, reader.row):
-        return found
-    return reader.make(found, source)  # type: ignore[arg-type] # a record: nothing else is yielded
-
-
-def _read_lines(file: Path) -> Iterator[tuple[str, object]]:
+def _read_lines(file: Path) -> Iterator[tuple[str, Record | BadItem]]:
     """Yield each line's place, and its record or what is wrong with it."""
     with open_items(str(file)) as stream:
         for number, raw in enumerate(split_lines(stream), 1):
@@ -135,17 +133,11 @@ def _read_lines(file: Path) -> Iterator[tuple[str, object]]:
                     yield f"line {number}", error
 
 
-def _read_table(file: Path, row: type | None) -> Iterator[tuple[str, object]]:
-    """Yield each row's place, and the row: of type `row` if the columns are those of it, else a record."""
+def _read_table(file: Path) -> Iterator[tuple[str, Record | BadItem]]:
+    """Yield each row's place, and its record; behind the last one that can be read, what is wrong."""
     number = 0
     try:
         with pq.ParquetFile(file) as table:
-            if row is not None and table.schema_arrow.names == schema_of(row).names:
-                rows: StoredRows[object] = StoredRows(file, row)
-                for item in rows:
-                    number += 1
-                    yield f"row {number}", item
-                return
             for batch in table.iter_batches(BATCH):
                 for record in batch.to_pylist():
                     number += 1
@@ -213,11 +205,21 @@ def fill_row(row: type[Item], record: Record, source: Source) -> Item:
     given["id"] = given["id"] or make_id("own item", row.__name__, asked)
     if "group" in given:
         given["group"] = given["group"] or given["id"]
+    return validate_row(row, given)
+
+
+def validate_row(row: type[Item], record: Record) -> Item:
+    """Make a row of a record that has all its fields. Raises BadItem."""
     try:
-        return TypeAdapter(row).validate_python(given)
+        return cast("Item", _adapt(row).validate_python(record))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise BadItem(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+@cache
+def _adapt(row: type) -> TypeAdapter[Any]:
+    return TypeAdapter(row)
 
 
 def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[Member]:

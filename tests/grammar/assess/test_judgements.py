@@ -7,7 +7,7 @@ from tasks.artifacts.rows import Origin
 from tasks.grammar.assess.evaluation import count_rows
 from tasks.grammar.assess.judgements import Judgements, judgements
 from tasks.grammar.assessment_rows import AssessedAnswer, Judgement
-from tasks.lineage.bases import compute_figure
+from tasks.reports.own_evaluation import compute_figure
 from tests.grammar.assess_world import Model, make_world
 
 
