@@ -33,8 +33,8 @@ from flows.run.shards import ShardEngine
 from flows.run.stage_work import StageRun
 from flows.wikidata_import import import_wikidata
 from tasks.artifacts.parquet import read_rows, write_rows
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.solve.prediction import Prediction
 
 ENTITIES, PREDICTIONS = 200_000, 200_000
 WORKERS = 2

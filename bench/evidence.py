@@ -22,11 +22,13 @@ import pyarrow.parquet as pq
 from tasks.artifacts.rows import schema_of
 from tasks.sources.wikidata.rows import ValueRow
 from tasks.sources.wikipedia.rows import ArticleRow, PartRow
+from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.proofs import Proofs, proofs
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.articles import articles
-from tasks.tanq.graph.rows import Fact, Relation, Thing
-from tasks.tanq.rows import ExtendedQuestion
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.things import Thing
 from tasks.tanq.units import find_unit
 
 NUMBERS = (1_000, 10_000, 100_000)

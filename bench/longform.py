@@ -30,11 +30,12 @@ from aiohttp import web
 
 import tasks.longform
 from tasks.databases.scratch import build_scratch, write_database
+from tasks.longform.build.classify import CONCLUSIVE
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.rows import CONCLUSIVE, LongformItem
+from tasks.longform.solve.interaction import Interaction
 from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
-from tasks.longform.solve.rows import Interaction
 from tasks.models.ask import Ask, Role
 from tasks.models.budget import Budget
 from tasks.models.client import ModelClient

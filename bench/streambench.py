@@ -36,17 +36,17 @@ from tasks.models.ledger import Ledger
 from tasks.models.recorded_model import RecordedModel
 from tasks.models.request_builder import RequestBuilder
 from tasks.models.settings import BudgetLimits, Endpoint
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
 from tasks.streambench.entries import MethodChoice
 from tasks.streambench.environments.finding import find_environment
-from tasks.streambench.memory import Vector
+from tasks.streambench.memory import MemoryEntry, Vector
 from tasks.streambench.method import MethodSetup
-from tasks.streambench.rows import MemoryEntry, SequencePlace, StreamItem
 from tasks.streambench.solve.agents import RoleAgents
-from tasks.streambench.solve.memory_keys import normalise
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import StreamRun, list_runs, order_items
 from tasks.streambench.solve.stream_loop import take_step
-from tasks.streambench.solve.stream_runs import StreamWork, make_environment_setup, run_all
+from tasks.streambench.solve.stream_runs import StreamWork, make_environment_setup, normalise, run_all
 from tasks.streambench.solve.talk import TalkSetup, Unanswered
 from tasks.streambench.solve.vector_memory import VectorMemory
 

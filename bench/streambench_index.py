@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from bench.streambench import K, Stopwatch, draw_vectors, fill_memory
-from tasks.streambench.solve.memory_keys import normalise
+from tasks.streambench.solve.stream_runs import normalise
 
 INDEXED, SEARCHES = 50_000, 500
 SPREADS = {"in clusters": 0.5, "without structure": None}

@@ -20,6 +20,8 @@ WRITER = "tasks.artifacts.parquet"
 ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.request_builder")
 """What stands between a stage and its artifact's bytes without being imported by it."""
 FRAME = "tasks/reports/pages"
+SHARED_STAGES = ("evaluation_page",)
+"""Stages that any paper may declare without a module of its own: modules of tasks/reports."""
 PINS = {
     "tasks.artifacts.validation": "contracts",
     "tasks.english": "english",
@@ -104,8 +106,9 @@ def list_pins(modules: Iterable[str]) -> list[str]:
 def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
     """Find a stage's module: for `grammar.schema`, the only module named `schema` below tasks/grammar.
 
-    others: names of all stages; a module whose full name is another stage's belongs to that stage. Raises
-    BadInput if there is none, or more than one.
+    A stage that its paper has no module for may be a shared one (`SHARED_STAGES`). others: names of all
+    stages; a module whose full name is another stage's belongs to that stage. Raises BadInput if there is
+    none, or more than one.
     """
     paper, _, rest = stage.partition(".")
     exact = f"{TASKS}/{paper}/{rest.replace('.', '/')}.py"
@@ -114,6 +117,8 @@ def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
     taken = {f"{TASKS}.{other}" for other in others if other != stage}
     places = (root / TASKS / paper).rglob(f"{stage.rpartition('.')[2]}.py")
     found = sorted({to_module(place.relative_to(root).as_posix()) for place in places} - taken)
+    if not found and rest in SHARED_STAGES:
+        return f"{TASKS}.reports.{rest}"
     if len(found) != 1:
         there = f"there are {' and '.join(map(to_path, found))}" if found else f"there is no {exact}"
         raise BadInput(

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from flows.code import find_module, to_path
-from flows.discovery import list_flows
+from flows.discovery import list_evaluating, list_flows
 from flows.graph import DeclaredGraph
 from flows.night_settings import LABEL
-from flows.run.binding import Places, bind, find_function, row_type_of
+from flows.run.binding import Places, bind, find_function
+from flows.run.evaluated import name_written, read_strands
+from flows.run.loading import row_type_of
 from flows.run.model_settings import read_mapping
 from flows.run.session import Session
 from flows.settings import parse_section
@@ -32,7 +34,7 @@ from tasks.lineage.bases import BASES, derive_rest, encode_bases
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
-from tasks.reports.own_evaluation import Evaluation, Measured, resolve_figures
+from tasks.reports.own_evaluation import Evaluation, Measured, measure_strands, resolve_figures
 from tasks.reports.tables import round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
@@ -177,6 +179,23 @@ def write_rows_of(
         if not name.endswith("_dropped") and (name not in own.artifacts or name in own.kept):
             write_rows(out / f"{name}.parquet", row, written)
     write_rows(out / "calls.parquet", Call, calls)
+
+
+def measure_rows(
+    evaluation: Evaluation,
+    rows: Mapping[str, tuple[type, Sequence[Any]]],
+    params: Mapping[str, object],
+    options: EvaluationOptions,
+    own: OwnDataset,
+    out: Path,
+) -> Measured:
+    """Compute the figures as the flow declares, else from its scored answers. out: where the rows are."""
+    if evaluation.measure is not None:
+        found = {artifact: written for artifact, (_, written) in rows.items()}
+        return evaluation.measure(found, options, make_reader(params))
+    scope = next(scope for scope in list_evaluating() if scope.evaluates in own.stages)
+    strands = read_strands(scope, own.key, options.system, lambda name: out / f"{name}.parquet", "evaluate")
+    return measure_strands(strands, name_written(scope.evaluates))
 
 
 def write_figures(

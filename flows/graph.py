@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from flows.code import TASKS, Code, find_function, find_module, list_pins, to_path
 from flows.discovery import list_flows
-from flows.stage import BASELINES, EVALUATION, FIGURES, KEY, PAGES, Flow, Scope, Stage, name_argument
+from flows.stage import (
+    BASELINES,
+    EVALUATION,
+    FIGURES,
+    KEY,
+    LIST_ANSWERED,
+    PAGES,
+    Flow,
+    Scope,
+    Stage,
+    name_argument,
+)
 from tasks.errors import BadInput
 
 if TYPE_CHECKING:
@@ -20,6 +31,8 @@ FROM_PARAMS = frozenset(
     {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key", *FIGURES}
 )
 """Arguments that are no artifacts (flows/run/binding.py)."""
+EVALUATED = "evaluated"
+"""The argument for the scored answers of the scope that a stage stands in (flows/run/evaluated.py)."""
 SYSTEMS = ("tasks/systems/own", "tasks/systems/prompts")
 """Folders that whatever asks a system depends on: a user's own systems are found there by their name."""
 PLOTS = {
@@ -134,6 +147,8 @@ class DeclaredGraph:
         data = self._list_data(own)
         folders = [path for path in data if path.startswith(f"{TASKS}/")]
         modules = self.code.list_modules(own.module, own.outs, folders)
+        if EVALUATED in own.arguments:
+            modules |= self.code.list_modules(self.declared[own.stage.scope.evaluates].module, ())
         code = {*map(to_path, modules), *self.code.list_pages(modules), *self._list_prompts(own)}
         return data, modules, code
 
@@ -173,11 +188,28 @@ class DeclaredGraph:
         for name, annotation in own.arguments.items():
             if name in FROM_PARAMS or name in named:
                 continue
+            if name == EVALUATED:
+                artifacts += [self._find(own, artifact)[0] for artifact in self._list_evaluated(own)]
+                continue
             path, *others = self._find(own, name)
             artifacts.append(path)
             if stage.beside and annotation == "Path":
                 beside += others
         return list(dict.fromkeys([*artifacts, *beside, *reads]))
+
+    def _list_evaluated(self, own: Declared) -> list[str]:
+        """List the artifacts that the scope's scored answers are read from: that of the scores first."""
+        evaluated = self.declared.get(own.stage.scope.evaluates)
+        if evaluated is None:
+            raise own.refuse(f"has an argument {EVALUATED!r}, and its scope declares no stage by evaluates=")
+        written = evaluated.stage.artifact or evaluated.stage.function
+        list_answered = find_function(self.root / to_path(evaluated.module), LIST_ANSWERED)
+        names = [argument.arg for argument in list_answered.args.args] if list_answered else []
+        return list(
+            dict.fromkeys(
+                [written, *(written if name == evaluated.stage.function else name for name in names)]
+            )
+        )
 
     def _find(self, own: Declared, name: str) -> tuple[str, ...]:
         """Find an argument's artifact, and what lies beside it, in the stage's scope or where that looks."""

@@ -7,15 +7,12 @@ from pathlib import Path, PurePosixPath
 
 from flows.code import ROOMS, TASKS, find_function, has_name, to_module, to_path
 from flows.graph import DeclaredGraph
-from flows.stage import PAGES
+from flows.stage import LIST_ANSWERED, LIST_SCORED, PAGES
 from tasks.errors import BadInput
 
 FLOWS = "flows"
 PAGE_RECORD = "tasks.reports.record"
 """The module by which pages write their record, which the front page reads."""
-LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
-"""What the module of an evaluated stage must have: the scores that nights compare, and the answers that
-`benchloom compare` shows with them."""
 
 
 def check_papers(root: Path) -> None:

@@ -18,9 +18,9 @@ from tasks.errors import BadInput
 from tasks.files import write_beside, write_text
 from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.qampari import ATTRIBUTION, LICENCE, SOURCE, BadQuestion, QampariQuestion, read_question
+from tasks.tanq.graph.seed_question import SeedQuestion
 from tasks.tanq.imports.graph_names import GraphNames, WantedNames
 from tasks.tanq.imports.imported_seeds import find_answers, make_imported_seed, take_given, want_names
-from tasks.tanq.rows import SeedQuestion
 
 FOLDER = Path("data/raw/qampari")
 SEEDS = "seeds.parquet"

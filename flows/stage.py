@@ -21,6 +21,9 @@ dvc.yaml names these folders under `metrics` and `plots`, so that a report is sh
 CONTRACTS = "contracts"
 """The output of a stage that holds a dataset to its contracts; a night brings it up to date first."""
 
+LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
+"""What the module of an evaluated stage must have: the scores that nights compare, and the answers that
+`benchloom compare` shows with them."""
 EVALUATION, BASELINES = "evaluation", "baselines"
 """The sections of params.yaml whose `as_of` names the night: a stage that declares one asks under it."""
 

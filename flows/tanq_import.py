@@ -15,8 +15,8 @@ from tasks.errors import BadInput
 from tasks.files import write_beside, write_text
 from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.tanq_records import ASKED, ATTRIBUTION, LICENCE, SOURCE, BadTanqRecord, read_record
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.imports.published_items import make_published_item
-from tasks.tanq.rows import TanqItem
 
 FOLDER = Path("data/raw/tanq")
 ITEMS = "items.parquet"

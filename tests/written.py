@@ -16,7 +16,7 @@ from jinja2.meta import find_undeclared_variables
 
 from flows.discovery import list_stages
 from flows.graph import DeclaredGraph
-from flows.run.binding import load_function, row_type_of
+from flows.run.loading import load_function, row_type_of
 from tasks.models.ask import PROMPTS
 
 ROOT = Path(__file__).parents[1]

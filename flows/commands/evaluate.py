@@ -10,13 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from flows.comparing.places import EvaluatedStage
-from flows.comparing.strands import name_written, read_strands
-from flows.discovery import list_evaluating
 from flows.evaluation import (
     FIGURES,
     find_evaluation,
-    make_reader,
+    measure_rows,
     overlay,
     place_out,
     prepare_out,
@@ -30,9 +27,8 @@ from flows.lineage.evaluated import write_record
 from flows.run.session import open_session
 from flows.settings import find_project, get_section, load_params
 from tasks.lineage.bases import BASES
-from tasks.reports.own_evaluation import Measured, measure_strands
 from tasks.reports.printed import print_tables
-from tasks.systems.evaluation import EvaluationOptions, OwnDataset, clean
+from tasks.systems.evaluation import EvaluationOptions, clean
 
 NAMED = 50
 
@@ -67,11 +63,7 @@ def evaluate_command(
     finally:
         session.close()
     write_rows_of(out, own, rows, calls)
-    if evaluation.measure is None:
-        measured = measure_scored(options, own, out)
-    else:
-        found = {artifact: written for artifact, (_, written) in rows.items()}
-        measured = evaluation.measure(found, options, make_reader(params))
+    measured = measure_rows(evaluation, rows, params, options, own, out)
     figures = write_figures(out, name, options, entry, own, measured)
     write_record(out, root, overlay(params, options, own), name, options, own)
     for line in cut_lines(measured.failures):
@@ -84,13 +76,6 @@ def evaluate_command(
     else:
         print_tables(evaluation.printed, figures, evaluation.notes(figures))
     return 1 if own.problems or measured.failures else 0
-
-
-def measure_scored(options: EvaluationOptions, own: OwnDataset, out: Path) -> Measured:
-    """Compute the figures of a flow that declares none, from what `benchloom compare` reads of its folder."""
-    scope = next(scope for scope in list_evaluating() if scope.evaluates in own.stages)
-    stage = EvaluatedStage(scope, own.key, options.system, lambda name: out / f"{name}.parquet")
-    return measure_strands(read_strands(stage, "evaluate"), name_written(scope.evaluates))
 
 
 def cut_lines(lines: Sequence[str]) -> list[str]:

@@ -21,15 +21,14 @@ from flows.evaluation import FOLDER as EVALUATIONS
 from flows.lineage.git import Git
 from flows.lineage.lock import read_stage
 from flows.night_settings import BRANCH
+from flows.run.evaluated import Find, read_strands
 from flows.run.lock_file import LOCK, split_blocks
 from flows.run.node import PARAMS
 from flows.settings import get_section, load_params
 from flows.stage import Scope, name_argument
 from tasks.errors import BadInput
+from tasks.judging.comparison import Strand
 from tasks.lineage.records import FileRecord, StageRecord
-
-Find = Callable[[str], Path]
-"""Finds the file of an artifact by the name of an argument. Raises BadInput."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,10 @@ class EvaluatedStage:
     def name(self) -> str:
         """The entry by its full name."""
         return f"{self.scope.over}.{self.key}"
+
+    def read_strands(self, label: str) -> list[Strand]:
+        """Read the entry's scored answers; see `read_strands`. label: of the place, for errors."""
+        return read_strands(self.scope, self.key, self.system, self.find, label)
 
 
 @dataclass(frozen=True)

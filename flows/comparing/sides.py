@@ -17,7 +17,6 @@ from flows.comparing.places import (
     read_revision,
     read_workspace,
 )
-from flows.comparing.strands import read_strands
 from tasks.errors import BadInput
 from tasks.judging.comparison import Strand
 
@@ -92,7 +91,7 @@ class Sides:
         strands: list[Strand] = []
         for stage in self._workspace.stages:
             with suppress(BadInput):
-                strands += read_strands(stage, self._workspace.label)
+                strands += stage.read_strands(self._workspace.label)
         return strands
 
     def _find_entry(self, word: str) -> Side | None:
@@ -105,11 +104,11 @@ class Sides:
         strands = [
             strand
             for stage in stages
-            for strand in read_strands(stage, self._workspace.label)
+            for strand in stage.read_strands(self._workspace.label)
             if not slash or strand.system == system
         ]
         if stages and not strands and slash:
-            there = {strand.system for stage in stages for strand in read_strands(stage, "workspace")}
+            there = {strand.system for stage in stages for strand in stage.read_strands("workspace")}
             raise BadInput(word, f"the entry {name} has no such system: it has {join_names(sorted(there))}")
         return Side(word, self._workspace.label, self._keep(strands)) if stages else None
 
@@ -127,7 +126,7 @@ class Sides:
         stages = [
             stage for stage in place.stages if not wanted or stage.key in wanted or stage.name in wanted
         ]
-        strands = [strand for stage in stages for strand in read_strands(stage, place.label)]
+        strands = [strand for stage in stages for strand in stage.read_strands(place.label)]
         return Side(place.label, place.label, self._keep(strands))
 
     def _keep(self, strands: Sequence[Strand]) -> list[Strand]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flows.comparing.places import Place, read_night, read_workspace
-from flows.comparing.strands import name_written, read_strands
 from flows.discovery import list_evaluating
 from flows.night_settings import EvaluatedEntry
 from flows.nights.basis import ScoredArtifact, derive_judge, derive_series, find_rows, place_earlier
-from flows.run.binding import locate_module
+from flows.run.evaluated import name_written
+from flows.run.loading import locate_module
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
@@ -139,7 +139,7 @@ def read_scores(
         entry = (stage.scope.over, stage.key)
         if entry not in wanted:
             continue
-        own = read_strands(stage, place.label)
+        own = stage.read_strands(place.label)
         strands += own
         path = stage.find(name_written(stage.scope.evaluates))
         ids = [scored.id for strand in own for scored, _ in strand.answers]

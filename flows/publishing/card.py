@@ -15,7 +15,7 @@ from flows.code import find_function, to_path
 from flows.discovery import list_flows
 from flows.publishing.choice import Choice
 from flows.publishing.folder import LEDGER, LICENCES
-from flows.run.binding import locate_module
+from flows.run.loading import locate_module
 from flows.run.node import Node
 from flows.settings import get_section
 from tasks.artifacts.card import HUB_LICENCES, DatasetCard, DatasetConfig, DatasetSource, write_card

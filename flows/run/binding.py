@@ -15,23 +15,21 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import importlib
 import inspect
 import shutil
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import ModuleType
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
-import tasks
-from flows.code import find_module, to_path
-from flows.discovery import find_section_of, list_stages
+from flows.discovery import find_section_of
+from flows.run.evaluated import find_evaluating, list_arguments, read_strands
+from flows.run.loading import load_function, locate_module, row_type_of
 from flows.run.node import CALLS, Node
 from flows.settings import get_section, parse_database, parse_section, parse_value
 from flows.stage import BASELINES, EVALUATION, FIGURES, name_argument
@@ -40,13 +38,11 @@ from tasks.artifacts.rows import Counts, Drafts, Dropped
 from tasks.artifacts.splitting import find_splitting
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput, StageFailed
+from tasks.judging.comparison import EvaluatedRows
 from tasks.models.calls import Call
 
 CODE = "tasks/"
 """Dependencies that are code, prompts or pages: they make a stage stale and are no arguments."""
-
-IMPORTING = threading.Lock()
-"""Stages start in threads, and libraries with import cycles (nltk) deadlock where two threads import them."""
 
 SYSTEM = "system"
 """The role in the row of a call to a system under test, which has none."""
@@ -165,6 +161,8 @@ def bind(
             arguments[name] = places.limit
         elif name == "out" or name in FIGURES:
             arguments[name] = prepare_out(node, places, name)
+        elif name == "evaluated":
+            arguments[name] = read_evaluated(node, params, places, files)
         elif name not in files:
             raise BadInput(
                 "dvc.yaml", f"{node.name} has no dependency for the argument {name!r} of {node.stage}"
@@ -180,6 +178,23 @@ def bind(
             arguments[name] = cut_rows(rows, get_args(hint)[0], places.limit)
             rows_in = len(arguments[name]) if rows_in is None else rows_in
     return Bound(node, places, function, arguments, ask, rows_in)
+
+
+def read_evaluated(
+    node: Node, params: Mapping[str, Any], places: Places, files: Mapping[str, str]
+) -> EvaluatedRows:
+    """Read what the scope of a stage evaluates: its scored answers, one strand a system. Raises BadInput."""
+    scope = find_evaluating(node.stage)
+    entry = get_section(params, f"{scope.over}.{node.key}")
+    system = str(entry.get("system") or "") if isinstance(entry, dict) else ""
+
+    def find(name: str) -> Path:
+        if name not in files:
+            raise BadInput("dvc.yaml", f"{node.name} has no dependency for {name!r}", hint="benchloom graph")
+        return places.find(files[name])
+
+    artifact = find(list_arguments(scope.evaluates)[0])
+    return EvaluatedRows(artifact, read_strands(scope, node.key, system, find, node.name))
 
 
 def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:
@@ -213,28 +228,6 @@ def find_function(node: Node) -> tuple[ModuleType, Callable[..., Any]]:
     """Import a stage: `grammar.schema` is the function of that name in the one module of that name."""
     function = load_function(locate_module(node.stage), node.stage.rpartition(".")[2])
     return sys.modules[function.__module__], function
-
-
-def locate_module(stage: str) -> str:
-    """Name the module of a stage, of the project that runs."""
-    exact = f"tasks.{stage}"
-    loaded = sys.modules.get(exact)
-    if loaded is not None and not hasattr(loaded, "__path__"):
-        return exact
-    return find_module(stage, Path(tasks.__file__ or "").parents[1], [own.name for own in list_stages()])
-
-
-def load_function(module: str, name: str) -> Callable[..., Any]:
-    """Import a stage's module and give its function. Raises BadInput where one of them is not there."""
-    try:
-        with IMPORTING:
-            loaded = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise BadInput(to_path(module), f"cannot be imported: no module {error.name}") from error
-    function = getattr(loaded, name, None)
-    if not callable(function):
-        raise BadInput(to_path(module), f"has no function {name!r}")
-    return cast("Callable[..., Any]", function)
 
 
 def prompts_folder(module: ModuleType) -> Path:
@@ -323,12 +316,3 @@ def limit_rows(row: type, limit: int | None) -> int | None:
     """Say how many rows a preview takes: a schema's columns are no items and stay whole."""
     items = any(each.name == "origin" for each in dataclasses.fields(row))
     return limit if items else None
-
-
-def row_type_of(function: Callable[..., Any]) -> type:
-    """Read the row type from a stage's return annotation, `Drafts[Row]`."""
-    hint = get_type_hints(function)["return"]
-    if get_origin(hint) is not Drafts:
-        raise TypeError(f"{function.__qualname__} must return Drafts[Row]")
-    row: type = get_args(hint)[0]
-    return row

@@ -115,7 +115,7 @@ def begin_stage(run: StageRun) -> Work | Cut:
 
 def work_on(run: StageRun, number: int) -> None:
     """Do one shard of a stage: its part is a folder with the rows that it keeps and those that it drops."""
-    from flows.run.binding import row_type_of
+    from flows.run.loading import row_type_of
     from tasks.artifacts.parquet import write_rows
     from tasks.artifacts.rows import Dropped
 

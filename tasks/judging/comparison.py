@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
@@ -41,6 +42,14 @@ class Strand:
     def cases(self) -> frozenset[str]:
         """The cases that it was asked."""
         return frozenset(answered.case for _, answered in self.answers)
+
+
+@dataclass(frozen=True)
+class EvaluatedRows:
+    """What an entry evaluates: its scored answers by system. artifact: the file with the scores."""
+
+    artifact: Path
+    strands: Sequence[Strand]
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,23 @@ from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.lineage.bases import select_ids
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.labels import STEPS
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import measure_peers
-from tasks.longform.judge.peers import group_reviews
-from tasks.longform.judge.rows import STEPS, Review
+from tasks.longform.judge.peers import Review, group_reviews
+from tasks.longform.outcomes import (
+    INTERACTIONS,
+    AnswerOutcome,
+    average_scores,
+    join_outcomes,
+    rate_matches,
+)
 from tasks.longform.own_entries import SystemLimits
 from tasks.longform.own_items import READER
-from tasks.longform.publish.answer_basis import INTERACTIONS
 from tasks.longform.publish.cautions import warn_failed
-from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, join_outcomes, rate_matches
-from tasks.longform.publish.tables_peers import derive_perfect, rate_perfect
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.solve.interaction import Interaction
+from tasks.longform.tables_peers import derive_perfect, rate_perfect
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
 from tasks.reports.printed import Column, Printed, Rows
 from tasks.reports.tables import Cell, mean_cell

@@ -83,9 +83,9 @@ def links(parts: Iterable[tuple[str, Sequence[tuple[str, str]]]], style: str = "
     return ("links", [[part, [list(link) for link in after]] for part, after in parts], style)
 
 
-def marked(value: str, words: Iterable[str], style: str = "said") -> Block:
-    """Show a text in which some words are marked."""
-    return ("marked", value, [word for word in words if word], style)
+def marked(value: str, words: Iterable[str], style: str = "said", *, whole: bool = False) -> Block:
+    """Show a text in which some words are marked. whole: only where they are whole words."""
+    return ("marked", value, [word for word in words if word], style, int(whole))
 
 
 def passages(

@@ -15,7 +15,7 @@ import numpy as np
 
 from tasks.artifacts.rows import Counts
 from tasks.judging.answered import Answered
-from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.comparison import EvaluatedRows, compare_strands
 from tasks.judging.scored import Scored
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
@@ -34,14 +34,6 @@ ITEMS = "items"
 SUBTITLE = "How well systems answer the items of a dataset."
 MEANS = "Means over items, with 95% intervals over their groups."
 PAIRS = "Over the items that both scored; p by a paired bootstrap over groups of items, corrected by Holm."
-
-
-@dataclass(frozen=True)
-class EvaluatedRows:
-    """What a scope evaluates: its scored answers by system. artifact: the file with the scores."""
-
-    artifact: Path
-    strands: Sequence[Strand]
 
 
 @dataclass(frozen=True)
@@ -123,11 +115,11 @@ def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
     lines = []
     for (one, other), compared in zip(strands, found.strands, strict=True):
         for change in compared.metrics:
-            why = "" if change.difference is not None else f"{change.clusters} groups of items are too few"
+            few = f"{change.clusters} groups of items are too few"
             interval = None if change.low is None or change.high is None else (change.low, change.high)
-            cells = (
-                Cell(change.difference, change.n_pairs, 0, interval, ITEMS, why, basis),
-                Cell(change.adjusted, change.n_pairs, 0, None, ITEMS, why, basis),
+            cells = tuple(
+                Cell(value, change.n_pairs, 0, shown, ITEMS, "" if value is not None else few, basis)
+                for value, shown in ((change.difference, interval), (change.adjusted, None))
             )
             lines.append(Line((one.system, other.system, change.metric), cells))
     return FigureTable(

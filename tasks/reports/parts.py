@@ -92,10 +92,14 @@ class Facts:
 
 @dataclass(frozen=True)
 class Yields:
-    """What came through each stage. through: a stage's rows are some of the last one's."""
+    """What came through each stage.
+
+    through: a stage's rows are some of the last one's. most: dropped rows that are listed for one reason.
+    """
 
     stages: Sequence[StageYield]
     through: bool = True
+    most: int = 1000
 
     kind: ClassVar[str] = "yields"
 

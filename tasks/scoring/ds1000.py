@@ -94,9 +94,9 @@ class DS1000(Metric[CodeProblem]):
 
 def score_ending(ending: ProgramOutcome) -> Score:
     """Convert a program's outcome to a score."""
-    if ending.kind in {"not-run", "not-shown"}:
+    if ending.kind.score is None:
         return Score({}, "failed", ending.kind)
-    return Score({"accuracy": float(ending.kind == "correct")}, outcome=ending.kind)
+    return Score({"accuracy": ending.kind.score}, outcome=ending.kind)
 
 
 def extract_code(text: str) -> str:

@@ -16,6 +16,7 @@ from tasks.databases.entry import read_entry
 from tasks.errors import BadInput
 from tasks.scoring.items import BadItem, Record, get_optional_text, get_text
 from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
+from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_pool import QueryPair, SqlPool
 from tasks.scoring.sql_suites import TestSuites
 from tasks.scoring.sql_text import (
@@ -139,11 +140,11 @@ class Execution(Metric[QueryItem]):
 
 
 @cache
-def score_outcome(outcome: str) -> Score:
+def score_outcome(outcome: Outcome) -> Score:
     """Convert a pair's outcome to a score; only a gold query that does not run makes the item failed."""
-    if outcome == "gold-error":
+    if outcome.score is None:
         return Score({}, "failed", outcome)
-    return Score({"accuracy": float(outcome == "correct")}, outcome=outcome)
+    return Score({"accuracy": outcome.score}, outcome=outcome)
 
 
 def _pop_missing(waiting: deque[QueryItem], rules: int) -> Iterator[tuple[QueryItem, tuple[Score, ...]]]:

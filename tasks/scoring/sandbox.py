@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from tasks.errors import BadInput
+from tasks.scoring.outcome import Outcome
 from tasks.scoring.syscalls import make_filter
 
 PACKAGE = "tasks.scoring.sandboxed"
@@ -29,7 +30,7 @@ START_SECONDS = 120.0
 """The most time for loading the libraries, also on a busy machine."""
 WATCH_SECONDS = 0.05
 MAX_REPLY_BYTES = 10_000
-KINDS = {"correct", "wrong", "error", "not-run", "not-shown"}
+KINDS = {Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR, Outcome.NOT_RUN, Outcome.NOT_SHOWN}
 """What the verdict's process may find; `timeout` and `memory` are found here."""
 USERS = range(61184, 65520)
 """User ids that systemd also assigns to services without a user of their own."""
@@ -77,7 +78,7 @@ class ProgramOutcome:
     not-shown (its result has no form in which it could leave the program's process, so there is no verdict).
     """
 
-    kind: str
+    kind: Outcome
     text: str = ""
 
 
@@ -281,13 +282,13 @@ class _Watcher:
         while time.monotonic() < self.deadline:
             if not poll.poll(WATCH_SECONDS * 1000):
                 if any(_measure_memory(pid) > self.limits.memory_mb << 20 for pid in self.pids):
-                    return self.end("memory", f"more than {self.limits.memory_mb} MiB in all")
+                    return self.end(Outcome.MEMORY, f"more than {self.limits.memory_mb} MiB in all")
                 continue
             part = os.read(descriptor, 4096)
             ending = self.receive(part)
             if ending or not part:
                 return ending
-        return self.end("timeout", f"no end within {self.limits.seconds:g} s")
+        return self.end(Outcome.TIMEOUT, f"no end within {self.limits.seconds:g} s")
 
     def receive(self, part: bytes) -> ProgramOutcome | None:
         """Read output; return the outcome if it contains one."""
@@ -298,11 +299,13 @@ class _Watcher:
                 case [("began" | "ready") as stage, _]:
                     self.begin(stage)
                 case [str(kind), str(text)] if kind in KINDS:
-                    return ProgramOutcome(kind, "".join(c if c.isprintable() else " " for c in text))
+                    return ProgramOutcome(
+                        Outcome.read(kind), "".join(c if c.isprintable() else " " for c in text)
+                    )
                 case _:
-                    return self.end("error", "there is no verdict")
+                    return self.end(Outcome.ERROR, "there is no verdict")
         if self.size > MAX_REPLY_BYTES or not part:
-            return self.end("error", "there is no verdict")
+            return self.end(Outcome.ERROR, "there is no verdict")
         return None
 
     def begin(self, stage: str) -> None:
@@ -311,10 +314,10 @@ class _Watcher:
         if stage == "ready":
             self.deadline = time.monotonic() + self.limits.seconds
 
-    def end(self, kind: str, text: str) -> ProgramOutcome | None:
+    def end(self, kind: Outcome, text: str) -> ProgramOutcome | None:
         """Make the outcome; before the program runs, it is `not-run` or None, whatever happened."""
         if self.stage == "began":
-            return ProgramOutcome("not-run", "its libraries do not load")
+            return ProgramOutcome(Outcome.NOT_RUN, "its libraries do not load")
         return ProgramOutcome(kind, text) if self.stage else None
 
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from tasks.errors import BenchloomError
+from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_worker import COMPARED, GOLD, LENGTH, POSITION, SLOW_SECONDS, Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -129,7 +130,7 @@ class SqlPool:
                 verdicts = worker.receive()
                 yield from verdicts
                 if not worker.alive:
-                    yield from self._end_worker(worker, "error", "the engine ended by itself")
+                    yield from self._end_worker(worker, Outcome.ERROR, "the engine ended by itself")
                 elif any(verdict.lost for _, verdict in verdicts):
                     self._remove(worker)
             else:
@@ -141,14 +142,16 @@ class SqlPool:
         if silent > 2 * SLOW_SECONDS:
             worker.release_rest()
         if silent > (self._setup["seconds"] if worker.started else START_SECONDS) + GRACE_SECONDS:
-            yield from self._end_worker(worker, "timeout", f"no end within {self._setup['seconds']:g} s")
+            yield from self._end_worker(
+                worker, Outcome.TIMEOUT, f"no end within {self._setup['seconds']:g} s"
+            )
 
-    def _end_worker(self, worker: _Worker, outcome: str, reason: str) -> Iterator[tuple[int, Verdict]]:
+    def _end_worker(self, worker: _Worker, outcome: Outcome, reason: str) -> Iterator[tuple[int, Verdict]]:
         """Kill a worker; its current pair gets a verdict, the rest of its batch goes to other workers."""
         self._remove(worker)
         culprit, step = worker.locate()
         if step == GOLD:
-            outcome, reason = "gold-error", f"the gold query: {reason}"
+            outcome, reason = Outcome.GOLD_ERROR, f"the gold query: {reason}"
         if culprit is not None:
             worker.batch.remove(culprit)
             yield culprit.number, Verdict(outcome, reason)
@@ -213,7 +216,7 @@ class _Worker:
         if not body:
             self.alive = False
             return []
-        verdicts = [Verdict(*fields) for fields in json.loads(body)]
+        verdicts = [Verdict(Outcome.read(word), *rest) for word, *rest in json.loads(body)]
         batch, self.batch = self.batch, []
         self.leftovers += batch[len(verdicts) :]
         return [(numbered.number, verdict) for numbered, verdict in zip(batch, verdicts, strict=False)]

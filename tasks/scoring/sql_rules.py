@@ -5,40 +5,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
+from tasks.scoring.outcome import Outcome
+
 Row = tuple[Hashable, ...]
 Rows = Sequence[Row]
 
 
-def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> str:
+def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare sets of rows; an empty result on either side is wrong (STREAMBENCH, appendix F.2.1).
 
     The order of the rows and their number do not count, the order of the columns does.
     """
     if not gold or not predicted:
-        return "empty"
+        return Outcome.EMPTY
     return judge_bird(gold, predicted)
 
 
-def judge_bird(gold: Rows, predicted: Rows, ordered: bool = False) -> str:
+def judge_bird(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare sets of rows as in BIRD's evaluation: like `streambench`, but empty equals empty."""
     # Most correct results have the same order, and equal lists need no hashing.
-    return "correct" if gold == predicted or set(gold) == set(predicted) else "wrong"
+    return Outcome.CORRECT if gold == predicted or set(gold) == set(predicted) else Outcome.WRONG
 
 
-def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> str:
+def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare bags of rows under some order of the columns (Zhong et al. 2020, test suite accuracy).
 
     `ordered`: the rows must have the same order too. Empty equals empty, whatever its columns.
     """
     if not gold and not predicted:
-        return "correct"
+        return Outcome.CORRECT
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
-        return "wrong"
+        return Outcome.WRONG
     same = match_lists if ordered else match_bags
-    return "correct" if same(gold, predicted) else "wrong"
+    return Outcome.CORRECT if same(gold, predicted) else Outcome.WRONG
 
 
-JUDGES: dict[str, Callable[[Rows, Rows, bool], str]] = {
+JUDGES: dict[str, Callable[[Rows, Rows, bool], Outcome]] = {
     "streambench": judge_streambench,
     "bird": judge_bird,
     "test-suite": judge_test_suite,

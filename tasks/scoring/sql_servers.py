@@ -14,6 +14,7 @@ from urllib.parse import quote
 from tasks.databases.entry import read_entry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.errors import BadInput, DatabaseGone, SqlError, SqlTimeout
+from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_pool import QueryPair
 from tasks.scoring.sql_rules import JUDGES
 from tasks.scoring.sql_worker import QueryOutcome, Verdict
@@ -67,7 +68,7 @@ class SqlServers:
     def _judge_one(self, pair: QueryPair) -> Verdict:
         right = self._run(pair.uris[0], pair.gold)
         if right.failure:
-            return Verdict("gold-error", f"the gold query: {right.reason}")
+            return Verdict(Outcome.GOLD_ERROR, f"the gold query: {right.reason}")
         given = self._run(pair.uris[0], pair.predicted)
         if given.failure:
             return Verdict(given.failure, given.reason)
@@ -78,16 +79,16 @@ class SqlServers:
         try:
             return QueryOutcome(database.query(sql).rows)
         except SqlTimeout as error:
-            return QueryOutcome((), "timeout", str(error))
+            return QueryOutcome((), Outcome.TIMEOUT, str(error))
         except SqlError as error:
-            return QueryOutcome((), "error", str(error)[:300])
+            return QueryOutcome((), Outcome.ERROR, str(error)[:300])
         except DatabaseGone as error:
             reason = str(error)[:300]
         try:
             database.query("SELECT 1")
         except DatabaseGone:
             raise BadInput("--url", f"cannot be reached: {reason}", hint="is the server running?") from None
-        return QueryOutcome((), "error", reason)
+        return QueryOutcome((), Outcome.ERROR, reason)
 
     def _open(self, name: str) -> SafeDatabase:
         """Open a database, or return it where it is open; close the one that was not asked for longest."""

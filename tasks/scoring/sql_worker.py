@@ -26,6 +26,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tasks.databases.frames import limit_cpu
+from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_rules import JUDGES, Rows
 
 LENGTH = struct.Struct(">I")
@@ -50,7 +51,7 @@ class QueryOutcome(NamedTuple):
     """The rows of a query, or why there are none: `timeout` or `error`, with a line."""
 
     rows: Rows
-    failure: str = ""
+    failure: Outcome | None = None
     reason: str = ""
     lost: bool = False
     """Memory is exhausted, so the process must be replaced."""
@@ -59,7 +60,7 @@ class QueryOutcome(NamedTuple):
 class Verdict(NamedTuple):
     """The outcome of comparing a pair."""
 
-    outcome: str
+    outcome: Outcome
     reason: str = ""
     lost: bool = False
 
@@ -91,10 +92,10 @@ class Worker:
         self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool
     ) -> Verdict:
         """Compare on each database; the first that is not correct decides."""
-        verdict = Verdict("error", "there is no database")
+        verdict = Verdict(Outcome.ERROR, "there is no database")
         for uri in uris:
             verdict = self.judge_one(place, rule, uri, gold, predicted, ordered)
-            if verdict.outcome != "correct":
+            if verdict.outcome != Outcome.CORRECT:
                 break
         return verdict
 
@@ -103,7 +104,7 @@ class Worker:
         self.begin(place, GOLD)
         right = self.run(uri, gold)
         if right.failure:
-            return Verdict("gold-error", f"the gold query: {right.reason}", right.lost)
+            return Verdict(Outcome.GOLD_ERROR, f"the gold query: {right.reason}", right.lost)
         self.begin(place, PREDICTED)
         given = right if predicted == gold and _is_deterministic(gold) else self.run(uri, predicted)
         if given.failure:
@@ -112,7 +113,7 @@ class Worker:
         try:
             return Verdict(JUDGES[rule](right.rows, given.rows, ordered))
         except MemoryError:
-            return Verdict("error", "the comparison needs more memory than it may have", lost=True)
+            return Verdict(Outcome.ERROR, "the comparison needs more memory than it may have", lost=True)
 
     def begin(self, place: int, step: int) -> None:
         """Publish the current step to the parent."""
@@ -135,12 +136,12 @@ class Worker:
         try:
             return QueryOutcome(self.fetch(self.connect(uri), sql))
         except MemoryError:
-            return QueryOutcome((), "error", "the query needs more memory than it may have", lost=True)
+            return QueryOutcome((), Outcome.ERROR, "the query needs more memory than it may have", lost=True)
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
             text = str(error)
             if "interrupted" in text and time.monotonic() > self.deadline:
-                return QueryOutcome((), "timeout", f"no end within {self.seconds:g} s")
-            return QueryOutcome((), "error", text[:300])
+                return QueryOutcome((), Outcome.TIMEOUT, f"no end within {self.seconds:g} s")
+            return QueryOutcome((), Outcome.ERROR, text[:300])
 
     def fetch(self, connection: sqlite3.Connection, sql: str) -> Rows:
         """Fetch all rows; once text is not UTF-8, the connection decodes text more slowly from then on."""

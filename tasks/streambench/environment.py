@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from tasks.models.ask import Ask
-from tasks.streambench.rows import StreamItem
+from tasks.scoring.outcome import Outcome
+from tasks.streambench.build.items import StreamItem
 
 Style = Literal["direct", "chain", "refine"]
 """How an answer is asked for: at once; after reasoning (CoT); as a refinement (Self-Refine)."""
@@ -42,17 +43,13 @@ class PromptParts:
     """Figures of the prompt, such as `recall` of the retrieved descriptions (0 or 1)."""
 
 
-UNJUDGED = "unjudged"
-"""The outcome of an answer that nothing could judge: its bit is False, and it is counted by itself."""
-
-
 @dataclass(frozen=True)
 class Feedback:
     """What the environment says of an answer (section 3.1): one bit, the rest is for reports alone."""
 
     bit: bool
-    outcome: str
-    """The metric's word, or `wrong`, `correct`; `unjudged` if there is no verdict: the bit is False."""
+    outcome: Outcome
+    """The metric's, or WRONG, CORRECT; UNJUDGED if there is no verdict: the bit is False."""
     words: str
     """The bit in words, as prompts of GrowPrompt and MemPrompt have it; depends on the bit alone."""
     values: Mapping[str, float | None] = field(default_factory=dict)
@@ -61,6 +58,10 @@ class Feedback:
     """Why there is no verdict, or how the judge's reply was unreadable; empty else."""
     calls: tuple[str, ...] = ()
     """Ledger keys of the judge's calls."""
+
+    def __post_init__(self) -> None:
+        """Read the outcome, which an environment of a user's may give as a word. Raises UnknownLabel."""
+        object.__setattr__(self, "outcome", Outcome.read(self.outcome))
 
 
 @dataclass(frozen=True)

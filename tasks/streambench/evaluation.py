@@ -14,13 +14,16 @@ from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
 from tasks.reports.printed import Column, Printed, Rows
 from tasks.reports.tables import Cell, mean_cell
 from tasks.sources.stream_dataset import ITEMS
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.build.items import items as read_items
+from tasks.streambench.build.sequence import SequencePlace
 from tasks.streambench.build.sequence import sequence as order_items
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.build.shots import shots as read_shots
 from tasks.streambench.entries import Stream
 from tasks.streambench.environments.finding import find_environment
-from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot, StreamStep
 from tasks.streambench.solve.options import OwnLimits
+from tasks.streambench.solve.stream_step import StreamStep
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 

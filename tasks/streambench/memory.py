@@ -8,10 +8,37 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.streambench.rows import MemoryEntry
-
 Vector = NDArray[np.float32]
 """L2-normalised; shape (width,); of width 0 while planning, where the text was never embedded."""
+NO_VECTOR: Vector = np.empty(0, np.float32)
+
+
+@dataclass(frozen=True)
+class MemoryEntry:
+    """What a method remembers of a step: (x, y) and its feedback."""
+
+    item: str
+    position: int
+    agent: str
+    """The role whose answer it is."""
+    key: str
+    """The item's `memory_key`."""
+    answer: str
+    """Post-processed."""
+    bit: bool
+    words: str
+    """The feedback in words; empty where the method keeps none."""
+
+
+@dataclass(frozen=True)
+class RetrievedEntry:
+    """An entry that a prompt showed."""
+
+    item: str
+    position: int
+    """Of the step that it was stored at, from 1; 0 for a few-shot example, whose id `item` is."""
+    distance: float
+    """Squared L2 distance of the keys, rounded to 1e-6; 0 where nothing was searched."""
 
 
 @dataclass(frozen=True)

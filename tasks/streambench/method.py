@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.entries import MethodChoice
 from tasks.streambench.environment import Feedback, Style
-from tasks.streambench.memory import StreamMemory, Vector
-from tasks.streambench.rows import MemoryEntry, RetrievedEntry, StreamShot
+from tasks.streambench.memory import MemoryEntry, RetrievedEntry, StreamMemory, Vector
 
 
 @dataclass(frozen=True)

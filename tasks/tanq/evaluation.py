@@ -14,8 +14,11 @@ from tasks.reports.tables import Cell, mean_cell
 from tasks.scoring.items import BadItem, Record
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
 from tasks.systems.own_items import LINES, MOST_TEXT, ItemDataset, Reader, Source, check_choice, take_text
-from tasks.tanq.rows import KINDS, SUPPORTED, FinalCell, FinalColumn, FinalRow, ItemProof, TanqItem
-from tasks.tanq.score.rows import FAILURES, NOT_A_TABLE, PredictionScore
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
+from tasks.tanq.build.tanq_item import ItemProof, TanqItem
+from tasks.tanq.graph.seed_question import KINDS
+from tasks.tanq.labels import Failure, Support
+from tasks.tanq.score.scores import PredictionScore
 from tasks.tanq.solve.system_predictions import SystemTables
 from tasks.tanq.solve.table_text import write_table_text
 
@@ -123,7 +126,7 @@ def _read_proof(proof: object, place: int) -> ItemProof:
         headers=(),
         row="",
         text=text,
-        eval_result=SUPPORTED,
+        eval_result=Support.SUPPORTED,
     )
 
 
@@ -144,7 +147,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
             "items": Derivation("count", (Selection("predictions"),)),
             "scored": Derivation("count", (GIVEN,)),
             "failed": Derivation("count", (Selection("predictions", {"failed": reasons}),)),
-            "no_table": count_failure(NOT_A_TABLE),
+            "no_table": count_failure(Failure.NOT_A_TABLE),
         },
         "rms": measure_rms(given, len(lost)),
         "kinds": {
@@ -157,7 +160,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
             if kind in asked
         },
         # Those of Table 11 that a rule can tell.
-        "failure_kinds": {failure: count_failure(failure) for failure in FAILURES if failure in failures},
+        "failure_kinds": {failure: count_failure(failure) for failure in Failure if failure in failures},
     }
     return Measured(figures, [f"item {row.item}: no table: {row.failed}" for row in lost])
 

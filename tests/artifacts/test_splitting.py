@@ -10,11 +10,11 @@ from tasks.artifacts.rows import Drafts
 from tasks.artifacts.splitting import Blocks, find_splitting
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.proofs import Proofs, proofs
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.articles import articles
-from tasks.tanq.graph.rows import Thing
-from tasks.tanq.rows import ExtendedQuestion
+from tasks.tanq.graph.things import Thing
 from tasks.tanq.score.scores import scores
 from tests.grammar.construct.test_fill_in import JOINED, NAMED, make_template
 from tests.grammar.scripted import SCHEMA, make_database

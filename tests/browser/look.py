@@ -159,7 +159,9 @@ def look_at_site(browser: Browser, site: Path, pictures: Path, looks: Looks = LO
 
 
 def find_kind(page: Path) -> View:
-    """Tell what kind of report a page is by the script of its own that it has."""
+    """Tell what kind of report a page is by its folder, or by the script of its own that it has."""
+    if page.parents[1].name in FOLDERS:
+        return FOLDERS[page.parents[1].name]
     return next((view for script, view in KINDS.items() if (page.parent / script).is_file()), REPORT)
 
 
@@ -256,21 +258,23 @@ REPORT = View("report", "#list a", "question", open_question)
 ASSESSMENT = View("assessment", "#list a", "answer", open_answer)
 INTERACTIONS = View("longform", "#list a", "interaction", open_interaction)
 QUESTION_SET = View("longform_set", "#list a", "claim", open_claim)
-TABLE_SET = View("tanq_set", "#list a", "evidence", open_evidence)
 PREDICTIONS = View("tanq", "#list a", "prediction", open_evidence)
 STREAM_ITEMS = View("stream_set", "#list a", "item", open_item)
 EVALUATION = View("streambench", "#list a", "sample_step", open_step)
 OVERVIEW = View("stream_overview", "#list a", "run", open_run)
 KINDS = {
     "assessment.js": ASSESSMENT,
-    "longform.js": INTERACTIONS,
-    "set.js": QUESTION_SET,
-    "tanq_set.js": TABLE_SET,
-    "tanq.js": PREDICTIONS,
-    "stream.js": STREAM_ITEMS,
-    "streambench.js": EVALUATION,
-    "overview.js": OVERVIEW,
 }
+FOLDERS = {
+    "longform": INTERACTIONS,
+    "longform-sets": QUESTION_SET,
+    "tanq": PREDICTIONS,
+    "tanq-sets": TABLE_SET,
+    "streambench-streams": STREAM_ITEMS,
+    "streambench": EVALUATION,
+    "streambench-overviews": OVERVIEW,
+}
+"""Folders of reports -> what their pages are."""
 CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
 CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)
 TABLES = View("tables", "#list a", "table", open_tables)

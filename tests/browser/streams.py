@@ -46,7 +46,7 @@ def show_steps(page: Page) -> None:
 def open_item(page: Page) -> None:
     """Open the first item of a stream, and what its prompt shows."""
     page.click("#list a >> nth=0")
-    page.wait_for_selector("#detail .gold")
+    page.wait_for_selector("#detail .passage")
     page.click("#detail .passage >> nth=0")
     show_steps(page)
 

@@ -21,7 +21,7 @@ def open_tables(page: Page) -> None:
     page.click("#list a >> nth=0")
     page.wait_for_selector("#detail .predicted")
     page.click("#detail .predicted button >> nth=0")
-    page.wait_for_selector("#detail .proof mark")
+    page.wait_for_selector("#detail .evidence mark")
     page.focus("#detail .sides section >> nth=0 >> button >> nth=0")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
@@ -36,7 +36,7 @@ def open_evidence(page: Page) -> None:
     """Open the first question, and the evidence of a cell of its answer with the words marked."""
     page.click("#list a >> nth=0")
     page.click("#detail .answer-table button >> nth=0")
-    page.wait_for_selector("#detail .proof mark")
+    page.wait_for_selector("#detail .evidence mark")
     page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
     page.locator("#detail").evaluate("detail => detail.scrollTop = 0")
     page.wait_for_timeout(300)

@@ -58,6 +58,9 @@ def test_a_step_shows_what_was_retrieved_asked_answered_and_told(page: Page) -> 
     assert page.locator("#detail h3").all_inner_texts()[1:5] == [
         "RETRIEVED (2)", "PROMPT AND REPLY (1)", "ANSWER", "FEEDBACK",
     ]  # fmt: skip
+    expect(page.locator("#detail .trace a")).to_have_count(40)
+    expect(page.locator("#detail .trace [aria-current]")).to_have_class("right")
+    expect(page.locator("#detail summary:has-text('The same item in other runs (27)')")).to_have_count(1)
     shown = page.inner_text("#detail .retrieved a >> nth=0")
     page.click("#detail .retrieved a >> nth=0")
     expect(page.locator("#detail .question")).to_have_text(shown)

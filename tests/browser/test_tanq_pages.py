@@ -52,9 +52,9 @@ def test_a_click_shows_the_evidence_with_its_words_marked(page: Page) -> None:
     assert page.inner_text("#detail .evidence h3").lower() == "evidence (1)"
     assert page.locator("#detail .predicted button[aria-pressed]").count() == 1
     page.click("#detail section[aria-label=Answer] button:has-text('Port Ruvay')")
-    assert page.inner_text("#detail .proof mark") == "PORT RUVAY"  # as the article has it
-    assert "revision 7" in page.inner_text("#detail .proof .from")
-    assert EVIL in page.inner_text("#detail .proof blockquote")
+    assert page.inner_text("#detail .evidence mark") == "PORT RUVAY"  # as the article has it
+    assert "revision 7" in page.inner_text("#detail .evidence summary")
+    assert EVIL in page.inner_text("#detail .evidence .reply")
 
 
 def test_the_keyboard_does_as_a_click(page: Page) -> None:

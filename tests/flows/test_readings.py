@@ -7,8 +7,8 @@ import pytest
 
 from tasks.artifacts.parquet import read_rows
 from tasks.grammar.rows import Question
-from tasks.longform.rows import LongformItem
-from tasks.tanq.rows import TanqItem
+from tasks.longform.build.items import LongformItem
+from tasks.tanq.build.tanq_item import TanqItem
 from tests.flows.sample import ROOT, Sample, make_sample
 
 LONGFORM, TANQ = "data/longform/sample/items.parquet", "data/tanq/sample/items.parquet"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tasks.artifacts.rows import make_id
 from tasks.longform.entries import MorePeers
-from tasks.longform.judge.error_types import LABELS
+from tasks.longform.judge.labels import ERRORS
 
 STEPS = ("IP", "TE", "IS")
 CONCLUSIVE, INTERPRETIVE = 16, 8
@@ -120,7 +120,7 @@ class Writer:
         counts = (self._more.reviewers, self._more.meta_reviewers) if self._more and many else (1, 1)
         return PeerScript(
             *(self._write_letters(count, skill) for count in (*counts, 1)),
-            error="?" if self._is(skill.broken) else self._chance.choice(LABELS[step]),
+            error="?" if self._is(skill.broken) else self._chance.choice(ERRORS[step]),
             people="".join("P" if self._is(skill.perfect) else "I" for _ in range(RATERS)),
         )
 

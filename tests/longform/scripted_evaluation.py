@@ -21,26 +21,25 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, make_id
 from tasks.databases.execution import QueryLimits
 from tasks.judging.canaries import CanaryRow
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation, MorePeers
-from tasks.longform.judge.canary_file import read_peer_canaries
 from tasks.longform.judge.error_types import ErrorTyping, error_types
 from tasks.longform.judge.human_labels import human_labels
 from tasks.longform.judge.judge_repeats import JudgeRepeating, judge_repeats
 from tasks.longform.judge.meta_reviews import MetaReviewing, meta_reviews
-from tasks.longform.judge.peer_canaries import peer_canaries
+from tasks.longform.judge.peer_canaries import peer_canaries, read_peer_canaries
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_verdicts
 from tasks.longform.judge.reviews import Reviewing, reviews
 from tasks.longform.judge.revisions import Revising, revisions
 from tasks.longform.publish.evaluation_figures import evaluation_figures
 from tasks.longform.publish.evaluation_page import evaluation_page
 from tasks.longform.publish.statistics import statistics
-from tasks.longform.rows import LongformItem
 from tasks.longform.solve import session
+from tasks.longform.solve.interaction import AgentQuery
 from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
 from tasks.longform.solve.replies import WrittenQuery
-from tasks.longform.solve.rows import AgentQuery
 from tasks.models.calls import Call
 from tests.longform import scripted_agents
 from tests.longform.evaluation_script import (

@@ -8,9 +8,10 @@ from typing import Any
 
 import tasks.longform
 from tasks.artifacts.rows import make_id
-from tasks.longform.judge.rows import Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import AgentQuery, AgentStep, Interaction
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.labels import Verdict
+from tasks.longform.judge.peers import Review
+from tasks.longform.solve.interaction import AgentQuery, AgentStep, Interaction
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tests.judging.scripted import sign
 
@@ -103,7 +104,8 @@ def make_interaction(number: int = 1, agent: str = "sequential", **more: Any) ->
 def make_review(verdict: str | None, reviewer: int = 0, step: str = "TE", **more: Any) -> Review:
     values = {
         "id": f"r-{step}-{reviewer}", "interaction": "x1-sequential", "item": "i1", "step": step,
-        "reviewer": reviewer, "verdict": verdict, "rationale": f"Reason {reviewer} of {step}.",
+        "reviewer": reviewer, "verdict": Verdict.read(verdict) if verdict else None,
+        "rationale": f"Reason {reviewer} of {step}.",
         "problem": "" if verdict else "no_verdict", "origin": (),
     }  # fmt: skip
     return Review(**{**values, **more})

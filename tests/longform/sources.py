@@ -5,13 +5,12 @@ import json
 from pathlib import Path
 
 from tasks.artifacts.parquet import write_rows
-from tasks.longform.build.control import Control, control
-from tasks.longform.build.foci import Foci, foci
+from tasks.longform.build.control import Control, ControlledQuestion, control
+from tasks.longform.build.foci import Foci, Focus, foci
 from tasks.longform.build.seeds import seeds
-from tasks.longform.build.source_columns import source_columns
-from tasks.longform.build.source_rows import source_rows
+from tasks.longform.build.source_columns import SourceColumn, source_columns
+from tasks.longform.build.source_rows import WholeRow, source_rows
 from tasks.longform.entries import LongformSet, SourceDatabase
-from tasks.longform.rows import ControlledQuestion, Focus, SourceColumn, WholeRow
 from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked, ScriptedJudges
 

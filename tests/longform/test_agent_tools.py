@@ -10,11 +10,17 @@ import pytest
 from aiohttp import web
 
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.solve.interaction import Interaction
 from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
-from tasks.longform.solve.replies import Round, WrittenQuery, parse_queries, parse_round
-from tasks.longform.solve.rows import Interaction
-from tasks.longform.solve.tools import offer_queries, offer_round
+from tasks.longform.solve.replies import (
+    Round,
+    WrittenQuery,
+    offer_queries,
+    offer_round,
+    parse_queries,
+    parse_round,
+)
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
 from tasks.models.client import ModelClient

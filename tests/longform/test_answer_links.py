@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tasks.longform.publish.answer_links import link_sentences
-from tasks.longform.solve.rows import AgentQuery, AgentStatistic
+from tasks.longform.answer_links import link_sentences
+from tasks.longform.solve.interaction import AgentQuery, AgentStatistic
 from tests.longform.scripted_judges import make_query
 
 SHIPS = make_query([["Ruvay", 28], ["Skarholm", 1414.26]])

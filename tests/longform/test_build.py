@@ -24,31 +24,21 @@ from tasks.judging.decisions import Decision, digest_row, name_decisions, write_
 from tasks.longform.build.answers import conclude_figures, say_figure
 from tasks.longform.build.classify import classify
 from tasks.longform.build.conclude import Conclude, conclude
-from tasks.longform.build.condense import Condense, condense
-from tasks.longform.build.confirm import Confirm, confirm
-from tasks.longform.build.conjecture import conjecture, list_choices
-from tasks.longform.build.construct import Construct, construct
-from tasks.longform.build.control import Control, control, round_amount
+from tasks.longform.build.condense import Condense, CondensedQuestion, condense
+from tasks.longform.build.confirm import Confirm, ConfirmedQuestion, confirm
+from tasks.longform.build.conjecture import Conjecture, conjecture, list_choices
+from tasks.longform.build.construct import Construct, SyntheticDatabase, construct
+from tasks.longform.build.control import Control, ControlledQuestion, control, round_amount
 from tasks.longform.build.designs import DESIGNS, MOST, OPEN, TYPICAL, WITHIN
 from tasks.longform.build.evidence import read_figures, read_script
-from tasks.longform.build.foci import Foci, count_digits, foci
-from tasks.longform.build.items import items
+from tasks.longform.build.foci import Foci, Focus, count_digits, foci
+from tasks.longform.build.items import LongformItem, items
 from tasks.longform.build.seeds import seeds
 from tasks.longform.build.source_columns import source_columns
-from tasks.longform.build.source_rows import source_rows
+from tasks.longform.build.source_rows import WholeRow, source_rows
 from tasks.longform.build.statement import state_figures
 from tasks.longform.entries import LongformSet, MeasureWords, SourceDatabase
 from tasks.longform.publish.contracts import find_unborne
-from tasks.longform.rows import (
-    CondensedQuestion,
-    ConfirmedQuestion,
-    Conjecture,
-    ControlledQuestion,
-    Focus,
-    LongformItem,
-    SyntheticDatabase,
-    WholeRow,
-)
 from tasks.models.ask import Unparsed
 from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked, ScriptedJudges

@@ -8,8 +8,9 @@ import pytest
 
 from tasks.artifacts.contracts import Expectation, RowRule
 from tasks.artifacts.parquet import write_rows
-from tasks.longform.publish.contracts import ROWS, declare, find_false_claim
-from tasks.longform.rows import ControlledQuestion
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items_contracts import find_false_claim
+from tasks.longform.publish.contracts import ROWS, declare
 
 SCRIPT = """CREATE TABLE yards (yard_id INTEGER PRIMARY KEY) STRICT;
 CREATE TABLE boats (

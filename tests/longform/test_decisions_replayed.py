@@ -7,7 +7,7 @@ import pytest
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
-from tasks.longform.rows import ConfirmedQuestion
+from tasks.longform.build.confirm import ConfirmedQuestion
 from tests.flows.sample import Sample, make_sample
 
 STAGE = "longform-confirm@sample"

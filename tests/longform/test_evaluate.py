@@ -8,7 +8,7 @@ from aiohttp import web
 
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.solve.interaction import Interaction
 from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.sample import Sample, make_sample

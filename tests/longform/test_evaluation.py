@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from tasks.longform.evaluation import EVALUATION, measure_answers
-from tasks.longform.judge.rows import ReferenceVerdict
-from tasks.longform.publish.outcomes import join_outcomes
+from tasks.longform.judge.labels import Verdict
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.outcomes import join_outcomes
 from tests.flows.evaluated import OPTIONS, read_default
 from tests.longform.scripted_judges import make_interaction, make_item, make_query
 
@@ -27,7 +28,7 @@ def make_rows(asking: int, answered: int) -> dict[str, Any]:
         for number in range(10)
     ]
     verdicts = [
-        ReferenceVerdict(f"v{n}", f"x{n}", f"i{n}", "conclusive", "Match", None, "", "", ())
+        ReferenceVerdict(f"v{n}", f"x{n}", f"i{n}", "conclusive", Verdict.MATCH, None, "", "", ())
         for n in range(answered)
     ]
     empty: dict[str, Any] = {name: [] for name in ("reviews", "meta_reviews", "revisions", "peer_canaries")}

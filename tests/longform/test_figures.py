@@ -14,13 +14,18 @@ from scipy.stats import binomtest, pearsonr, spearmanr
 
 from tasks.artifacts.rows import Counts, Origin
 from tasks.judging.canaries import CanaryRow
+from tasks.longform.build.classify import KINDS
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.error_types import LABELS
-from tasks.longform.judge.rows import STEPS, ErrorLabel, JudgeRepeat, PersonLabel, ReferenceVerdict, Review
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.human_labels import PersonLabel
+from tasks.longform.judge.judge_repeats import JudgeRepeat
+from tasks.longform.judge.labels import ERRORS, MATCHES, STEPS, Verdict
+from tasks.longform.judge.peers import Review
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.publish.evaluation_figures import evaluation_figures
-from tasks.longform.rows import KINDS, LongformItem
-from tasks.longform.solve.rows import Interaction
-from tasks.reports.figure_cells import mean_cell, rate_cell, round_figures
+from tasks.longform.solve.interaction import Interaction
+from tasks.reports.tables import mean_cell, rate_cell, round_figures
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 KIND = {
@@ -113,7 +118,7 @@ def add_interaction(rows: Rows, chance: random.Random, model: str, agent: str, n
     if (model, agent, name) == ("agent", "sequential", "i1"):
         made = replace(made, plan="", queries=(), answer=None, problem="agent_plan: x; agent_queries: y")
     rows.interactions.append(made)
-    label = chance.choice(["Match", "Not Match"]) if KIND[name] == "conclusive" else None
+    label = chance.choice(MATCHES) if KIND[name] == "conclusive" else None
     score = chance.randint(1, 5) if KIND[name] == "interpretive" else None
     if made.answer is None or (model, agent, name) == ("other", "iterative", "i3"):
         label = score = None
@@ -131,7 +136,7 @@ def add_interaction(rows: Rows, chance: random.Random, model: str, agent: str, n
         revised = chance.choice(choices)
         rows.revisions.append(make_review(revised, 0, step, **where))
         if revised == "Imperfect":
-            label = chance.choice([*LABELS[step], None])
+            label = chance.choice([*ERRORS[step], None])
             rows.errors.append(ErrorLabel(f"e-{made.id}-{step}", made.id, name, step, label, "", ()))
 
 
@@ -361,7 +366,7 @@ def test_one_reviewer_has_nobody_to_agree_with(rows: Rows, tmp_path: Path) -> No
 
 
 def test_table_of_errors(rows: Rows, figures: Any) -> None:
-    for step, errors in LABELS.items():
+    for step, errors in ERRORS.items():
         for error in errors:
             cells = find(figures["tables"]["errors"], step, error)
             for name, cell in cells.items():
@@ -413,7 +418,7 @@ def test_figure_3_correlates_valid_queries_with_quality(rows: Rows, figures: Any
 
 
 def test_figure_3_says_why_there_is_no_correlation(rows: Rows, tmp_path: Path) -> None:
-    same = [replace(v, label=v.label and "Match") for v in rows.verdicts]
+    same = [replace(v, label=v.label and Verdict.MATCH) for v in rows.verdicts]
     few = [v if v.kind == "conclusive" else replace(v, score=None) for v in same]
     found = replace(rows, verdicts=few).run(tmp_path)[0]["figures"]["3"]
     assert found["conclusive"]["pearson"] is None
@@ -471,10 +476,9 @@ def test_canaries_are_told_apart(rows: Rows, tmp_path: Path, kind: str, who: str
 
 def test_a_judge_that_people_disagree_with_is_warned_of(rows: Rows, tmp_path: Path) -> None:
     judged = [verdict for verdict in rows.verdicts if verdict.label]
-    turned = {"Match": "Not Match", "Not Match": "Match"}
+    turned = dict(zip(MATCHES, reversed(MATCHES), strict=True))
     told = [
-        PersonLabel(f"p-{v.id}", v.interaction, v.item, "match", "ann", turned[v.label or ""], ())
-        for v in judged
+        PersonLabel(f"p-{v.id}", v.interaction, v.item, "match", "ann", turned[v.label], ()) for v in judged
     ]
     labelled = ENTRY.model_copy(update={"labels": Path("data/labels/tiny.csv")})
     (warning,) = replace(rows, labels=told).run(tmp_path, labelled)[0]["warnings"]
@@ -483,7 +487,7 @@ def test_a_judge_that_people_disagree_with_is_warned_of(rows: Rows, tmp_path: Pa
     assert "none of them is of an answer here" in warning
 
 
-def make_repeats(part: str, way: str, after: list[str | None], before: str) -> list[JudgeRepeat]:
+def make_repeats(part: str, way: str, after: list[Verdict | None], before: Verdict) -> list[JudgeRepeat]:
     return [
         JudgeRepeat(f"{part}-{way}-{n}", f"x{n}", "i1", part, way, before, verdict, "", ())
         for n, verdict in enumerate(after)
@@ -491,10 +495,11 @@ def make_repeats(part: str, way: str, after: list[str | None], before: str) -> l
 
 
 def test_judges_that_change_their_verdicts_are_warned_of(rows: Rows, tmp_path: Path) -> None:
+    match, missed = MATCHES
     repeats = [
-        *make_repeats("match", "again", ["Match", "Match", None], "Match"),
-        *make_repeats("match", "swapped", ["Match", "Not Match"], "Match"),
-        *make_repeats("TE", "swapped", ["Imperfect", None], "Perfect"),
+        *make_repeats("match", "again", [match, match, None], match),
+        *make_repeats("match", "swapped", [match, missed], match),
+        *make_repeats("TE", "swapped", [Verdict.IMPERFECT, None], Verdict.PERFECT),
     ]
     found = replace(rows, repeats=repeats).run(tmp_path)[0]
     judge, reviewer = found["warnings"]

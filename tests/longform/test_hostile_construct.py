@@ -12,11 +12,12 @@ import psutil
 import pytest
 
 from tasks.databases.scratch import ScratchLimits
-from tasks.longform.build.conjecture import conjecture
+from tasks.longform.build.confirm import ConfirmedQuestion
+from tasks.longform.build.conjecture import Conjecture, conjecture
 from tasks.longform.build.construct import Construct, construct
+from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import TYPICAL
 from tasks.longform.entries import SourceDatabase
-from tasks.longform.rows import ConfirmedQuestion, Conjecture, ControlledQuestion
 from tests.hostile.corpus import Hostile, draw_inputs, read_inputs
 from tests.hostile.runner import LONGEST_LINE, wait_for_processes
 from tests.hostile.statements import write_statement

@@ -13,13 +13,14 @@ from tasks.artifacts.rows import Drafts, Dropped
 from tasks.errors import BadInput
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_step
-from tasks.longform.judge.human_labels import human_labels
+from tasks.longform.judge.human_labels import PersonLabel, human_labels
 from tasks.longform.judge.judged_parts import FORM, list_parts, make_form
-from tasks.longform.judge.rows import PersonLabel, ReferenceVerdict
-from tasks.longform.publish.outcomes import join_outcomes
-from tasks.longform.publish.tables_peers import Peers
-from tasks.longform.publish.tables_people import compare_with_people, measure_people
-from tasks.longform.solve.rows import AgentStep
+from tasks.longform.judge.labels import Verdict
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.outcomes import join_outcomes
+from tasks.longform.solve.interaction import AgentStep
+from tasks.longform.tables_peers import Peers
+from tasks.longform.tables_people import compare_with_people, measure_people
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 ITEMS = [make_item(1), make_item(2, kind="interpretive"), make_item(3)]
@@ -34,7 +35,7 @@ INTERACTIONS = [
     make_interaction(3, answer=None, problem="agent_answer: no reply parsed"),
 ]
 VERDICTS = [
-    ReferenceVerdict("v1", "x1-sequential", "i1", "conclusive", "Match", None, "", "", ()),
+    ReferenceVerdict("v1", "x1-sequential", "i1", "conclusive", Verdict.MATCH, None, "", "", ()),
     ReferenceVerdict("v2", "x2-guess", "i2", "interpretive", None, 4, "", "", ()),
     ReferenceVerdict("v3", "x3-sequential", "i3", "conclusive", None, None, "", "no answer", ()),
 ]

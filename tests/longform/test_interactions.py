@@ -8,10 +8,12 @@ import pytest
 
 from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.judging.prompt_room import estimate_tokens, quote_data
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.rows import LongformItem
+from tasks.longform.solve.agents import AGENTS
 from tasks.longform.solve.describe_database import Database, DescribedTable, describe_database
-from tasks.longform.solve.interactions import AGENTS, interactions
+from tasks.longform.solve.interaction import AgentStep, Interaction
+from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.replies import (
     Round,
@@ -27,7 +29,6 @@ from tasks.longform.solve.replies import (
     parse_round,
 )
 from tasks.longform.solve.room import INSTRUCTIONS, STATISTICS, Fitted, fit_description
-from tasks.longform.solve.rows import AgentStep, Interaction
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tests.longform.scripted_agents import PLAN, PROMPTS, SCRIPT, Asked, ScriptedAgents, make_item
 
@@ -329,7 +330,9 @@ def test_prompts_keep_to_their_size_and_name_what_they_leave_out() -> None:
 
 
 def test_a_description_leaves_out_sample_rows_first_then_tables() -> None:
-    tables = tuple(DescribedTable(f"t{n}", f"CREATE TABLE t{n} (a, b)", (("x" * 40, n),)) for n in range(3))
+    tables = tuple(
+        DescribedTable(f"t{n}", f"CREATE TABLE t{n} (a, b)", ("a", "b"), (("x" * 40, n),)) for n in range(3)
+    )
     database = Database(PROMPTS, tables)
     whole = estimate_tokens(quote_data(describe_database(tables)))
     assert fit_description(database, whole).left_out == ()

@@ -16,18 +16,23 @@ from tasks.judging.canaries import OR
 from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.longform.entries import AgentEvaluation, MorePeers
-from tasks.longform.judge.canary_file import read_peer_canaries
-from tasks.longform.judge.error_types import LABELS, ErrorTyping, error_types
-from tasks.longform.judge.exhibits import FRAME, quote_within, show_opinions, show_step
+from tasks.longform.judge.error_types import ErrorTyping, error_types
+from tasks.longform.judge.exhibits import (
+    FRAME,
+    NO_QUERY,
+    quote_within,
+    show_opinions,
+    show_queries,
+    show_step,
+)
+from tasks.longform.judge.labels import ERRORS, STEPS
 from tasks.longform.judge.meta_reviews import MetaReviewing, meta_reviews
-from tasks.longform.judge.peer_canaries import measure_peers, peer_canaries
+from tasks.longform.judge.peer_canaries import measure_peers, peer_canaries, read_peer_canaries
 from tasks.longform.judge.peers import agree, decide, group_reviews, list_verdicts, pool, rank_items
-from tasks.longform.judge.query_texts import NO_QUERY, show_queries
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_verdicts
 from tasks.longform.judge.reviews import Reviewing, reviews
 from tasks.longform.judge.revisions import Revising, revisions
-from tasks.longform.judge.rows import STEPS
-from tasks.longform.solve.rows import AgentStep
+from tasks.longform.solve.interaction import AgentStep
 from tests.longform.scripted_judges import (
     Asked,
     ScriptedJudges,
@@ -294,12 +299,12 @@ class TestErrorTypes:
 
     @pytest.mark.parametrize("step", STEPS)
     def test_every_label_of_a_step_is_explained_and_no_other(self, step):
-        for name in LABELS[step]:
+        for name in ERRORS[step]:
             ask = ScriptedJudges(lambda _, name=name: f"Verdict: {name}")
             [row] = label(ask, [make_review(BAD, 0, step)])
             assert row.label == name
-        every = {name for labels in LABELS.values() for name in labels}
-        assert {name for name in every if f"{name}:" in ask.asked[0].system} == set(LABELS[step])
+        every = {name for labels in ERRORS.values() for name in labels}
+        assert {name for name in every if f"{name}:" in ask.asked[0].system} == set(ERRORS[step])
 
     def test_a_label_of_another_step_is_none(self):
         [row] = label(ScriptedJudges(lambda _: "Verdict: inherited"), [make_review(BAD, 0, "IP")])

@@ -13,8 +13,8 @@ from tasks.artifacts.parquet import write_rows
 from tasks.databases.scratch import write_database
 from tasks.errors import BadInput
 from tasks.longform import own_items
+from tasks.longform.build.items import LongformItem
 from tasks.longform.own_items import LIMITS, READER
-from tasks.longform.rows import LongformItem
 from tasks.systems.own_items import OwnItems, read_items
 from tests.longform.scripted_agents import SCRIPT
 

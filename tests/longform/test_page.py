@@ -8,23 +8,21 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Origin
 from tasks.errors import BadInput
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.designs import FigureDesign
+from tasks.longform.build.evidence import Claim
+from tasks.longform.build.foci import Focus, Measure
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.rows import ErrorLabel, ReferenceVerdict
-from tasks.longform.publish.evaluation_page import evaluation_page
-from tasks.longform.publish.figure_tables import draw_agents, draw_models, read_figures
-from tasks.longform.publish.item_browser import name_verdict
-from tasks.longform.publish.shown_items import read_tables
-from tasks.longform.rows import (
-    Claim,
-    Conclusion,
-    ControlledQuestion,
-    FigureDesign,
-    Focus,
-    Measure,
-    SyntheticDatabase,
-)
-from tasks.longform.solve.rows import AgentStep, Interaction
+from tasks.longform.figures import FigureSeries, draw_agents, draw_models, tabulate_figures
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.labels import ErrorType, Verdict
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.publish.evaluation_page import PageFigures, evaluation_page
+from tasks.longform.solve.interaction import AgentStep, Interaction
 from tasks.models.calls import Call
+from tasks.reports.figures_file import read_figures
 from tests.longform.scripted_judges import SCRIPT, make_interaction, make_item, make_query, make_review
 from tests.reports.figure_folders import place_figures
 
@@ -139,7 +137,7 @@ def make_rows() -> dict[str, Any]:
         quality=None, figures=(FigureDesign("mean", "shifts.ships"),), text=f"At length: {EVIL}", origin=(),
     )  # fmt: skip
     verdict = ReferenceVerdict(
-        "v1", "x1-sequential", "i1", "conclusive", "Match", None, f"All there. {EVIL}", "", ()
+        "v1", "x1-sequential", "i1", "conclusive", Verdict.MATCH, None, f"All there. {EVIL}", "", ()
     )
     reviews = [
         make_review(
@@ -152,6 +150,7 @@ def make_rows() -> dict[str, Any]:
         for step in ("IP", "TE", "IS")
         for reviewer, verdict in enumerate(("Perfect", "Imperfect", None))
     ]
+    error = ErrorLabel("e1", "x1-sequential", "i1", "TE", ErrorType.STATISTICS_NOT_COMPUTED, "", ())
     return {
         "items": [make_item(1, claims=(claim,), question=f"Do Ruvay's keepers guide more ships? {EVIL}"),
                   make_item(2, kind="interpretive", database="harbours")],
@@ -160,7 +159,7 @@ def make_rows() -> dict[str, Any]:
         "reviews": reviews,
         "meta_reviews": [replace(review, id=f"m{review.id}") for review in reviews if review.reviewer == 0],
         "revisions": [make_review("Perfect", 0, "IP", rationale=""), make_review("Imperfect", 0, "TE")],
-        "error_types": [ErrorLabel("e1", "x1-sequential", "i1", "TE", "statistics_not_computed", "", ())],
+        "error_types": [error],
         "control": [question],
         "construct": [SyntheticDatabase("i1", SCRIPT, 2, 4, 5, 2, (True,), ())],
         "conclude": [Conclusion("i1", "Yes, 28 against 14.", (claim,), "plain", ())],
@@ -211,69 +210,12 @@ def test_the_page_loads_nothing_from_elsewhere(page: Path) -> None:
 
 
 def test_every_interaction_is_in_the_viewer(page: Path) -> None:
-    rows = {row["id"]: row for row in read_data(page / "rows.js")["rows"]}
-    assert {row: rows[row]["verdict"] for row in rows} == {
-        "x1-sequential": "Match", "x1-guess": "no verdict", "x2-sequential": "no answer",
-    }  # fmt: skip
-    assert rows["x2-sequential"]["problem"] == "agent_answer: no reply parsed"
-    assert rows["x1-sequential"]["calls"] == ["c1", "c2"]
-    assert rows["x1-guess"]["peers"] == []
-
-
-def test_results_are_as_the_agent_saw_them(page: Path) -> None:
-    row = next(row for row in read_data(page / "rows.js")["rows"] if row["id"] == "x1-sequential")
-    (_, _, (_, columns, cells, total), error), failed = row["queries"]
-    assert (columns, total, error) == (["island", "ships"], 9, "")
-    assert cells == [["Ruvay", None], [EVIL, str(2**60)], ["Overmere", 1.5]]
-    assert failed[3].startswith("SqlFailed")
-
-
-def test_steps_stand_in_their_order_with_what_was_left_out(page: Path) -> None:
-    rows = {row["id"]: row for row in read_data(page / "rows.js")["rows"]}
-    several, failed = (query[1] for query in rows["x1-sequential"]["queries"])
-    assert rows["x1-sequential"]["steps"] == [
-        ["plan", "Sum the ships."], ["query", several], ["query", failed], ["reasoning", EVIL],
-    ]  # fmt: skip
-    assert rows["x1-sequential"]["left_out"] == ["6 of 9 rows of query 1"]
-    assert (rows["x1-guess"]["steps"], rows["x1-guess"]["left_out"]) == ([], [])
-
-
-def test_each_sentence_of_an_answer_leads_to_the_queries_that_have_what_it_states(page: Path) -> None:
-    rows = {row["id"]: row for row in read_data(page / "rows.js")["rows"]}
-    assert rows["x1-sequential"]["rests_on"] == [["Yes.", []], [EVIL, [1]]], (
-        "the rows of query 1 have the text"
-    )
-    assert rows["x2-sequential"]["rests_on"] == []
-
-
-def test_what_peers_said_stands_side_by_side(page: Path) -> None:
-    row = next(row for row in read_data(page / "rows.js")["rows"] if row["id"] == "x1-sequential")
-    steps = {step[0]: step[1:] for step in row["peers"]}
-    assert list(steps) == ["IP", "TE", "IS"]
-    reviews, metas, revision, label, _ = steps["TE"]
-    assert [review[1] for review in reviews] == ["Perfect", "Imperfect", None]
-    assert (len(metas), revision[0][1], label) == (1, "Imperfect", "statistics_not_computed")
-    assert steps["IS"][2:] == [[], "", ""]
-
-
-def test_an_item_has_its_whole_database(page: Path) -> None:
-    item = read_data(page / "rows.js")["items"]["i1"]
-    keepers, shifts = item["tables"]
-    assert keepers == [
-        "keepers",
-        ["keeper_id", "island"],
-        [[1, "Skarholm"], [2, "Ruvay"], [3, "Ruvay"], [4, "Overmere"]],
-        4,
-    ]
-    assert shifts[2] == [["1", 14]]
-    assert (item["rounds"], item["measures"]) == (2, [["Higher average number of ships", True]])
-    assert (item["claims"][0][1], item["claims"][0][2][2]) == ("SELECT 28", [[28]])
-    assert item["controlled"].startswith("At length")
-
-
-def test_an_item_of_unknown_making_is_shown_without(page: Path) -> None:
-    item = read_data(page / "rows.js")["items"]["i2"]
-    assert (item["controlled"], item["rounds"], item["measures"]) == ("", None, [])
+    data = read_data(page / "rows.js")
+    assert (data["noun"], [row[0] for row in data["rows"]]) == (
+        "interaction",
+        ["x2-sequential", "x1-sequential", "x1-guess"],
+    )  # by database, then as the entry lists the agents
+    assert set(data["shared"]) == {"i1", "i2"}
 
 
 def test_people_have_a_form_to_label(page: Path) -> None:
@@ -297,30 +239,9 @@ def test_an_empty_cell_says_why(page: Path) -> None:
     assert "Do not take these figures at their word" in html
 
 
-def test_quality_is_drawn_beside_both_references(tmp_path: Path) -> None:
-    path = tmp_path / "figures.json"
-    path.write_text(json.dumps(make_figures()), encoding="utf-8")
-    panels = draw_agents(read_figures(path).figures.agents)
-    assert [(panel.title, panel.bottom, panel.top) for panel in panels] == [
-        ("agent: match rate (C)", 0, 1), ("agent: mean score (I)", 1, 5),
-    ]  # fmt: skip
-    labels = ["sequential", "reference: guess", "reference: iterative, never queried"]
-    assert [[label for label, _ in panel.lines] for panel in panels] == [labels, labels]
-
-
-def test_models_are_drawn_beside_a_guess(tmp_path: Path) -> None:
-    path = tmp_path / "figures.json"
-    path.write_text(json.dumps(make_figures()), encoding="utf-8")
-    panels = draw_models(read_figures(path).figures.models)
-    assert {panel.title: [label for label, _ in panel.lines] for panel in panels} == {
-        "match rate (C)": ["agent", "agent · guess"], "mean score (I)": ["agent", "agent · guess"],
-        "IP Perfect": ["agent"], "all steps Perfect": ["agent"],
-    }  # fmt: skip
-
-
 def test_a_correlation_that_is_none_says_why(page: Path) -> None:
     html = (page / "index.html").read_text(encoding="utf-8")
-    assert "No correlation: 1 points, and 3 are wanted." in html
+    assert html.count('<span class="dim">1 points, and 3 are wanted</span>') == 2
     assert 'aria-label="Pearson: 0.750, 95% interval -0.250 to 1.000, on a scale from -1 to 1"' in html
     assert 'aria-label="Spearman: 1.000, on a scale from -1 to 1"' in html
 
@@ -337,16 +258,32 @@ def test_figures_of_another_form_are_bad_input(tmp_path: Path, text: str) -> Non
     path = tmp_path / "figures.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput):
-        read_figures(path)
+        read_figures(path, PageFigures)
 
 
-def test_an_infinite_number_is_shown_as_text(tmp_path: Path) -> None:
-    (table,) = read_tables(
-        "CREATE TABLE t (a REAL); INSERT INTO t VALUES (9e999), (NULL);", tmp_path / "t.sqlite"
-    )
-    assert table.rows == [["inf"], [None]]
+def test_quality_is_drawn_beside_both_references() -> None:
+    scales = draw_agents(read_example().agents)
+    assert [(scale.title, scale.bottom, scale.top) for scale in scales] == [
+        ("agent: match rate (C)", 0, 1), ("agent: mean score (I)", 1, 5),
+    ]  # fmt: skip
+    labels = ["sequential", "reference: guess", "reference: iterative, never queried"]
+    assert [[label for label, _ in scale.lines] for scale in scales] == [labels, labels]
 
 
-def test_a_score_is_named_with_its_scale() -> None:
-    verdict = ReferenceVerdict("v", "x", "i", "interpretive", None, 4, "", "", ())
-    assert name_verdict(make_interaction(), verdict) == "4 of 5"
+def test_models_are_drawn_beside_a_guess() -> None:
+    scales = draw_models(read_example().models)
+    assert {scale.title: [label for label, _ in scale.lines] for scale in scales} == {
+        "match rate (C)": ["agent", "agent · guess"], "mean score (I)": ["agent", "agent · guess"],
+        "IP Perfect": ["agent"], "all steps Perfect": ["agent"],
+    }  # fmt: skip
+
+
+def read_example() -> FigureSeries:
+    return FigureSeries.model_validate(make_figures()["figures"])
+
+
+def test_the_record_has_a_table_of_each_figure() -> None:
+    tables = tabulate_figures(read_example())
+    assert list(tables) == ["figure 2", "figure 4", "figure 3"]
+    assert tables["figure 3"].columns == ("pearson", "spearman")
+    assert [cell.value for cell in tables["figure 3"].lines[1].cells] == [0.75, 1.0]

@@ -10,8 +10,11 @@ import pytest
 from tasks.artifacts.contracts import RESULTS, ContractFinding
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Dropped, Origin
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
 from tasks.longform.publish.set_page import set_page
-from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
 from tasks.models.calls import Call
 from tasks.reports.site import write_index
 from tests.longform.test_page import EVIL, make_call, make_rows, read_data
@@ -112,17 +115,11 @@ def test_every_stage_says_what_came_through_and_why_not(page: Path) -> None:
     assert '<td class="n">2</td><td class="n">0</td><td class="n">1,882</td>' in stages["control"]
 
 
-def test_a_question_has_its_evidence_its_database_and_its_calls(page: Path) -> None:
-    data = read_data(page / "rows.js")
-    assert [row["id"] for row in data["rows"]] == ["i2", "i1"]  # by database
-    assert {row["id"]: row["calls"] for row in data["rows"]} == {"i1": ["c1", "c2"], "i2": ["c1", "c2"]}
-    item = data["items"]["i1"]
-    assert item["claims"][0][:3] == [
-        f"Ruvay's keepers guide 28. {EVIL}",
-        "SELECT 28",
-        ["", ["ships"], [[28]], 1],
-    ]
-    assert [table[0] for table in item["tables"]] == ["keepers", "shifts"]
+def test_a_question_has_its_calls(page: Path) -> None:
+    rows = read_data(page / "rows.js")["rows"]
+    assert [row[0] for row in rows] == ["i2", "i1"]  # by database
+    calls = [block[2] for row in rows for block in row[4] if block[0] == "calls"]
+    assert calls == [["c1", "c2"], ["c1", "c2"]]
     assert set(read_data(page / "calls.js")) == {"c1", "c2"}
 
 

@@ -12,7 +12,10 @@ from aiohttp import web
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
-from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
 from tests.flows.sample import make_sample
 from tests.judging.scripted import sign
 from tests.longform.by_grammar import write_by_grammar

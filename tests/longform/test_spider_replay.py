@@ -9,7 +9,9 @@ import pytest
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
-from tasks.longform.rows import Conclusion, LongformItem, SyntheticDatabase
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.items import LongformItem
 from tests.flows.sample import NOWHERE, ROOT, make_sample
 from tests.shared_data import SHARED, needs
 

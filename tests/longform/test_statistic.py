@@ -11,6 +11,7 @@ import scipy.stats
 
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_step
+from tasks.longform.solve.interaction import AgentStatistic, AgentStep, Interaction
 from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.replies import (
@@ -20,8 +21,7 @@ from tasks.longform.solve.replies import (
     parse_queries,
     parse_round,
 )
-from tasks.longform.solve.results import show_statistic
-from tasks.longform.solve.rows import AgentStatistic, AgentStep, Interaction
+from tasks.longform.solve.room import show_statistic
 from tasks.longform.solve.statistic import compute_statistic
 from tests.longform.scripted_agents import PLAN, ScriptedAgents, make_item
 

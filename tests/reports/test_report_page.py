@@ -125,6 +125,7 @@ def make_parts(artifact: Path) -> Parts:
         blocks.group("step", [blocks.text("thought")], "plan"),
         blocks.links([("Yes.", [("query 1", "query-1")]), ("No.", [])]),
         blocks.marked("the red fox", ["red"]),
+        blocks.marked("a tired tire is tired", ["tire"], whole=True),
         blocks.passages("Retrieved", [("Film", "score 1", [("true document", blocks.GOOD)], "text of it")]),
         blocks.shared("document"),
         blocks.stored("run-1", "a"),
@@ -268,7 +269,7 @@ def test_the_viewer_draws_every_block_filters_by_choices_and_walks(tmp_path):
         shown = page.inner_text("#detail")
         for words in SHOWN:
             assert words in shown, words
-        assert page.inner_text("#detail mark") == "red"
+        assert page.locator("#detail mark").all_inner_texts() == ["red", "tire"]
         page.click("#detail .bears")
         assert page.get_attribute("#query-1", "open") is not None
         assert "Correct" in page.inner_text("#list li:first-child")
@@ -279,6 +280,8 @@ def test_the_viewer_draws_every_block_filters_by_choices_and_walks(tmp_path):
         page.select_option("#by-tag", "")
         page.fill("#find", "a shared document")
         page.wait_for_selector("text=1 of 2 questions")
+        page.fill("#find", "run-1")
+        page.wait_for_selector("text=0 of 2 questions")
         page.fill("#find", "")
         page.wait_for_selector("text=2 of 2 questions")
         page.click("[data-walk='1']")

@@ -13,9 +13,9 @@ from tasks.artifacts.rows import make_id
 from tasks.models.ask import Answer
 from tasks.scoring.registry import make_metric
 from tasks.scoring.running import score_file
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.environment import EnvironmentSetup, Feedback
 from tasks.streambench.environments.finding import find_environment
-from tasks.streambench.rows import StreamItem
 
 
 @dataclass

@@ -16,19 +16,15 @@ from typing import Any
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Origin, make_id
 from tasks.models.calls import Call
+from tasks.scoring.outcome import Outcome
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import StreamEvaluation
-from tasks.streambench.publish.curves import curves
+from tasks.streambench.memory import MemoryEntry, RetrievedEntry
 from tasks.streambench.publish.evaluation_figures import evaluation_figures
 from tasks.streambench.publish.evaluation_page import evaluation_page
-from tasks.streambench.publish.scores import scores
-from tasks.streambench.rows import (
-    CurvePoint,
-    MemoryEntry,
-    RetrievedEntry,
-    StepScore,
-    StreamItem,
-    StreamStep,
-)
+from tasks.streambench.score.curves import CurvePoint, curves
+from tasks.streambench.score.scores import StepScore, scores
+from tasks.streambench.solve.stream_step import StreamStep
 from tests.reports.figure_folders import place_figures
 
 STEPS, SEEDS, MODELS = 40, (42, 7), ("agent", "second_agent")
@@ -129,7 +125,7 @@ def make_run(
             id=make_id("step", run, position), run=run, method=choice.label, agents=agents, seed=seed, k=2,
             position=position, item=item.id, agent=agent, shown=shown,
             left_out=("1 of 2 examples",) if roll("cut", run, position) < 3 else (), reply=answer or "",
-            answer=answer, bit=right, outcome=outcome, words="" if failed else f"It is {outcome}.",
+            answer=answer, bit=right, outcome=Outcome(outcome), words="" if failed else f"It is {outcome}.",
             values="{}" if failed else json.dumps(values),
             failed="the model did not answer" if failed else "the gold query timed out" if unjudged else "",
             stored=entry if stored else None,

@@ -12,12 +12,15 @@ import pytest
 
 from tasks.errors import ModelFailed
 from tasks.models.ask import Answer, Unparsed, render_prompt
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.environment import Environment, Feedback, PromptParts
-from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot, StreamStep
 from tasks.streambench.solve import stream_runs
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.steps import steps
+from tasks.streambench.solve.stream_step import StreamStep
 
 CLASSES = ("red", "green", "blue")
 

@@ -13,7 +13,7 @@ import pytest
 from tasks.artifacts.rows import Counts
 from tasks.sources.stream_dataset import DatasetHead, DatasetItem, DatasetShot, write_dataset
 from tasks.streambench.entries import Stream, StreamEvaluation
-from tasks.streambench.rows import StreamStep
+from tasks.streambench.solve.stream_step import StreamStep
 from tests.packages import read_example
 from tests.streambench.methods_folder import copy_methods
 from tests.streambench.whole_stream import ScriptedModels, Whole, run_stages

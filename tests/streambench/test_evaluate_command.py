@@ -9,7 +9,8 @@ from aiohttp import web
 
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
-from tasks.streambench.rows import StreamItem, StreamStep
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.solve.stream_step import StreamStep
 from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.sample import Sample, make_sample

@@ -1,7 +1,6 @@
 """The page of an evaluation: charts, tables, each step with its prompt, figures that lead to rows."""
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,10 @@ from tasks.errors import BadInput
 from tasks.lineage.figures import list_figures
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.walk import Lineage
+from tasks.reports.figures_file import read_figures
 from tasks.reports.site import write_index
+from tasks.streambench.publish.evaluation_figures import StreamFigures
 from tasks.streambench.publish.evaluation_page import evaluation_page
-from tasks.streambench.publish.figure_file import read_stream_figures
-from tasks.streambench.publish.line_charts import MOST_POINTS, list_ticks, thin_out
-from tasks.streambench.rows import CurvePoint
 from tests.reports.figure_folders import place_figures
 from tests.streambench.made_evaluation import EVIL, MadeEvaluation, make_evaluation, write_evaluation
 
@@ -39,29 +37,50 @@ def read_data(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8").partition(",")[2].removesuffix(");\n"))
 
 
-def test_every_step_is_in_the_index_and_whole_in_its_runs_file(page: Path, made: MadeEvaluation) -> None:
-    index = read_data(page / "rows.js")
-    assert len(index["steps"]) == len(made.steps)
+def read_files(page: Path) -> dict[str, Any]:
+    return {file.stem: read_data(file) for file in page.glob("run-*.js")}
+
+
+def test_every_step_is_a_row_and_whole_in_its_runs_file(page: Path, made: MadeEvaluation) -> None:
+    viewed, files = read_data(page / "rows.js"), read_files(page)
     by_id = {step.id: step for step in made.steps}
-    files = {run["file"]: read_data(page / f"{run['file']}.js") for run in index["runs"]}
-    for row_id, run, position, item, agent, outcome, bit in index["steps"]:
-        step, shown = by_id[row_id], files[index["runs"][run]["file"]]["steps"][row_id]
-        assert (index["runs"][run]["run"], position, agent) == (step.run, step.position, step.agent)
-        assert (index["items"][item]["id"], index["outcomes"][outcome]) == (step.item, step.outcome)
-        assert (bit, shown["answer"], shown["words"]) == (int(step.bit), step.answer, step.words)
-        assert [index["items"][entry[0]]["id"] for entry in shown["shown"]] == [s.item for s in step.shown]
-        assert [entry[1:] for entry in shown["shown"]] == [[s.position, s.distance] for s in step.shown]
+    texts = {item.id: item.text for item in made.items}
+    assert [name["name"] for name in viewed["filters"]] == ["method", "model", "seed", "outcome"]
+    assert len(viewed["rows"]) == len(made.steps)
+    for row_id, title, values, tags, (shared, stored), traced, *_ in viewed["rows"]:
+        step = by_id[row_id]
+        right = "right" if step.bit else "wrong"
+        assert values == [step.method, list(step.agents), str(step.seed), [right, step.outcome]]
+        assert (title, tags[0][0]) == (texts[step.item], f"step {step.position}")
+        assert viewed["shared"][shared[1]][0][1] == texts[step.item]
+        assert traced == [["steps", row_id], ["scores", row_id]]
+        rows = files[stored[1]]["rows"]
+        shown = {block[0]: block[1] for block in reversed(rows[row_id])}  # the first of each kind
+        if step.shown:
+            assert [entry[:2] for entry in shown["list"]] == [
+                [
+                    texts[past.item],
+                    f"of step {past.position} · correct · squared distance {past.distance:.4f}",
+                ]
+                for past in step.shown
+            ]
+            assert {entry[3].removeprefix("#step=") for entry in shown["list"]} <= set(rows)
+        assert shown.get("code") == step.answer
 
 
-def test_a_runs_file_has_the_prompts_of_its_steps_alone(page: Path, made: MadeEvaluation) -> None:
-    index = read_data(page / "rows.js")
-    run = index["runs"][-1]
-    calls = read_data(page / f"{run['file']}.js")["calls"]
-    own = [step for step in made.steps if step.run == run["run"]]
-    assert set(calls) == {key for step in own for key in step.calls}
+def test_a_runs_file_has_the_prompts_of_its_steps_alone_and_their_trace(
+    page: Path, made: MadeEvaluation
+) -> None:
+    name, file = sorted(read_files(page).items())[-1]
+    own = [step for step in made.steps if step.id in file["rows"]]
+    assert {step.run for step in own} == {own[0].run}, name
+    assert set(file["calls"]) == {key for step in own for key in step.calls}
+    kinds = {step.id: "failed" if step.answer is None else "right" if step.bit else "wrong" for step in own}
+    assert [(row, kind) for row, _, kind in file["trace"]] == [(step.id, kinds[step.id]) for step in own]
     texts = {item.id: item.text for item in made.items}
     (step,) = [step for step in own if step.calls and step.position == 7]
-    assert calls[step.calls[0]]["messages"] == [{"role": "user", "content": f"{texts[step.item]}\n{EVIL}"}]
+    message = {"role": "user", "content": f"{texts[step.item]}\n{EVIL}"}
+    assert file["calls"][step.calls[0]]["messages"] == [message]
 
 
 def test_no_text_is_markup_and_nothing_is_loaded_from_elsewhere(page: Path) -> None:
@@ -134,7 +153,7 @@ def test_figures_of_another_form_are_bad_input(tmp_path: Path, text: str) -> Non
     path = tmp_path / "evaluation_figures.json"
     path.write_text(text)
     with pytest.raises(BadInput):
-        read_stream_figures(path)
+        read_figures(path, StreamFigures)
 
 
 def test_the_same_artifacts_give_the_same_bytes(made: MadeEvaluation, page: Path, tmp_path: Path) -> None:
@@ -149,20 +168,3 @@ def test_the_same_artifacts_give_the_same_bytes(made: MadeEvaluation, page: Path
     assert {file.name: file.read_bytes() for file in page.iterdir()} == {
         file.name: file.read_bytes() for file in again.iterdir()
     }
-
-
-def test_a_long_curve_keeps_its_ends_and_at_most_so_many_points() -> None:
-    curve = [CurvePoint("", "m", ("a",), t, 1, 0.5, None, 0.0, 0.0, ()) for t in range(1, 2148)]
-    thin = thin_out(curve)
-    assert (len(thin), thin[0].position, thin[-1].position) == (MOST_POINTS, 1, 2147)
-    positions = [point.position for point in thin]
-    assert max(b - a for a, b in pairwise(positions)) <= 10
-    assert thin_out(curve[:40]) == curve[:40]
-
-
-@pytest.mark.parametrize(
-    ("ends", "ticks"),
-    [((0, 1), [0, 0.25, 0.5, 0.75, 1]), ((1, 40), [10, 20, 30, 40]), ((-3, 17), [0, 5, 10, 15])],
-)
-def test_ticks_are_round_numbers(ends: tuple[float, float], ticks: list[float]) -> None:
-    assert list_ticks(*ends) == pytest.approx(ticks)

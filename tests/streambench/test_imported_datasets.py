@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 from flows.commands.import_ import app
 from tasks.artifacts.rows import Counts
 from tasks.scoring.toolbench import WITHOUT_JUDGE
-from tasks.streambench.build.items import items
+from tasks.streambench.build.items import StreamItem, items
 from tasks.streambench.entries import Stream, StreamEvaluation
 from tasks.streambench.environments.replies import write_text
-from tasks.streambench.rows import StreamItem, StreamStep
+from tasks.streambench.solve.stream_step import StreamStep
 from tests.scoring.test_sandbox import needs_bwrap
 from tests.shared_data import SHARED, needs
 from tests.sources import published

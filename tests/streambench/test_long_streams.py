@@ -5,7 +5,9 @@ from random import Random
 
 import pytest
 
-from tasks.streambench.rows import SequencePlace, StreamItem, StreamStep
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.solve.stream_step import StreamStep
 from tests.streambench.scripted import (
     Asked,
     StreamAsk,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tasks.errors import ModelFailed
-from tasks.streambench.rows import MemoryEntry
-from tasks.streambench.solve.memory_keys import NO_VECTOR, normalise
+from tasks.streambench.memory import NO_VECTOR, MemoryEntry
+from tasks.streambench.solve.stream_runs import normalise
 from tasks.streambench.solve.vector_memory import VectorMemory
 
 

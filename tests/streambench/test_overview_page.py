@@ -11,8 +11,7 @@ from tasks.artifacts.rows import Counts
 from tasks.errors import BadInput
 from tasks.lineage.figures import list_figures
 from tasks.lineage.walk import Lineage
-from tasks.streambench.entries import StreamOverview
-from tasks.streambench.nested_settings import read_nested
+from tasks.streambench.entries import StreamOverview, read_nested
 from tests.streambench.made_evaluation import EVIL, MODELS, MadeEvaluation
 from tests.streambench.made_overview import (
     DIAGNOSES,
@@ -187,7 +186,8 @@ def test_what_is_joined_is_counted_and_what_is_not_shown_is_said(page: Path, tab
 def count_right(page: Path) -> list[int]:
     """List the right steps of each run that the page lists."""
     text = (page / "rows.js").read_text(encoding="utf-8")
-    return [run["right"] for run in json.loads(text.partition(",")[2].removesuffix(");\n"))]
+    rows = json.loads(text.partition(",")[2].removesuffix(");\n"))["rows"]
+    return [int(blocks[1][1][0].partition(" of ")[0]) for _, _, _, _, blocks, *_ in rows]
 
 
 def test_every_figure_leads_to_the_scores_of_its_own_evaluations(page: Path) -> None:

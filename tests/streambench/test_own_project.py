@@ -12,7 +12,8 @@ from aiohttp import web
 from benchloom.making import init_command
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
-from tasks.streambench.rows import StreamItem, StreamStep
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.solve.stream_step import StreamStep
 from tests.benchloom.scenes import ROOT, call
 from tests.models.scenes import answering, say
 from tests.packages import read_example

@@ -7,10 +7,10 @@ import pytest
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import StageFailed
-from tasks.streambench.publish.curve_tables import find_time
-from tasks.streambench.publish.curves import curves
-from tasks.streambench.publish.scores import scores
-from tasks.streambench.rows import CurvePoint, StepScore, StreamStep
+from tasks.streambench.score.curves import CurvePoint, curves
+from tasks.streambench.score.scores import StepScore, scores
+from tasks.streambench.solve.stream_step import StreamStep
+from tasks.streambench.tables_curves import find_time
 from tests.streambench.made_evaluation import make_call, make_evaluation
 
 

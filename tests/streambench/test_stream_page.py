@@ -13,10 +13,11 @@ from tasks.artifacts.contracts import RowRule
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Dropped, Origin, make_id
 from tasks.errors import ContractBroken
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.entries import Stream
 from tasks.streambench.publish.contracts import ROWS, contracts, declare_stream, read_stream
 from tasks.streambench.publish.stream_page import stream_page
-from tasks.streambench.rows import SequencePlace, StreamShot
 from tests.reports.figure_folders import place_figures
 from tests.streambench.made_evaluation import EVIL, make_items
 from tests.streambench.test_evaluation_page import read_data
@@ -163,11 +164,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_items_stand_in_the_order_of_the_first_seed_with_all_their_places(page: Path) -> None:
-    shown = read_data(page / "rows.js")
-    assert [item["places"][0] for item in shown] == [[7, position] for position in range(1, 41)]
-    wanted = {place.item: place.position for place in make_rows()["sequence"] if place.seed == 42}
-    assert {item["id"]: item["places"][1][1] for item in shown} == wanted
-    assert {item["kind"] for item in shown} == {"films", "flights"}
+    shown = read_data(page / "rows.js")["rows"]
+    places = {row_id: blocks[-2][1] for row_id, _, _, _, blocks in shown}
+    assert [first for first, _ in places.values()] == [f"seed 7: {position}" for position in range(1, 41)]
+    wanted = {
+        place.item: f"seed 42: {place.position}" for place in make_rows()["sequence"] if place.seed == 42
+    }
+    assert {row_id: second for row_id, (_, second) in places.items()} == wanted
+    assert {kind for _, _, (_, kind), _, _ in shown} == {"films", "flights"}
 
 
 def test_the_page_shows_counts_orders_examples_and_drops(page: Path) -> None:

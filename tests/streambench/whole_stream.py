@@ -14,17 +14,17 @@ from typing import Any
 from tasks.artifacts.rows import Counts, make_id
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tasks.models.calls import Call
-from tasks.streambench.build.items import items
+from tasks.streambench.build.items import StreamItem, items
 from tasks.streambench.build.sequence import sequence
 from tasks.streambench.build.shots import shots
 from tasks.streambench.entries import Stream, StreamEvaluation
-from tasks.streambench.publish.curves import curves
 from tasks.streambench.publish.evaluation_figures import evaluation_figures
 from tasks.streambench.publish.evaluation_page import evaluation_page
-from tasks.streambench.publish.scores import scores
-from tasks.streambench.rows import CurvePoint, StepScore, StreamItem, StreamStep
+from tasks.streambench.score.curves import CurvePoint, curves
+from tasks.streambench.score.scores import StepScore, scores
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.steps import steps
+from tasks.streambench.solve.stream_step import StreamStep
 from tests.reports.figure_folders import place_figures
 
 

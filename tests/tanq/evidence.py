@@ -6,10 +6,12 @@ from typing import Any
 from tasks.artifacts.parquet import write_rows
 from tasks.sources.wikidata.rows import ValueRow
 from tasks.sources.wikipedia.rows import ArticleRow, PartRow
+from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.articles import articles
-from tasks.tanq.graph.rows import Fact, Relation, Thing
-from tasks.tanq.rows import ExtendedQuestion
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.things import Thing
 
 CAPITAL, AREA, BORDER = "P36", "P2046", "P47"
 KM2 = "Q712226"

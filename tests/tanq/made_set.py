@@ -1,21 +1,16 @@
 """A made-up question set, from facts to skilled questions, as the stages before hand it on."""
 
+from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.tanq.build.proofs import Proof
+from tasks.tanq.build.rephrase import RephrasedQuestion
 from tasks.tanq.build.skills import Skills, skills
+from tasks.tanq.build.tables import AnswerTable, TableCell, TableRow
+from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.entries import TanqSet
-from tasks.tanq.graph.rows import Relation, Thing
-from tasks.tanq.rows import (
-    SUPPORTED,
-    AnswerTable,
-    Condition,
-    ExtendedQuestion,
-    Proof,
-    ProofVerdict,
-    RephrasedQuestion,
-    SeedAnswer,
-    SeedQuestion,
-    TableCell,
-    TableRow,
-)
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import Condition, SeedAnswer, SeedQuestion
+from tasks.tanq.graph.things import Thing
+from tasks.tanq.labels import Support
 from tests.tanq.skill_tables import COLUMNS, NORTH, make_fact
 
 ENTRY = TanqSet(source="trial", questions=6)
@@ -71,7 +66,9 @@ PROOFS = [
     )
     for place, fact in enumerate(FACTS)
 ]  # fmt: skip
-VERDICTS = [ProofVerdict(proof.id, proof.fact, proof.text, SUPPORTED, "model", ()) for proof in PROOFS]
+VERDICTS = [
+    ProofVerdict(proof.id, proof.fact, proof.text, Support.SUPPORTED, "model", ()) for proof in PROOFS
+]
 
 
 def make_answer(seed, relations):

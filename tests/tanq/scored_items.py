@@ -4,16 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tasks.tanq.rows import (
-    FinalCell,
-    FinalColumn,
-    FinalRow,
-    ItemProof,
-    ItemThing,
-    SkillUse,
-    TanqItem,
-)
-from tasks.tanq.solve.rows import ORACLE, OpenStep, Prediction
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
+from tasks.tanq.build.skill_use import SkillUse
+from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem
+from tasks.tanq.labels import Support
+from tasks.tanq.solve.prediction import ORACLE, OpenStep, Prediction
 
 COLUMNS = (
     FinalColumn("P36", "capital", "item", ""),
@@ -49,7 +44,7 @@ def write_text(rows: Sequence[FinalRow]) -> str:
 def make_proof(name: str, relation: str, value: str, text: str, **more: Any) -> ItemProof:
     proof = ItemProof(
         f"{name}-{relation}-{value}", f"{name}-f", f"island/{name.lower()}", relation, value, name, 7,
-        "History", "", 0, "text", (), "", text, "supported",
+        "History", "", 0, "text", (), "", text, Support.SUPPORTED,
     )  # fmt: skip
     return replace(proof, **more)
 

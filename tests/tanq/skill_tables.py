@@ -4,7 +4,8 @@ from decimal import Decimal
 
 from tasks.sources.wikidata.rows import ValueRow
 from tasks.tanq.build.skill_table import BaseColumn, BaseRow, BaseTable
-from tasks.tanq.graph.rows import ITEM, QUANTITY, TIME, Fact
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.showing import ITEM, QUANTITY, TIME
 
 COLUMNS = {
     "P36": BaseColumn("P36", "capitals", "capital", ITEM, "", "capital"),

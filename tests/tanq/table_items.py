@@ -9,7 +9,10 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin, make_id
 from tasks.models.ask import Answer, render_prompt, try_parse
 from tasks.sources.wikipedia.rows import ArticleRow, PartRow
-from tasks.tanq.rows import FinalCell, FinalColumn, FinalRow, ItemProof, SkillUse, TanqItem
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
+from tasks.tanq.build.skill_use import SkillUse
+from tasks.tanq.build.tanq_item import ItemProof, TanqItem
+from tasks.tanq.labels import Support
 
 PROMPTS = Path(tasks.tanq.__file__).parent / "prompts"
 CAPITALS = {"Norway": "Oslo", "Sweden": "Stockholm", "Denmark": "Copenhagen", "France": "Paris",
@@ -20,7 +23,7 @@ def make_proof(country: str, number: int = 0) -> ItemProof:
     text = f"{CAPITALS[country]} is the capital of {country}."
     return ItemProof(
         f"p-{country}-{number}", f"f-{country}", country, "P36", CAPITALS[country], country, 7, "History", "",
-        number, "text", (), "", text, "supported",
+        number, "text", (), "", text, Support.SUPPORTED,
     )  # fmt: skip
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from tasks.errors import StageFailed
 from tasks.tanq.build.candidates import Candidates, candidates, take_candidates
-from tasks.tanq.rows import ExtendedQuestion, Proof
+from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.tanq.build.proofs import Proof
 from tests.tanq.made_set import ENTRY, EXTENDED, FACTS, PROOFS, RELATIONS, SEEDS
 
 ALL = {"tanq.tables.rows_kept": 1, "tanq.tables.cells_filled": 0.5, "tanq.tables.whole_cells": True}

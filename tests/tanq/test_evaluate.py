@@ -14,7 +14,7 @@ from flows.commands.evaluate import evaluate_command
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.systems.evaluation import EvaluationOptions
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.solve.prediction import Prediction
 from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
 

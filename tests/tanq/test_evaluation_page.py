@@ -9,13 +9,15 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Origin
 from tasks.errors import BadInput
 from tasks.models.calls import Call
+from tasks.reports.figures_file import read_figures
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
+from tasks.tanq.outcomes import TableOutcome
 from tasks.tanq.publish.evaluation_figures import evaluation_figures
-from tasks.tanq.publish.evaluation_page import evaluation_page
-from tasks.tanq.publish.table_files import read_file_of_tables
-from tasks.tanq.rows import TanqItem
+from tasks.tanq.publish.evaluation_page import EvaluationFigures, evaluation_page
 from tasks.tanq.score.scores import score_all
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.solve.prediction import Prediction
+from tasks.tanq.view import encode_prediction
 from tests.longform.test_page import EVIL, make_call, read_data
 from tests.reports.figure_folders import place_figures
 from tests.tanq.scored_items import HEAD, PERFECT, make_item, make_prediction, make_proof, make_step
@@ -90,70 +92,93 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def read_prediction(page: Path, item: str, place: int) -> Any:
-    return read_data(page / "rows.js")["predictions"][item][place]
+def read_answer(page: Path, item: str) -> Any:
+    """Read what the component of a question's answer is given."""
+    rows = {row[0]: row for row in read_data(page / "rows.js")["rows"]}
+    return next(block[2] for block in rows[item][4] if block[0] == "component")
+
+
+def find_blocks(row: Any, kind: str) -> list[Any]:
+    return [block for block in row["blocks"] if block[0] == kind]
 
 
 def list_states(row: Any) -> list[list[str]]:
-    return [[cell[1] for cell in cells] for cells in row["rows"]]
+    return [[cell[1] for cell in cells] for cells in row["cells"]]
 
 
 def test_every_predicted_cell_has_its_state(page: Path) -> None:
-    row = read_prediction(page, "i1", 0)
+    row = read_answer(page, "i1")["predictions"][0]
     assert list_states(row) == [
         ["head"] * 5 + ["unrequested"],
         ["found", "wrong", "right", "partial", "wrong", "unrequested"],
         ["failing"] * 6,
         ["other"] * 6,
     ]
-    assert row["rows"][1][1] == [f"Port {EVIL}", "wrong", [0, 0]]
-    assert row["rows"][2][1][2] == [3, 0]
+    assert row["cells"][1][1] == [f"Port {EVIL}", "wrong", [0, 0]]
+    assert row["cells"][2][1][2] == [3, 0]
     assert row["states"][0] == ["found", "wrong", "right", "partial", "wrong"]
     assert row["states"][1] == ["missing"] * 5
     assert row["states"][2] == ["missing", "missing", "missing", "untold", "missing"]
 
 
 def test_a_prediction_has_its_scores_failures_and_chain(page: Path) -> None:
-    good = read_prediction(page, "i1", 2)
-    assert (good["system"], good["failures"], good["faults"]) == ("open · agent", [], [])
-    assert good["scores"]["paper"][2] > good["scores"]["released"][0] / 9 > 0
-    assert [step[:3] for step in good["steps"]] == [
-        ["main", "Let me see.", "SubTask"],
-        ["find islands", "Let me see.", "WikiSearch"],
-        ["find islands", "Let me see.", ""],
-    ]
-    spoilt = read_prediction(page, "i1", 0)
-    assert {"filter ignored", "missing entity", "unrequested relation", "wrong cell"} <= set(
-        spoilt["failures"]
-    )
-    assert (spoilt["calls"], spoilt["faults"]) == (["c1"], None)
+    spoilt, _, good = read_answer(page, "i1")["predictions"]
+    assert (good["system"], good["traced"]) == ("open · agent", ["predictions", "p-open"])
+    assert find_blocks(good, "tags")[0][1] == [["no failure that a rule can tell", "good"]]
+    ((_, columns, (released, paper), *_),) = find_blocks(good, "table")
+    assert (columns[-1], released[0], paper[0]) == ("F1", "released rule", "paper's rule")
+    assert float(paper[3]) > float(released[1]) / 9 > 0
+    (steps,) = [block[-1] for block in find_blocks(good, "fold") if block[1] == "Steps of the agent (3)"]
+    assert [(style, who, [text[1] for text in inside]) for _, style, who, inside in steps] == [
+        ("step", "1 · main agent", ["Let me see.", f"SubTask(find islands {EVIL})", "Ruvay."]),
+        ("step sub", "2 · sub-agent: find islands",
+         ["Let me see.", "WikiSearch(islands)", "Ruvay is an island."]),
+        ("step sub", "3 · sub-agent: find islands", ["Let me see.", "Found: Ruvay."]),
+    ]  # fmt: skip
+    told = {text for text, _ in find_blocks(spoilt, "tags")[0][1]}
+    assert {"filter ignored", "missing entity", "unrequested relation", "wrong cell"} <= told
+    assert not any(text.startswith("chain") for text in told)
+    assert find_blocks(spoilt, "calls")[0][2] == ["c1"]
 
 
 def test_what_has_no_table_says_so(page: Path) -> None:
-    silent, failed = (read_prediction(page, "i2", place) for place in (0, 1))
-    assert (silent["rows"], silent["scores"]["released"], silent["left_out"]) == (
+    silent, failed = read_answer(page, "i2")["predictions"]
+    assert (silent["cells"], silent["note"]) == (None, "No table could be read in the reply.")
+    assert find_blocks(silent, "table")[0][2][0] == ["released rule", "100.0", "0.0", "0.0"]
+    assert ["list", ["proof 7"], "plain mono"] in find_blocks(silent, "fold")[-1][-1]
+    assert (failed["cells"], failed["states"], failed["note"]) == (
         None,
-        [100, 0, 0],
-        ["proof 7"],
+        None,
+        "No reply: not asked: no room",
     )
-    assert (failed["rows"], failed["scores"], failed["failed"]) == (None, {}, "not asked: no room")
+    assert not find_blocks(failed, "table") + find_blocks(failed, "tags")
 
 
 def test_systems_can_be_chosen_between_and_people_are_one(page: Path) -> None:
-    data = read_data(page / "rows.js")
-    assert data["systems"] == ["oracle · agent · 3 random shots, simple", "oracle · people", "open · agent"]
-    assert [item["id"] for item in data["rows"]] == ["i1", "i2"]  # i3 was asked of nobody
+    shown = read_answer(page, "i1")["predictions"]
+    assert [row["system"] for row in shown] == [
+        "oracle · agent · 3 random shots, simple",
+        "oracle · people",
+        "open · agent",
+    ]
+    assert shown[1]["traced"] == ["human_tables", "p-people"]
+    rows = read_data(page / "rows.js")["rows"]
+    assert [row[0] for row in rows] == ["i1", "i2"]  # i3 was asked of nobody
+    assert rows[0][2][:2] == ["simple", ["filter number"]]
+    assert "not a table" in rows[1][2][2]
+    assert rows[1][7] == ["p-i2", "p-none"]
 
 
 def test_a_cell_leads_to_its_evidence(page: Path) -> None:
-    item = read_data(page / "rows.js")["rows"][0]
-    values, facts = item["rows"][1][2][1]
-    (proof,) = item["proofs"][facts[0]]
-    assert (values, proof[1], proof[2]) == (["5300"], "Skarholm", None)
-    assert (proof[5], proof[6], proof[8], proof[9]) == (
-        "cell", ["Population"], "Skarholm | 5.3 thousand", "5.3 thousand",
-    )  # fmt: skip
-    assert item["proofs"]["Ruvay-f"][0][9] == "Port Ruvay"
+    answer = read_answer(page, "i1")
+    values, facts = answer["rows"][1][2][1]
+    ((_, article, (tag,), beside, _, is_open, _, (text, whole, _)),) = answer["proofs"][facts[0]]
+    assert (values, article, tag) == ("5300", "Skarholm", ["supported", "good"])
+    assert (beside, is_open) == ("History · cell (Population)", 1)
+    assert text[1:] == ["It has some 5.3 thousand people.", ["5.3 thousand"], "reply", 1]
+    assert whole[1] == "The row: Skarholm | 5.3 thousand"
+    ((_, _, _, beside, _, _, _, (text, _)),) = answer["proofs"]["Ruvay-f"]
+    assert (text[2], beside.endswith("revision 7")) == (["Port Ruvay"], True)
 
 
 def test_no_text_is_markup_and_nothing_is_loaded_from_elsewhere(page: Path) -> None:
@@ -188,16 +213,13 @@ def test_figures_of_another_form_are_bad_input(tmp_path: Path, text: str) -> Non
     path = tmp_path / "statistics.json"
     path.write_text(text)
     with pytest.raises(BadInput):
-        read_file_of_tables(path)
+        read_figures(path, EvaluationFigures)
 
 
 def test_a_turned_table_is_shown_turned() -> None:
-    from tasks.tanq.publish.shown_predictions import show_prediction
-    from tasks.tanq.publish.table_outcomes import TableOutcome
-
     item = make_item()
     row = make_prediction(table=tuple(zip(*PERFECT, strict=True)))
     (score,) = score_all([item], [row], "predictions")
-    shown = show_prediction(TableOutcome(item, row, score))
-    assert shown.turned
-    assert [cells[0].text for cells in shown.rows or ()] == ["Entity", "Ruvay", "Skarholm", "Overmere"]
+    shown: Any = encode_prediction(TableOutcome(item, row, score))
+    assert "transposed" in shown["note"]
+    assert [cells[0][0] for cells in shown["cells"]] == ["Entity", "Ruvay", "Skarholm", "Overmere"]

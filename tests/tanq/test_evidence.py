@@ -8,8 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tasks.errors import BadInput
-from tasks.tanq.build.proof_order import show_proof
-from tasks.tanq.build.proofs import Proofs, proofs
+from tasks.tanq.build.proofs import Proofs, proofs, show_proof
 from tasks.tanq.graph import article_index
 from tasks.tanq.graph import articles as articles_stage
 from tasks.tanq.graph.article_index import ArticleIndex

@@ -18,9 +18,9 @@ from tasks.tanq.build.extend import Extend, extend
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.facts import facts
 from tasks.tanq.graph.relations import relations
+from tasks.tanq.graph.seed_question import Condition, SeedProof, SeedQuestion
 from tasks.tanq.graph.things import things
 from tasks.tanq.imports.answer_noun import find_noun
-from tasks.tanq.rows import Condition, SeedProof, SeedQuestion
 
 WIKI = "https://en.wikipedia.org/wiki/"
 

@@ -12,9 +12,12 @@ from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.scoring.rms import Rms
 from tasks.systems.own_items import read_items
+from tasks.tanq.build.answer_table import FinalCell
+from tasks.tanq.build.tanq_item import ItemThing, TanqItem
 from tasks.tanq.evaluation import READER
+from tasks.tanq.graph.seed_question import SeedProof
 from tasks.tanq.imports.published_items import find_skill, find_verdict
-from tasks.tanq.rows import SUPPORTED, FinalCell, ItemThing, SeedProof, TanqItem
+from tasks.tanq.labels import Support
 
 PROOF = {
     "text": "Dusk was scored by Ed Frey and Gil Hart, Jr.", "wikipedia_title": "Dusk (film)",
@@ -202,4 +205,4 @@ def test_skills_and_verdicts_are_known_by_several_names():
     }  # fmt: skip
     assert {name: find_skill(name) for name in names} == names
     said = [find_verdict(word) for word in ("", "verifiable", "not verifiable", "refuted")]
-    assert said == [SUPPORTED, SUPPORTED, "not enough information", "refuted"]
+    assert said == [Support.SUPPORTED, Support.SUPPORTED, "not enough information", "refuted"]

@@ -9,15 +9,18 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.errors import ContractBroken, StageFailed
-from tasks.tanq.build.item_choice import choose_items, has_gap
+from tasks.reports.figures_file import read_figures
 from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
-from tasks.tanq.build.items import Items, items
+from tasks.tanq.build.items import Items, choose_items, has_gap, items
 from tasks.tanq.build.skills import make_graph
-from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.things import Thing
+from tasks.tanq.labels import Support
 from tasks.tanq.publish.contracts import ROWS, contracts
 from tasks.tanq.publish.item_rules import Grounds, list_item_rules
 from tasks.tanq.publish.statistics import statistics
-from tasks.tanq.publish.table_set import read_statistics_file, tabulate_set
+from tasks.tanq.tables_set import SetStatistics, tabulate_set
 from tests.tanq.made_set import (
     ENTRY,
     EXTENDED,
@@ -239,8 +242,15 @@ def test_a_cell_without_a_proof_is_named():
     item = MADE.rows[0]
     found = check(replace(item, proofs=item.proofs[1:]))
     assert f"no proof supports the fact {item.proofs[0].fact}" in found["cells_are_proven"]
-    refuted = tuple(replace(proof, eval_result="refuted") for proof in item.proofs)
+    refuted = tuple(replace(proof, eval_result=Support.REFUTED) for proof in item.proofs)
     assert "cells_are_proven" in check(replace(item, proofs=refuted))
+
+
+def test_a_proof_with_an_unknown_label_breaks_the_rules_of_its_item():
+    item = MADE.rows[0]
+    spoilt = replace(item, proofs=(replace(item.proofs[0], eval_result="Supported"), *item.proofs[1:]))
+    found = check(spoilt)
+    assert found["cells_are_proven"].startswith("proofs.0.eval_result is 'Supported': Input should be")
 
 
 def test_a_leaked_answer_and_another_question_are_named():
@@ -369,7 +379,7 @@ def test_statistics_are_what_a_plain_count_gives(tmp_path):
             assert own == {"count": counts[name], "share": pytest.approx(counts[name] / whole, abs=1e-4)}, (
                 name
             )
-    tables = tabulate_set(read_statistics_file(out))
+    tables = tabulate_set(read_figures(out, SetStatistics))
     shown = {line.label: [cell.value for cell in line.cells] for own in tables.values() for line in own.lines}
     assert len(shown) == sum(len(figures[part]) for part in plain)
     assert shown["item",] == list(figures["types"]["item"].values())

@@ -11,16 +11,15 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Drafts
 from tasks.errors import StageFailed
-from tasks.tanq.build.extend import Extend, can_ask, extend
+from tasks.tanq.build.extend import Extend, ExtendedQuestion, can_ask, extend
 from tasks.tanq.build.seeds import Seeds, seeds
 from tasks.tanq.entries import GraphSource, RelationWords, TanqSet
-from tasks.tanq.graph.facts import facts
+from tasks.tanq.graph.facts import Fact, facts
 from tasks.tanq.graph.list_questions import ListQuestions, list_questions
 from tasks.tanq.graph.naming import say_name, say_value
-from tasks.tanq.graph.relations import relations
-from tasks.tanq.graph.rows import Fact, Relation, Thing
-from tasks.tanq.graph.things import things
-from tasks.tanq.rows import COMPOSITION, INTERSECTION, SIMPLE, ExtendedQuestion, SeedQuestion
+from tasks.tanq.graph.relations import Relation, relations
+from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION, SIMPLE, SeedQuestion
+from tasks.tanq.graph.things import Thing, things
 from tests.tanq.made_graph import item, write_graph
 
 TWO_UP = ListQuestions(answers=(2, 5))

@@ -8,6 +8,7 @@ from tasks.models.ask import Unparsed
 from tasks.models.tools import write_calls
 from tasks.tanq.solve.article_shelf import open_shelf
 from tasks.tanq.solve.calculator import NoArithmetic, calculate
+from tasks.tanq.solve.open_agent import run_tool
 from tasks.tanq.solve.open_replies import (
     AgentMove,
     make_found_grammar,
@@ -20,7 +21,6 @@ from tasks.tanq.solve.open_replies import (
     parse_main_move,
     parse_sub_move,
 )
-from tasks.tanq.solve.open_session import run_tool
 from tasks.tanq.solve.table_options import OpenLimits
 from tests.tanq.table_items import write_articles
 

@@ -15,10 +15,10 @@ from tasks.reports.printed import print_tables
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions
 from tasks.systems.own_items import read_items
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.evaluation import EVALUATION, READER
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import PredictionScore
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import Prediction
 from tasks.tanq.solve.system_predictions import OwnTables, SystemTables, system_predictions
 from tests.flows.evaluated import measure_rows
 from tests.tanq.table_items import make_item

@@ -11,8 +11,8 @@ from tasks.tanq.build.extend import Extend, extend
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.facts import facts
 from tasks.tanq.graph.relations import relations
+from tasks.tanq.graph.seed_question import SeedQuestion
 from tasks.tanq.graph.things import things
-from tasks.tanq.rows import SeedQuestion
 from tests.shared_data import SHARED, needs
 
 FILE = SHARED / "qampari/qampari_dev_1000_answers.json"

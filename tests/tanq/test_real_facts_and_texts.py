@@ -15,27 +15,21 @@ import pytest
 
 from flows.wikidata_import import import_wikidata, make_selection
 from flows.wikipedia_import import import_wikipedia
-from tasks.tanq.build.proofs import Proofs, proofs
+from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.tanq.build.proofs import Proof, Proofs, proofs
 from tasks.tanq.build.skill_choices import list_uses
 from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
+from tasks.tanq.build.skill_use import SkillUse
 from tasks.tanq.build.skills import make_base, make_graph
-from tasks.tanq.build.tables import Tables, tables
-from tasks.tanq.build.verify import Verify, verify
+from tasks.tanq.build.tables import AnswerTable, Tables, tables
+from tasks.tanq.build.verify import ProofVerdict, Verify, verify
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.articles import articles
-from tasks.tanq.graph.facts import facts
-from tasks.tanq.graph.relations import relations
-from tasks.tanq.graph.rows import Fact, Relation, Thing
-from tasks.tanq.graph.things import things
-from tasks.tanq.rows import (
-    SUPPORTED,
-    AnswerTable,
-    ExtendedQuestion,
-    Proof,
-    ProofVerdict,
-    SeedQuestion,
-    SkillUse,
-)
+from tasks.tanq.graph.facts import Fact, facts
+from tasks.tanq.graph.relations import Relation, relations
+from tasks.tanq.graph.seed_question import SeedQuestion
+from tasks.tanq.graph.things import Thing, things
+from tasks.tanq.labels import Support
 from tests.shared_data import SHARED, needs
 from tests.sources.wikidata.scenes import entity, statement, time, write_dump
 from tests.tanq.test_skills import MARGIN
@@ -60,7 +54,9 @@ class Built:
         """List what is supported: (label, relation, value) -> the words that mention it."""
         labels = {thing.id: thing.label for thing in self.things}
         own = [
-            (self.facts[each.fact], self.proofs[each.id]) for each in self.verdicts if each.label == SUPPORTED
+            (self.facts[each.fact], self.proofs[each.id])
+            for each in self.verdicts
+            if each.label == Support.SUPPORTED
         ]
         return {
             (labels[fact.entity], fact.relation, fact.shown): f"{proof.article}: {proof.mention}"
@@ -211,7 +207,7 @@ def people(tmp_path_factory):
 @needs("wikitext")
 @needs("infobox")
 def test_dates_of_people_are_borne_out_by_their_boxes_and_their_ages_stand_there(people):
-    by_rule = [each for each in people.verdicts if (each.label, each.by) == (SUPPORTED, "rule")]
+    by_rule = [each for each in people.verdicts if (each.label, each.by) == (Support.SUPPORTED, "rule")]
     assert len(by_rule) == 2 * len(PEOPLE)
     assert {people.proofs[each.id].headers[0] for each in by_rule} == {"birth_date", "death_date"}
     assert people.table.unsupported == 0

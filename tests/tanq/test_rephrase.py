@@ -7,9 +7,11 @@ import pytest
 
 from tasks.models.ask import Answer, Unparsed, try_parse
 from tasks.tanq.build.rephrase import Rephrase, check_rephrased, list_frames, rephrase, tag_columns
+from tasks.tanq.build.tables import AnswerTable, TableCell, TableRow
 from tasks.tanq.entries import TanqSet
-from tasks.tanq.graph.rows import Relation, Thing
-from tasks.tanq.rows import AnswerTable, Condition, SeedQuestion, TableCell, TableRow
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import Condition, SeedQuestion
+from tasks.tanq.graph.things import Thing
 
 SEED = SeedQuestion(
     "s", "simple", "P47", "Which countries border Viet Nam (South)?", "countries", "country",

@@ -13,11 +13,13 @@ from tasks.artifacts.rows import Counts, Dropped, Origin
 from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
 from tasks.models.calls import Call
+from tasks.reports.figures_file import read_figures
 from tasks.reports.site import write_index
+from tasks.tanq.build.skills import SkilledQuestion
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
 from tasks.tanq.publish.set_page import count_bare, list_set_warnings, set_page
-from tasks.tanq.publish.table_set import read_statistics_file, tabulate_set
-from tasks.tanq.rows import SkilledQuestion, TanqItem
+from tasks.tanq.tables_set import SetStatistics, tabulate_set
 from tests.longform.test_page import EVIL, make_call, read_data
 from tests.reports.figure_folders import place_figures
 from tests.tanq.scored_items import make_item, make_proof
@@ -101,7 +103,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_tables_3_and_4_are_of_the_statistics(tmp_path: Path) -> None:
     path = tmp_path / "statistics.json"
     path.write_text(json.dumps(STATISTICS))
-    tables = tabulate_set(read_statistics_file(path))
+    tables = tabulate_set(read_figures(path, SetStatistics))
     lines = [line for table in tables.values() for line in table.lines]
     cells = {line.label: tuple(cell.value for cell in line.cells) for line in lines}
     assert cells == {
@@ -119,7 +121,7 @@ def test_statistics_of_another_form_are_bad_input(tmp_path: Path, text: str) -> 
     path = tmp_path / "statistics.json"
     path.write_text(text)
     with pytest.raises(BadInput):
-        read_statistics_file(path)
+        read_figures(path, SetStatistics)
 
 
 def test_the_page_has_tables_means_and_yields(page: Path) -> None:
@@ -139,13 +141,15 @@ def test_the_page_has_tables_means_and_yields(page: Path) -> None:
 
 def test_a_question_has_its_answer_its_evidence_and_its_calls(page: Path) -> None:
     data = read_data(page / "rows.js")
-    assert [row["id"] for row in data["rows"]] == ["i2", "i1"]  # by kind
-    assert data["calls"] == {"i1": ["c1", "c2"], "i2": []}
-    shown = data["rows"][1]
+    assert [row[0] for row in data["rows"]] == ["i2", "i1"]  # by kind
+    called = {row[0]: next(block[2] for block in row[4] if block[0] == "calls") for row in data["rows"]}
+    assert called == {"i1": ["c1", "c2"], "i2": []}
+    shown = next(block[2] for block in data["rows"][1][4] if block[0] == "component")
     assert [row[:2] for row in shown["rows"]] == [
         ["Ruvay", True], ["Skarholm", True], ["Overmere", True], ["Tarn", False],
     ]  # fmt: skip
-    assert shown["proofs"]["Ruvay-f"][0][9] == "Port Ruvay"
+    ((*_, (text, _)),) = shown["proofs"]["Ruvay-f"]
+    assert text[:3] == ["marked", f"{EVIL} Port Ruvay is its seat.", ["Port Ruvay"]]
     assert set(read_data(page / "calls.js")) == {"c1", "c2"}
 
 

@@ -5,14 +5,15 @@ precision and recall are plain shares of triplets.
 """
 
 from itertools import combinations
+from typing import Any
 
 import pytest
 
-from tasks.tanq.publish.shown_predictions import ShownPrediction, show_prediction
-from tasks.tanq.publish.shown_tables import show_table_item
-from tasks.tanq.publish.table_outcomes import TableOutcome
-from tasks.tanq.rows import FinalCell, FinalColumn, FinalRow, TanqItem
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.outcomes import TableOutcome
 from tasks.tanq.score.scores import score_all
+from tasks.tanq.view import encode_answer, encode_prediction
 from tests.tanq.scored_items import make_item, make_prediction
 
 FILMS = {
@@ -48,7 +49,8 @@ SAID = [
 """What a prediction may say of Evita's genre: any of its values, with another or without."""
 
 
-def show(said: tuple[str, ...], order: int = 1) -> ShownPrediction:
+def show(said: tuple[str, ...], order: int = 1) -> tuple[list[str], Any]:
+    """Show a prediction: precision, recall and F1 x100 by the paper's rule, and the states of the answer."""
     table = (
         ("entity", "duration", "genre"),
         ("Evita", "129", ", ".join(said[::order])),
@@ -56,7 +58,9 @@ def show(said: tuple[str, ...], order: int = 1) -> ShownPrediction:
     )
     row = make_prediction("films", table)
     (score,) = score_all([ITEM], [row], "predictions")
-    return show_prediction(TableOutcome(ITEM, row, score))
+    shown: Any = encode_prediction(TableOutcome(ITEM, row, score))
+    (scores,) = [block[2] for block in shown["blocks"] if block[0] == "table"]
+    return {name: rest for name, *rest in scores}["paper's rule"], shown["states"]
 
 
 @pytest.mark.parametrize("said", SAID)
@@ -68,20 +72,20 @@ def test_scores_and_states_of_several_values_are_a_plain_count_of_triplets(said:
     told |= {("Evita", "genre", value) for value in said}
     precision, recall = len(gold & told) / len(told), len(gold & told) / len(gold)
     expected = (precision, recall, 2 * precision * recall / (precision + recall))
-    shown = show(said)
-    assert shown.scores["paper"] == [round(100 * value, 1) for value in expected]
-    assert show(said, -1).scores["paper"] == shown.scores["paper"], "the order of values"
+    scores, states = show(said)
+    assert scores == [f"{100 * value:.1f}" for value in expected]
+    assert show(said, -1)[0] == scores, "the order of values"
     extra, right = OTHER in said, set(said) & set(GENRES)
     state = "wrong" if extra else "right" if len(right) == len(GENRES) else "partial"
-    assert shown.states == [["found", "right", state], ["found", "right", "right"]]
+    assert states == [["found", "right", state], ["found", "right", "right"]]
 
 
 def test_the_viewer_has_every_value_of_a_cell_with_the_facts_behind_it() -> None:
-    shown = show_table_item(ITEM)
+    shown: Any = encode_answer(ITEM)
     assert {
-        row.label: dict(zip(shown.headers, (cell.values for cell in row.cells), strict=True))
-        for row in shown.rows
-    } == FILMS
-    assert [[cell.facts for cell in row.cells] for row in shown.rows] == [
+        label: dict(zip(shown["headers"], (values for values, _ in cells), strict=True))
+        for label, _, cells in shown["rows"]
+    } == {film: {head: ", ".join(values) for head, values in own.items()} for film, own in FILMS.items()}
+    assert [[facts for _, facts in cells] for *_, cells in shown["rows"]] == [
         [("Evita-f",)] * 2, [("Hey Ram-f",)] * 2,
     ]  # fmt: skip

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.tables import Tables, tables
+from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.build.wording import extend_text
-from tasks.tanq.rows import NOT_ENOUGH, SUPPORTED, ExtendedQuestion, ProofVerdict, SeedQuestion
+from tasks.tanq.graph.seed_question import SeedQuestion
+from tasks.tanq.labels import Support
 from tests.tanq.evidence import AREA, BORDER, CAPITAL, RELATIONS, THINGS, make_fact
 
 FACTS = [
@@ -28,7 +31,9 @@ def run(*supported: str, **params: Any) -> Any:
     relations = (CAPITAL, AREA, BORDER)
     question = ExtendedQuestion("q", "s", "As it was?", relations, ("varn", "ostel", "ruvay"), ALL, ())
     verdicts = [
-        ProofVerdict(f"p-{fact}", fact, "", SUPPORTED if fact in supported else NOT_ENOUGH, "model", ())
+        ProofVerdict(
+            f"p-{fact}", fact, "", Support.SUPPORTED if fact in supported else Support.NOT_ENOUGH, "model", ()
+        )
         for fact in ALL
     ]
     return tables([question], [SEED], verdicts, FACTS, THINGS, RELATIONS, Tables(**params))
@@ -79,7 +84,9 @@ def test_of_several_amounts_of_one_thing_one_is_kept_in_a_whole_cell() -> None:
     question = ExtendedQuestion(
         "q", "s", "As it was?", (AREA,), ("varn", "ostel"), tuple(fact.id for fact in facts), ()
     )
-    verdicts = [ProofVerdict(f"p-{fact.id}", fact.id, "", SUPPORTED, "model", ()) for fact in facts[1:]]
+    verdicts = [
+        ProofVerdict(f"p-{fact.id}", fact.id, "", Support.SUPPORTED, "model", ()) for fact in facts[1:]
+    ]
     given = ([question], [SEED], verdicts, facts, THINGS, RELATIONS)
     (table,) = tables(*given, Tables(whole_cells=True)).rows
     assert [row.cells[0].values for row in table.rows] == [("102",), ("1,200",)]

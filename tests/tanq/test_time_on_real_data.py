@@ -6,7 +6,7 @@ from tasks.sources.wikidata.rows import ClaimRow
 from tasks.sources.wikidata.values import Precision
 from tasks.tanq.build.skill_choices import list_uses
 from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
-from tasks.tanq.graph.rows import Fact
+from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import show_time
 from tests.shared_data import SHARED, needs
 from tests.tanq.skill_tables import COLUMNS

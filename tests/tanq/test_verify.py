@@ -13,12 +13,15 @@ import tasks.tanq
 from tasks.artifacts.rows import make_id
 from tasks.judging.canaries import measure_health, read_cases
 from tasks.models.ask import Answer, Unparsed, render_prompt
+from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.inference import Evidence, Inference, find_objection, tells_outright
+from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.statements import find_saying, names_relation, say_fact
 from tasks.tanq.build.verify import Verify, verify
 from tasks.tanq.build.verify_canaries import FILE, VerifyCanary, verify_canaries
-from tasks.tanq.graph.rows import Relation, Thing
-from tasks.tanq.rows import NOT_ENOUGH, REFUTED, SUPPORTED, ExtendedQuestion, Proof
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.things import Thing
+from tasks.tanq.labels import Support
 from tests.tanq.evidence import AREA, BORDER, CAPITAL, FACTS, KM2, RELATIONS, THINGS, make_fact
 
 PROMPTS = Path(tasks.tanq.__file__).parent / "prompts"
@@ -81,7 +84,7 @@ def test_a_fact_is_asked_about_until_a_proof_supports_it() -> None:
         [THIRD, SILENT, PORT, TOLD], lambda text: "Yes" if "Near" in text else "Unknown", tries=3
     )
     labels = {verdict.id: (verdict.label, verdict.by) for verdict in found.rows}
-    assert labels == {TOLD.id: (NOT_ENOUGH, "model"), PORT.id: (SUPPORTED, "model")}
+    assert labels == {TOLD.id: (Support.NOT_ENOUGH, "model"), PORT.id: (Support.SUPPORTED, "model")}
     assert {drop.id: drop.reason for drop in found.dropped} == {THIRD.id: "not_asked", SILENT.id: "not_asked"}
     assert len(ask.asked) == 2
     assert "Statement: The capital of Varn is Skarholm." in ask.asked[0]
@@ -115,7 +118,7 @@ def test_facts_that_no_candidate_needs_are_asked_of_nobody() -> None:
 
 def test_no_more_is_asked_than_the_tries_and_what_is_left_is_named() -> None:
     found, ask = run([TOLD, PORT, THIRD, SILENT], "No")
-    assert Counter(verdict.label for verdict in found.rows) == {REFUTED: 2, NOT_ENOUGH: 1}
+    assert Counter(verdict.label for verdict in found.rows) == {Support.REFUTED: 2, Support.NOT_ENOUGH: 1}
     assert {drop.id: drop.reason for drop in found.dropped} == {
         THIRD.id: "not_asked", CAPITAL_FACT: "not_supported",
     }  # fmt: skip
@@ -130,19 +133,19 @@ def test_a_reply_that_is_no_label_is_no_verdict() -> None:
 
 def test_of_two_labels_no_says_only_that_it_is_not_borne_out() -> None:
     found, ask = run([TOLD], "No", labels=2)
-    assert [verdict.label for verdict in found.rows] == [NOT_ENOUGH]
+    assert [verdict.label for verdict in found.rows] == [Support.NOT_ENOUGH]
     assert run([TOLD], "Unknown", labels=2)[0].rows == []
     assert len(ask.asked) == 1
 
 
 def test_rules_spare_the_model_and_guards_can_be_turned_off() -> None:
     found, ask = run([TOLD], "No", rules=True)
-    assert [(verdict.label, verdict.by) for verdict in found.rows] == [(SUPPORTED, "rule")]
+    assert [(verdict.label, verdict.by) for verdict in found.rows] == [(Support.SUPPORTED, "rule")]
     assert ask.asked == []
     found, ask = run([SILENT], "Yes")
-    assert [(verdict.label, verdict.by) for verdict in found.rows] == [(NOT_ENOUGH, "rule")]
+    assert [(verdict.label, verdict.by) for verdict in found.rows] == [(Support.NOT_ENOUGH, "rule")]
     found, ask = run([SILENT], "Yes", guards=False)
-    assert [(verdict.label, verdict.by) for verdict in found.rows] == [(SUPPORTED, "model")]
+    assert [(verdict.label, verdict.by) for verdict in found.rows] == [(Support.SUPPORTED, "model")]
 
 
 def test_a_hostile_proof_stays_within_its_line() -> None:
@@ -258,9 +261,9 @@ def test_the_canaries_are_sound_and_a_verifier_is_measured_by_them() -> None:
     canaries = read_cases(FILE, VerifyCanary)
     assert len(canaries) >= 40
     assert all(canary.mention in canary.text for canary in canaries)
-    assert 0.4 < sum(canary.accepted == (SUPPORTED,) for canary in canaries) / len(canaries) < 0.6
+    assert 0.4 < sum(canary.accepted == (Support.SUPPORTED,) for canary in canaries) / len(canaries) < 0.6
     by_text = {canary.text: canary for canary in canaries}
-    words = {SUPPORTED: "Yes", REFUTED: "No", NOT_ENOUGH: "Unknown"}
+    words = {Support.SUPPORTED: "Yes", Support.REFUTED: "No", Support.NOT_ENOUGH: "Unknown"}
 
     def know(prompt: str) -> str:
         shown = prompt.partition("): ")[2].partition("\nStatement: ")
@@ -287,13 +290,13 @@ def test_no_rule_takes_a_canary_that_is_not_supported() -> None:
         evidence = Evidence(canary.article, canary.kind, canary.text, canary.mention, canary.headers)
         row = Relation(canary.relation, "", "", "", "item", "", "", 0, 0, 0, ())
         objection = find_objection(evidence, row)
-        if objection and SUPPORTED in canary.accepted:
+        if objection and Support.SUPPORTED in canary.accepted:
             wrong.append((canary.id, objection))
         if (
             not objection
             and params.rules
             and tells_outright(evidence, row)
-            and SUPPORTED not in canary.accepted
+            and Support.SUPPORTED not in canary.accepted
         ):
             wrong.append((canary.id, "told"))
     assert wrong == []

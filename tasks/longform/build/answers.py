@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN
 from tasks.longform.build.evidence import YES, FoundFigure
-from tasks.longform.build.frames import view
-from tasks.longform.build.words import join_words, say_value
-from tasks.longform.rows import ControlledQuestion
+from tasks.longform.build.words import join_words
 
 Choices = tuple[str, ...]
 """Wordings of one sentence, the plainest first."""
@@ -26,19 +25,19 @@ def say_figure(figure: FoundFigure, question: ControlledQuestion) -> Choices:
     if figure.design.kind == "share":
         return _say_share(figure, question)
     order = sorted(question.groups, key=lambda name: -figure.values[name])
-    scope = f"Among {view(question).within}, the" if figure.design.over else "The"
+    scope = f"Among {question.asked.within}, the" if figure.design.over else "The"
     scope += f" {WORDS[figure.design.kind]} {measure.name}"
     if len(set(figure.values.values())) == 1:
-        value = say_value(figure.values[order[0]], measure)
+        value = measure.say(figure.values[order[0]])
         return (f"{scope} is the same, {value}, for {join_words([focus.say_rows(name) for name in order])}.",)
     said = [
-        f"{say_value(figure.values[name], measure)} for "
+        f"{measure.say(figure.values[name])} for "
         f"{(focus.say_those if place else focus.say_rows)(name)} ({_count(figure, name, question)})"
         for place, name in enumerate(order)
     ]
     first = f"{scope} is {said[0]}, against {join_words(said[1:])}."
     higher = f"{scope} is higher for {focus.say_rows(order[0])}: " + " against ".join(
-        f"{say_value(figure.values[name], measure)} ({_count(figure, name, question)})" for name in order
+        f"{measure.say(figure.values[name])} ({_count(figure, name, question)})" for name in order
     )
     return (first, f"{higher}.") if len(order) == 2 and figure.design.kind != "highest" else (first,)
 
@@ -54,7 +53,7 @@ def _say_share(figure: FoundFigure, question: ControlledQuestion) -> Choices:
     measure = question.focus.find(figure.design.measure)
     one, other = question.groups
     ((count, above, mean),) = figure.rows
-    value = say_value(float(str(mean)), measure)
+    value = measure.say(float(str(mean)))
     are, exceed = ("is", "exceeds") if above == 1 else ("are", "exceed")
     return (
         f"Of the {count} {question.focus.say_rows(one)} with a known {measure.name}, {above} "
@@ -101,7 +100,7 @@ def _conclude_leader(figures: Figures, question: ControlledQuestion) -> Choices:
 def _conclude_within(figures: Figures, question: ControlledQuestion) -> Choices:
     first = question.groups[0]
     overall, within = (figure.is_ahead(first) for figure in figures)
-    some = view(question).within
+    some = question.asked.within
     if overall and within:
         return ("Yes, in both cases.", f"Yes, overall and among {some}.")
     if overall:

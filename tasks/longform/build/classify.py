@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.judging.quoting import quote
 from tasks.judging.verdicts import make_form
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, Conclusion, ConfirmedQuestion, QuestionKind
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.confirm import ConfirmedQuestion
 from tasks.models.ask import Ask
 
+CONCLUSIVE, INTERPRETIVE = "conclusive", "interpretive"
+KINDS = (CONCLUSIVE, INTERPRETIVE)
 DEFINITE = re.compile(r"(yes|no|unknown)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class QuestionKind:
+    """Stage classify: whether a question is conclusive or interpretive. It has its question's id."""
+
+    id: str
+    kind: str
+    by: str
+    """`rule` where the answer begins with yes, no or unknown; else `model`."""
+    origin: tuple[Origin, ...]
 
 
 async def classify(

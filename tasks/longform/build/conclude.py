@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin
+from tasks.longform.build.confirm import ConfirmedQuestion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.evidence import Claim
 from tasks.longform.build.statement import state_figures
-from tasks.longform.rows import Conclusion, ConfirmedQuestion, ControlledQuestion, SyntheticDatabase
 from tasks.models.ask import Ask
 from tasks.models.frames import write_frame
 from tasks.models.rounds import ask_in_rounds
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """Stage conclude: the reference answer from the rows really there. It has its question's id."""
+
+    id: str
+    text: str
+    claims: tuple[Claim, ...]
+    by: str
+    """`model`, or `plain` where the model's sentences did not pass and the answer states the rows plainly."""
+    origin: tuple[Origin, ...]
 
 
 class Conclude(BaseModel):

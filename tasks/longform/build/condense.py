@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import TYPICAL, WITHIN
-from tasks.longform.build.frames import SHORT, view
+from tasks.longform.build.frames import SHORT
 from tasks.longform.build.sentences import read_question
 from tasks.longform.build.words import find_numbers, names_all
-from tasks.longform.rows import CondensedQuestion, ControlledQuestion
 from tasks.models.ask import Ask, Unparsed
 from tasks.models.frames import read_first, write_frame
 from tasks.models.rounds import ask_in_rounds
+
+
+@dataclass(frozen=True)
+class CondensedQuestion:
+    """Stage condense: a controlled question without superfluous detail. It has the same id."""
+
+    id: str
+    text: str
+    origin: tuple[Origin, ...]
 
 
 class Condense(BaseModel):
@@ -46,7 +56,7 @@ def list_kept(question: ControlledQuestion) -> list[tuple[str, ...]]:
 
     An open question leaves it to the reader which figures tell.
     """
-    asked = view(question)
+    asked = question.asked
     kept: list[tuple[str, ...]] = [(asked.rows,), *((group,) for group in question.groups)]
     if question.quality is not None:
         return [*kept, (question.quality.words,)]
@@ -60,7 +70,7 @@ def list_kept(question: ControlledQuestion) -> list[tuple[str, ...]]:
 
 async def _shorten(question: ControlledQuestion, params: Condense, ask: Ask) -> CondensedQuestion | Dropped:
     kept = list_kept(question)
-    frame = SHORT[question.design](view(question))
+    frame = SHORT[question.design](question.asked)
     most = min(params.words, len(question.text.split()) + 2)
 
     def parse(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,8 +14,9 @@ from tasks.databases.columns import Column
 from tasks.judging.decisions import Decisions, load_decisions, name_decisions
 from tasks.judging.quoting import quote
 from tasks.judging.verdicts import make_list
+from tasks.longform.build.condense import CondensedQuestion
+from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.schemas import SourceArtifacts
-from tasks.longform.rows import CondensedQuestion, ConfirmedQuestion, ControlledQuestion
 from tasks.models.ask import Ask
 
 YES, NO = "Yes", "No"
@@ -23,6 +25,17 @@ UNREAD = (BY_MODEL, BY_NOBODY)
 """What stands in the place of the people who confirmed a question, where there are none."""
 CRITERIA = ("ambiguous", "not answerable", "one query is enough")
 """What a No to each line of the prompt says."""
+
+
+@dataclass(frozen=True)
+class ConfirmedQuestion:
+    """Stage confirm: a condensed question that a model, or a person, has passed. It has the same id."""
+
+    id: str
+    text: str
+    confirmed_by: str
+    """`model`, or the people who decided, joined by commas."""
+    origin: tuple[Origin, ...]
 
 
 class Confirm(BaseModel):
@@ -51,12 +64,9 @@ async def confirm(
     """
     known = SourceArtifacts(sources)
     decisions = load_decisions(labels / "review" / name_decisions(f"data/longform/{key}/condense.parquet"))
-    asked = {question.id: question for question in control}
+    columns = {question.id: known.list_columns(question.database, question.focus) for question in control}
     outcomes = await asyncio.gather(
-        *(
-            _review(question, known.list_columns(asked[question.id]), decisions, params, ask)
-            for question in condense
-        )
+        *(_review(question, columns[question.id], decisions, params, ask) for question in condense)
     )
     return Drafts(
         [outcome for outcome in outcomes if isinstance(outcome, ConfirmedQuestion)],

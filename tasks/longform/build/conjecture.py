@@ -5,16 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.longform.build.answers import WORDS
-from tasks.longform.build.confirm import describe_tables
+from tasks.longform.build.confirm import ConfirmedQuestion, describe_tables
+from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import NO, YES
-from tasks.longform.build.frames import view
 from tasks.longform.build.schemas import SourceArtifacts
-from tasks.longform.rows import ConfirmedQuestion, Conjecture, ControlledQuestion
 from tasks.models.ask import Ask, Unparsed
+
+
+@dataclass(frozen=True)
+class Conjecture:
+    """Stage conjecture: what the answer may be. It has its question's id."""
+
+    id: str
+    text: str
+    expected: tuple[str, ...]
+    """For each figure of the question, the group that is expected to be higher; of a share `yes` or `no`,
+    whether it is more than half."""
+    origin: tuple[Origin, ...]
 
 
 async def conjecture(
@@ -40,7 +52,7 @@ def list_heads(question: ControlledQuestion) -> list[str]:
     heads = []
     for figure in question.figures:
         name = question.focus.find(figure.measure).name
-        within = f" among {view(question).within}" if figure.over else ""
+        within = f" among {question.asked.within}" if figure.over else ""
         if figure.kind == "share":
             one, other = question.groups
             heads.append(
@@ -81,7 +93,7 @@ async def _guess(
     answer = await ask(
         "conjecture",
         {
-            "tables": describe_tables(known.list_columns(controlled)),
+            "tables": describe_tables(known.list_columns(controlled.database, controlled.focus)),
             "question": question.text,
             "lines": [
                 f"{head}: {' or '.join(options)}" for head, options in zip(heads, choices, strict=True)

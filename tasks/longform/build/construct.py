@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,13 +13,31 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.databases.columns import split_column_id
 from tasks.databases.scratch import Built, ScratchLimits, build_scratch, write_create
 from tasks.errors import SqlError
-from tasks.longform.build.conjecture import list_heads
+from tasks.longform.build.confirm import ConfirmedQuestion
+from tasks.longform.build.conjecture import Conjecture, list_heads
+from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import FoundFigure, find_missing, read_script
 from tasks.longform.build.row_plan import TablePlan, plan_rows, write_grammar
 from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.words import join_words
-from tasks.longform.rows import ConfirmedQuestion, Conjecture, ControlledQuestion, SyntheticDatabase
 from tasks.models.ask import Ask
+
+
+@dataclass(frozen=True)
+class SyntheticDatabase:
+    """Stage construct: a database made for one question. It has its question's id."""
+
+    id: str
+    script: str
+    """CREATE and INSERT statements, in the order in which they run; it is no input of a model's any more."""
+    tables: int
+    columns: int
+    rows: int
+    rounds: int
+    """How often the model was asked for rows."""
+    borne_out: tuple[bool, ...]
+    """For each figure of the question, whether the rows bear the conjecture out."""
+    origin: tuple[Origin, ...]
 
 
 class Construct(BaseModel):

@@ -15,13 +15,14 @@ from statistics import StatisticsError, correlation, median
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.longform.build.designs import DEFINITE, DESIGNS, OPEN, Chosen
+from tasks.longform.build.designs import DEFINITE, DESIGNS, OPEN, Chosen, FigureDesign
+from tasks.longform.build.foci import Focus, Quality
 from tasks.longform.build.frames import QUESTIONS, Asked
 from tasks.longform.build.schemas import SourceArtifacts, read_amount
 from tasks.longform.build.sentences import read_question
+from tasks.longform.build.source_rows import WholeRow
 from tasks.longform.build.words import names_all
 from tasks.longform.entries import LongformSet
-from tasks.longform.rows import ControlledQuestion, FigureDesign, Focus, WholeRow
 from tasks.models.ask import Ask, Unparsed
 from tasks.models.frames import read_first, write_frame
 from tasks.models.rounds import ask_in_rounds
@@ -34,6 +35,35 @@ ALIKE = 0.9
 """Correlation from which on two measures go together, so that a question about both is foregone."""
 EVERY = 3
 """Every so-manieth question is an open one."""
+
+
+@dataclass(frozen=True)
+class ControlledQuestion:
+    """Stage control: a question that was steered to given columns and entities."""
+
+    id: str
+    database: str
+    seed: str
+    """A question of the database's own that the model was shown; empty where it has none."""
+    design: str
+    """What it asks, a name in `designs.DESIGNS`."""
+    focus: Focus
+    """The columns that the question is about."""
+    groups: tuple[str, ...]
+    """The values of the focus's group that the question names."""
+    decoy: str
+    """Another value, whose rows stand in the database too; empty if there is none."""
+    quality: Quality | None
+    """The abstract word that the question turns on; None for a question with a definite answer."""
+    figures: tuple[FigureDesign, ...]
+    """What its answer stands on."""
+    text: str
+    origin: tuple[Origin, ...]
+
+    @property
+    def asked(self) -> Asked:
+        """What it is about, in the words that frames are made of."""
+        return Asked(self.focus, self.groups, self.quality, self.figures)
 
 
 class Control(BaseModel):

@@ -7,9 +7,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tasks.longform.rows import FigureDesign, Focus, Measure, Quality
+from tasks.longform.build.foci import Focus, Measure, Quality
 
 OPEN, BOTH, LEADER, WITHIN, MOST, TYPICAL = "open", "both", "leader", "within", "most", "typical"
+
+
+@dataclass(frozen=True)
+class FigureDesign:
+    """One figure that a question needs: a statistic of a measure for each of some groups."""
+
+    kind: str
+    """`mean`, `median`, `highest`, or `share`: the part of one group's rows above the other group's mean."""
+    measure: str
+    """The id of its column."""
+    over: str = ""
+    """The id of a measure: only rows with more than `threshold` of it are taken. Empty for all rows."""
+    threshold: float = 0
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,24 @@ from pathlib import Path
 
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch import write_database
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.designs import FigureDesign
 from tasks.longform.build.sql import quote_column, write_literal
-from tasks.longform.rows import Claim, ControlledQuestion, FigureDesign
 
 YES, NO = "yes", "no"
 FURTHER = 4
 """Decimal places beyond those of a measure, where its own do not tell two groups apart."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a reference answer, with the query that bears it out."""
+
+    text: str
+    sql: str
+    columns: tuple[str, ...]
+    rows: str
+    """The query's rows as JSON: a list of lists."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from math import floor, log10
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,10 +16,10 @@ from tasks.databases.execution import SafeDatabase
 from tasks.databases.joins import Join, JoinTree, list_join_trees
 from tasks.english import make_plural, make_singular
 from tasks.errors import BadInput
+from tasks.longform.build.source_columns import SourceColumn
 from tasks.longform.build.sql import quote, quote_column
 from tasks.longform.build.words import say_amount, split_name
 from tasks.longform.entries import MeasureWords, SourceDatabase
-from tasks.longform.rows import Focus, Measure, Quality, SourceColumn
 
 NO_AMOUNT = re.compile(
     r"(^|_)(year|number|no|latitude|longitude|direction|code|id|zip|[a-z]?phone|rank|order"
@@ -40,6 +41,82 @@ FEW = 4
 
 ALIKE = 0.5
 """A column is no measure unless it is named as one, where more of its values than this share are the same."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A numeric column with the words for it."""
+
+    column: str
+    """Its id."""
+    name: str
+    """`box office`"""
+    unit: str
+    """`US dollars`; empty for no unit."""
+    more: str
+    """What rows do that have more of it: `earn more`, `have a higher box office`."""
+    negative: str
+    """How an amount below 0 is said: `early`; empty keeps the minus."""
+    digits: int
+    """Decimal places to which figures of it are rounded."""
+
+    def say(self, value: float) -> str:
+        """Write an amount with its unit: `1,234.5 US dollars`, `3.5 minutes early`."""
+        early = self.negative if value < 0 else ""
+        number = f"{abs(value) if early else value:,.9f}".rstrip("0").rstrip(".")
+        unit = self.unit.removesuffix("s") if number == "1" and self.unit.endswith("s") else self.unit
+        return " ".join(filter(None, (number, unit, early)))
+
+
+@dataclass(frozen=True)
+class Quality:
+    """An abstract word of an open question, and the measures that may tell of it."""
+
+    words: str
+    """`have been more successful`"""
+    measures: tuple[str, ...]
+    """Ids of measures."""
+    rising: tuple[bool, ...]
+    """For each measure, whether more of it speaks for the quality."""
+
+
+@dataclass(frozen=True)
+class Focus:
+    """Stage foci: what questions can be about: the measures of a table, compared by a group."""
+
+    id: str
+    table: str
+    table_words: str
+    """What its rows are called: `films`."""
+    measures: tuple[Measure, ...]
+    """Amounts in `table`."""
+    qualities: tuple[Quality, ...]
+    """Of those, the ones that the measures can tell."""
+    group: str
+    """The id of a text column, of the same table or of one that a foreign key leads to."""
+    group_words: str
+    """What it is of a row of `table`: `origin airport`."""
+    relation: str
+    """How a row is said to belong to a group, `{}` for the value: `directed by {}`."""
+    groups: tuple[str, ...]
+    """Its commonest values, the commonest first."""
+    source: str
+    """The FROM clause that joins table and group, without the word."""
+    tables: tuple[str, ...]
+    """The tables of that clause."""
+    origin: tuple[Origin, ...]
+
+    def find(self, column: str) -> Measure:
+        """Return the measure of a column."""
+        return next(measure for measure in self.measures if measure.column == column)
+
+    def say_rows(self, group: str) -> str:
+        """Name the rows of a group: `films directed by Woody Allen`."""
+        return f"{self.table_words} {self.relation.format(group)}"
+
+    def say_those(self, group: str) -> str:
+        """Name the rows of a group where it is said what they are: `those directed by Woody Allen`."""
+        return f"those {self.relation.format(group)}"
 
 
 class Foci(BaseModel):

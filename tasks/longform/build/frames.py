@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN
-from tasks.longform.build.words import join_words, say_value
-from tasks.longform.rows import ControlledQuestion, FigureDesign, Focus, Measure, Quality
+from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN, FigureDesign
+from tasks.longform.build.foci import Focus, Measure, Quality
+from tasks.longform.build.words import join_words
 from tasks.models.frames import Parts
 
 
@@ -59,12 +59,7 @@ class Asked:
         """The rows that a figure is confined to: `films whose runtime is above 100 minutes`."""
         design = next(figure for figure in self.figures if figure.over)
         over = self.focus.find(design.over)
-        return f"{self.rows} whose {over.name} is above {say_value(design.threshold, over)}"
-
-
-def view(question: ControlledQuestion) -> Asked:
-    """Return what a question is about."""
-    return Asked(question.focus, question.groups, question.quality, question.figures)
+        return f"{self.rows} whose {over.name} is above {over.say(design.threshold)}"
 
 
 def _ask_open(asked: Asked) -> Parts:

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.errors import StageFailed
-from tasks.longform.rows import (
-    Conclusion,
-    ConfirmedQuestion,
-    ControlledQuestion,
-    LongformItem,
-    QuestionKind,
-    SyntheticDatabase,
-)
+from tasks.longform.build.classify import QuestionKind
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.confirm import ConfirmedQuestion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.evidence import Claim
+
+
+@dataclass(frozen=True)
+class LongformItem:
+    """Stage items: a finished question with its database and its reference answer."""
+
+    id: str
+    database: str
+    question: str
+    kind: str
+    """`conclusive` or `interpretive`"""
+    reference: str
+    claims: tuple[Claim, ...]
+    script: str
+    """The synthetic database as CREATE and INSERT statements of SQLite."""
+    confirmed_by: str
+    origin: tuple[Origin, ...]
 
 
 def items(

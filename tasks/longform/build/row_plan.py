@@ -18,10 +18,11 @@ from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column, split_column_id
 from tasks.databases.values import Value
 from tasks.errors import SqlError
+from tasks.longform.build.conjecture import Conjecture
+from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import YES
-from tasks.longform.build.source_rows import Cells, list_keys, list_references
+from tasks.longform.build.source_rows import Cells, WholeRow, list_keys, list_references
 from tasks.longform.build.sql import quote, write_literal
-from tasks.longform.rows import Conjecture, ControlledQuestion, WholeRow
 
 OFFERED = 2
 """Rows that are offered for one place, where the source has so many."""

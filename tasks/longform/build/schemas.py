@@ -10,7 +10,9 @@ from pathlib import Path
 from tasks.artifacts.parquet import read_rows
 from tasks.databases.columns import Column, split_column_id
 from tasks.errors import BadInput
-from tasks.longform.rows import ControlledQuestion, Focus, SourceColumn, WholeRow
+from tasks.longform.build.foci import Focus
+from tasks.longform.build.source_columns import SourceColumn
+from tasks.longform.build.source_rows import WholeRow
 
 
 class SourceArtifacts:
@@ -42,10 +44,10 @@ class SourceArtifacts:
         path = self._folder / database / "seeds.json"
         return list(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else []
 
-    def list_columns(self, question: ControlledQuestion) -> list[Column]:
-        """List the columns of the tables that a question is about."""
-        columns = (row.column for row in self.read(question.database).values())
-        return [column for column in columns if column.table in question.focus.tables]
+    def list_columns(self, database: str, focus: Focus) -> list[Column]:
+        """List the columns of a focus's tables."""
+        columns = (row.column for row in self.read(database).values())
+        return [column for column in columns if column.table in focus.tables]
 
     def _find(self, database: str, artifact: str) -> Path:
         path = self._folder / database / f"{artifact}.parquet"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Origin
@@ -14,12 +15,24 @@ from tasks.databases.values import Value
 from tasks.errors import BadInput
 from tasks.longform.build.sql import quote, quote_column
 from tasks.longform.entries import SourceDatabase
-from tasks.longform.rows import SourceColumn
 
 KEPT = 12
 """Values kept of a column."""
 VOCABULARY = 60
 """Maximum number of distinct values of a vocabulary, such as genres; others are names, amounts, dates."""
+
+
+@dataclass(frozen=True)
+class SourceColumn:
+    """Stage source_columns: a column of a database that questions are made from, with some of its values."""
+
+    id: str
+    column: Column
+    vocabulary: bool
+    """Whether it has so few distinct values that `values` may stand for all."""
+    values: tuple[str, ...]
+    """Distinct values as JSON, the commonest first for a vocabulary, else spread over their order."""
+    origin: tuple[Origin, ...]
 
 
 def source_columns(entry: SourceDatabase) -> Drafts[SourceColumn]:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.databases.columns import Column, split_column_id
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.values import Value
+from tasks.longform.build.foci import Focus
+from tasks.longform.build.source_columns import SourceColumn
 from tasks.longform.build.sql import quote, quote_column, write_literal
 from tasks.longform.entries import SourceDatabase
-from tasks.longform.rows import Focus, SourceColumn, WholeRow
 
 Cells = dict[str, Value]
 """Column -> value."""
@@ -28,6 +30,23 @@ ENOUGH = 12
 """Rows of a group that suffice to take those of this group only and of no other."""
 READ = 400
 """Rows of a group that are looked at, at equal distances in the order of its amounts."""
+
+
+@dataclass(frozen=True)
+class WholeRow:
+    """Stage source_rows: a row of a source, with the rows that its focus joins it to.
+
+    Also, with an empty `focus`, a row that some other refers to.
+    """
+
+    id: str
+    focus: str
+    """The focus's id."""
+    group: str
+    """The value of the focus's group."""
+    tables: str
+    """Table -> column -> value, as JSON."""
+    origin: tuple[Origin, ...]
 
 
 def source_rows(

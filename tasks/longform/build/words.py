@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from tasks.databases.columns import split_column_id
-from tasks.longform.rows import Measure
 
 UNITS = {
     "usd": "US dollars", "eur": "euros", "gbp": "pounds sterling", "minutes": "minutes", "hours": "hours",
@@ -37,14 +36,6 @@ def split_name(name: str) -> str:
     return " ".join(
         word if word.isupper() and 1 < len(word) <= ABBREVIATION else word.lower() for word in spaced.split()
     )
-
-
-def say_value(value: float, measure: Measure) -> str:
-    """Write an amount with its unit: `1,234.5 US dollars`, `3.5 minutes early`."""
-    early = measure.negative if value < 0 else ""
-    number = f"{abs(value) if early else value:,.9f}".rstrip("0").rstrip(".")
-    unit = measure.unit.removesuffix("s") if number == "1" and measure.unit.endswith("s") else measure.unit
-    return " ".join(filter(None, (number, unit, early)))
 
 
 def join_words(words: Sequence[str], last: str = "and") -> str:

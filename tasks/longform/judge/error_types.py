@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
+from tasks.longform.judge.labels import ERRORS, ErrorType, Verdict
 from tasks.longform.judge.opinions import ask_opinion
-from tasks.longform.judge.rows import IMPERFECT, ErrorLabel, Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.peers import Review
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Ask
 
-OTHER = "other"
-LABELS: Mapping[str, tuple[str, ...]] = {
-    "IP": ("misread_column", "wrong_assumption", "missed_column", "sampling_bias", OTHER),
-    "TE": ("statistics_not_computed", "wrong_query", OTHER),
-    "IS": ("inherited", "wrong_synthesis", OTHER),
-}
-"""The errors of each step; prompts/error_type.md says what they mean. `wrong_query`, `wrong_synthesis` and
-`other` are not the paper's: without them a judge would have to choose a wrong one."""
+
+@dataclass(frozen=True)
+class ErrorLabel:
+    """Stage error_types: which error of section 4.5 an imperfect step has."""
+
+    id: str
+    interaction: str
+    item: str
+    step: str
+    label: ErrorType | None
+    problem: str
+    origin: tuple[Origin, ...]
 
 
 class ErrorTyping(BaseModel):
@@ -53,7 +58,7 @@ async def error_types(
             by_id[revision.item], by_interaction[revision.interaction], revision, entry.reviewer, params, ask
         )
         for revision in revisions
-        if revision.verdict == IMPERFECT
+        if revision.verdict == Verdict.IMPERFECT
     )
     return Drafts(await asyncio.gather(*labels))
 
@@ -67,7 +72,7 @@ async def label_error(
     answer = await ask_opinion(
         "error_type",
         (*show_step(item, interaction, revision.step, tokens), found),
-        LABELS[revision.step],
+        ERRORS[revision.step],
         words=0,
         tokens=params.reply_tokens,
         role=role,

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.judging.human_files import is_same_text
 from tasks.judging.human_labels import LabelLine, read_human_labels
 from tasks.judging.label_file import FOLDER
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.judged_parts import JudgedPart, list_parts
-from tasks.longform.judge.opinions import PEER_VERDICTS
-from tasks.longform.judge.reference_verdicts import LABELS, SCORES
-from tasks.longform.judge.rows import PersonLabel, ReferenceVerdict, Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.labels import Verdict
+from tasks.longform.judge.peers import Review
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.solve.interaction import Interaction
 
 UNKNOWN, OTHER, SCALE = "unknown_verdict", "other_response", "other_scale"
+
+
+@dataclass(frozen=True)
+class PersonLabel:
+    """Stage human_labels: one person's verdict on an answer, or on one step of an interaction."""
+
+    id: str
+    interaction: str
+    item: str
+    part: str
+    """`match` for the answer against the reference; `IP`, `TE` or `IS`"""
+    rater: str
+    """Empty if the file names none."""
+    label: Verdict
+    """As the judge's: Match or Not Match, or 1 to 5; Perfect or Imperfect of a step."""
+    origin: tuple[Origin, ...]
 
 
 def human_labels(
@@ -34,7 +52,7 @@ def human_labels(
     if entry.labels is None:
         return Drafts([])
     parts = {part.id: part for part in list_parts(items, interactions, reference_verdicts, revisions)}
-    read = read_human_labels(entry.labels, (*LABELS, *SCORES, *PEER_VERDICTS))
+    read = read_human_labels(entry.labels, tuple(Verdict))
     dropped = [_drop(line.line, line.reason, line.detail) for line in read.unusable]
     kept = []
     for line in read.labels:
@@ -58,7 +76,7 @@ def _make_row(line: LabelLine, part: JudgedPart, file: str) -> PersonLabel:
         item=part.item.id,
         part=part.part,
         rater=line.label.rater,
-        label=line.label.label,
+        label=Verdict.read(line.label.label),
         origin=(
             Origin("row", f"{part.artifact}#{part.id}"),
             Origin("file", (FOLDER / file).as_posix()),

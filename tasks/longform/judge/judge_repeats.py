@@ -4,25 +4,48 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.labels import ANSWER, Verdict
 from tasks.longform.judge.meta_reviews import MetaReviewing, ask_meta_reviewer
 from tasks.longform.judge.opinions import Opinion, find_no_answer, skip
-from tasks.longform.judge.peers import group_reviews, list_steps, rank_items
-from tasks.longform.judge.reference_verdicts import ReferenceJudging, ask_judge
-from tasks.longform.judge.rows import AGAIN, ANSWER, SWAPPED, JudgeRepeat, ReferenceVerdict, Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.peers import Review, group_reviews, list_steps, rank_items
+from tasks.longform.judge.reference_verdicts import ReferenceJudging, ReferenceVerdict, ask_judge
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask
 from tasks.settings import read_section
 
+AGAIN, SWAPPED = "again", "swapped"
+"""How a verdict is asked for once more."""
 SAME = "not asked: at temperature 0 it is the same request"
 SAME_REVIEWS = "not asked: the reviews read the same in either order"
 SAMPLE = 1
 """The sample of `again`; the verdict that it repeats is of sample 0."""
+
+
+@dataclass(frozen=True)
+class JudgeRepeat:
+    """Stage judge_repeats: a verdict that was asked for once more."""
+
+    id: str
+    interaction: str
+    item: str
+    part: str
+    """`match` for the answer against the reference; `IP`, `TE` or `IS`"""
+    way: str
+    """`again`: the same texts with another seed; `swapped`: what is compared in the other order"""
+    before: Verdict | None
+    """The verdict that the evaluation counts; None if that has none."""
+    verdict: Verdict | None
+    """Of this time; None if the reply had none, or nobody was asked."""
+    problem: str
+    """Why there is no verdict; it begins with `not asked` where the request would be the same."""
+    origin: tuple[Origin, ...]
 
 
 class JudgeRepeating(BaseModel):
@@ -122,7 +145,7 @@ async def repeat_meta_review(
     return _make_row(row, interaction, before.step, SWAPPED, before.verdict, answer, stands)
 
 
-def _list_said(reviews: Sequence[Review]) -> list[tuple[str | None, str]]:
+def _list_said(reviews: Sequence[Review]) -> list[tuple[Verdict | None, str]]:
     return [(review.verdict, review.rationale) for review in reviews]
 
 
@@ -131,8 +154,8 @@ def _make_row(
     interaction: Interaction,
     part: str,
     way: str,
-    before: str | None,
-    answer: Answer[Opinion],
+    before: Verdict | None,
+    answer: Answer[Opinion[Verdict]],
     stands: Origin,
 ) -> JudgeRepeat:
     return JudgeRepeat(

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tasks.judging.human_files import write_form
+from tasks.longform.build.items import LongformItem
 from tasks.longform.judge.exhibits import read_script, tell_statistics
-from tasks.longform.judge.opinions import PEER_VERDICTS, find_gap, find_no_answer
-from tasks.longform.judge.reference_verdicts import LABELS, SCORES
-from tasks.longform.judge.rows import ANSWER, ReferenceVerdict, Review
-from tasks.longform.rows import CONCLUSIVE, LongformItem
+from tasks.longform.judge.labels import ANSWER, CHOICES, Verdict
+from tasks.longform.judge.opinions import find_gap, find_no_answer
+from tasks.longform.judge.peers import Review
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.solve.describe_database import describe_database
-from tasks.longform.solve.rows import AgentQuery, Interaction
+from tasks.longform.solve.interaction import AgentQuery, Interaction
 
 FORM = (
     "id",
@@ -40,7 +41,7 @@ class JudgedPart:
     interaction: Interaction
     item: LongformItem
     part: str
-    choices: tuple[str, ...]
+    choices: tuple[Verdict, ...]
     """The labels that it may have."""
 
     @property
@@ -68,7 +69,7 @@ def list_parts(
             made[verdict.interaction],
             by_id[verdict.item],
             ANSWER,
-            LABELS if verdict.kind == CONCLUSIVE else SCORES,
+            CHOICES[verdict.kind],
         )
         for verdict in reference_verdicts
         if not find_no_answer(made[verdict.interaction])
@@ -80,7 +81,7 @@ def list_parts(
             made[revision.interaction],
             by_id[revision.item],
             revision.step,
-            PEER_VERDICTS,
+            CHOICES[revision.step],
         )
         for revision in revisions
         if not find_gap(made[revision.interaction])

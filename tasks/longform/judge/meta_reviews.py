@@ -6,22 +6,21 @@ import asyncio
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
+from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.opinions import (
-    PEER_VERDICTS,
     Opinion,
     PeerPrompts,
-    ask_opinion,
+    ask_peer,
     find_gap,
     make_review,
     make_review_id,
     skip,
 )
-from tasks.longform.judge.peers import group_reviews, list_steps, rank_items
-from tasks.longform.judge.rows import Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.peers import Review, group_reviews, list_steps, rank_items
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask
 
 NOTHING = "no review has a verdict"
@@ -92,21 +91,19 @@ async def ask_meta_reviewer(
     ask: Ask,
     *,
     sample: int,
-) -> Answer[Opinion]:
+) -> Answer[Opinion[Verdict]]:
     """Ask about one step. row: the id named in errors; seen: reviews with verdicts, shown in their order.
 
     Raises ModelFailed, BudgetSpent, CallMissing.
     """
     tokens = params.prompt_tokens
-    return await ask_opinion(
+    return await ask_peer(
         "review_meta",
         (*show_step(item, interaction, step, tokens), show_opinions("Reviews of this step", seen, tokens)),
-        PEER_VERDICTS,
-        words=params.rationale_words,
-        tokens=params.reply_tokens,
+        step,
+        params,
         role=role,
         row=row,
         ask=ask,
-        step=step,
         sample=sample,
     )

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.judging.verdicts import VerdictForm, make_form
 from tasks.longform.judge.exhibits import Exhibit
-from tasks.longform.judge.rows import IMPERFECT, PERFECT, Review
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.labels import CHOICES, Verdict
+from tasks.longform.judge.peers import Review
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask, Unparsed
+from tasks.scoring.label import Label
 
-PEER_VERDICTS = (PERFECT, IMPERFECT)
+Word = TypeVar("Word", bound=Label)
 
 
 class PeerPrompts(BaseModel):
@@ -30,17 +33,17 @@ class PeerPrompts(BaseModel):
 
 
 @dataclass(frozen=True)
-class Opinion:
+class Opinion(Generic[Word]):
     """A parsed reply. `rationale` is empty where none was asked for."""
 
-    verdict: str
+    verdict: Word
     rationale: str
 
 
 async def ask_opinion(
     prompt: str,
     exhibits: Sequence[Exhibit],
-    values: Sequence[str],
+    values: Sequence[Word],
     *,
     words: int,
     tokens: int,
@@ -50,7 +53,7 @@ async def ask_opinion(
     step: str = "",
     field: str = "Verdict",
     sample: int = 0,
-) -> Answer[Opinion]:
+) -> Answer[Opinion[Word]]:
     """Ask for one of `values` on what is shown; the answer's value is None if no attempt parsed.
 
     words: length of the rationale before the verdict; 0 for none. tokens: the longest reply. row: the id
@@ -62,16 +65,43 @@ async def ask_opinion(
         {"exhibits": exhibits, "verdict": form, "words": words, "step": step},
         role=role,
         row=row,
-        parse=lambda text: parse_opinion(text, form),
+        parse=lambda text: parse_opinion(text, form, type(values[0])),
         grammar=form.make_grammar(),
         sample=sample,
         max_tokens=tokens,
     )
 
 
-def parse_opinion(text: str, form: VerdictForm) -> Opinion:
+async def ask_peer(
+    prompt: str,
+    exhibits: Sequence[Exhibit],
+    step: str,
+    params: PeerPrompts,
+    *,
+    role: str,
+    row: str,
+    ask: Ask,
+    sample: int = 0,
+) -> Answer[Opinion[Verdict]]:
+    """Ask for a verdict on a step, with a rationale before it. Raises as `ask_opinion`."""
+    return await ask_opinion(
+        prompt,
+        exhibits,
+        CHOICES[step],
+        words=params.rationale_words,
+        tokens=params.reply_tokens,
+        role=role,
+        row=row,
+        ask=ask,
+        step=step,
+        sample=sample,
+    )
+
+
+def parse_opinion(text: str, form: VerdictForm, labels: type[Word]) -> Opinion[Word]:
     """Parse a reply. Raises Unparsed without a verdict, or without a rationale where one was asked for."""
-    verdict, before = form.parse(text)
+    said, before = form.parse(text)
+    verdict = labels.read(said)
     if not form.feedback:
         return Opinion(verdict, "")
     rationale = before.removeprefix("Rationale:").strip()
@@ -96,7 +126,7 @@ def _explain(gap: str, interaction: Interaction) -> str:
     return f"{gap}: {interaction.problem}" if interaction.problem else gap
 
 
-def skip(problem: str) -> Answer[Opinion]:
+def skip(problem: str) -> Answer[Opinion[Verdict]]:
     """Stand in for the answer of a judge that was not asked, and say why."""
     return Answer(None, "", "", 0, problem)
 
@@ -106,7 +136,7 @@ def make_review(
     interaction: Interaction,
     step: str,
     reviewer: int,
-    answer: Answer[Opinion],
+    answer: Answer[Opinion[Verdict]],
     seen: Sequence[Review] = (),
     seen_in: str = "",
 ) -> Review:

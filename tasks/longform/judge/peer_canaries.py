@@ -1,21 +1,84 @@
-"""Stage: test the judge and the reviewers on cases with known verdicts, as the evaluation asks them."""
+"""Stage: test the judge and the reviewers on cases with known verdicts, as the evaluation asks them.
+
+The cases are answers and steps about invented things, in peer_canaries.yaml.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from tasks.artifacts.rows import Drafts, Origin
-from tasks.judging.canaries import OR, CanaryHealth, CanaryRow, measure_health
+from tasks.judging.canaries import OR, CanaryHealth, CanaryRow, KnownCase, measure_health, read_cases
+from tasks.longform.build.classify import CONCLUSIVE, KINDS
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.canary_file import PeerCanary, read_peer_canaries
+from tasks.longform.judge.labels import CHOICES, STEPS, Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answer
 from tasks.longform.judge.reviews import Reviewing, review_step
-from tasks.longform.judge.rows import STEPS
-from tasks.longform.rows import KINDS
+from tasks.longform.solve.interaction import AgentQuery, Interaction
 from tasks.models.ask import Ask
 from tasks.settings import read_section
+
+FILE = Path(__file__).with_name("peer_canaries.yaml")
+Cell = int | float | str | None
+
+
+class CanaryQuery(BaseModel):
+    """A query of a canary's agent, with its whole result or its error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sql: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    error: str = ""
+
+
+class PeerCanary(KnownCase):
+    """One canary: an answer to hold against a reference, or a step to review."""
+
+    kind: Literal["conclusive", "interpretive", "IP", "TE", "IS"]
+    question: str
+    reference: str = ""
+    """Of the kinds `conclusive` and `interpretive`; steps have the four that follow."""
+    script: str = ""
+    plan: str = ""
+    queries: tuple[CanaryQuery, ...] = ()
+    answer: str = "(not reviewed)"
+
+    @model_validator(mode="after")
+    def _check_verdicts(self) -> PeerCanary:
+        if not set(self.accepted) <= set(CHOICES[self.kind]):
+            raise ValueError(f"accepted holds something else than {', '.join(CHOICES[self.kind])}")
+        return self
+
+    def make_item(self) -> LongformItem:
+        """Make the item that it is about. For reviewers, who see no reference, its kind does not matter."""
+        kind = self.kind if self.kind in KINDS else CONCLUSIVE
+        return LongformItem(self.id, "", self.question, kind, self.reference, (), self.script, "model", ())
+
+    def make_interaction(self) -> Interaction:
+        """Make the interaction that is judged."""
+        queries = tuple(
+            AgentQuery(query.sql, query.columns, json.dumps(query.rows), len(query.rows), query.error)
+            for query in self.queries
+        )
+        return Interaction(
+            id=self.id, item=self.id, agent="sequential", model="", plan=self.plan, queries=queries,
+            answer=self.answer, steps=(), left_out=(), problem="", origin=(),
+        )  # fmt: skip
+
+
+def read_peer_canaries(path: Path = FILE) -> tuple[PeerCanary, ...]:
+    """Read the canaries, sorted by id. Raises BadInput for an unreadable or malformed file."""
+    return read_cases(path, PeerCanary)
 
 
 @dataclass(frozen=True)
@@ -53,7 +116,7 @@ async def try_canary(
     return _make_row(canary, verdict.verdict, verdict.problem, verdict.origin)
 
 
-def _make_row(canary: PeerCanary, given: str | None, problem: str, origin: Iterable[Origin]) -> CanaryRow:
+def _make_row(canary: PeerCanary, given: Verdict | None, problem: str, origin: Iterable[Origin]) -> CanaryRow:
     calls = tuple(made for made in origin if made.kind == "call")
     return CanaryRow(
         id=canary.id,

@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from tasks.longform.judge.rows import IMPERFECT, PERFECT, STEPS, Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.artifacts.rows import Origin
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.labels import STEPS, Verdict
+from tasks.longform.solve.interaction import Interaction
 
 REVIEWED = ("sequential", "iterative", "system")
 """The agents that interact with a database."""
-Verdicts = Sequence[str | None]
+Verdicts = Sequence[Verdict | None]
 """Of the (meta-)reviewers of one step; None for a reply without a verdict."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """Stages reviews, meta_reviews and revisions: one reviewer's word on one step of an interaction."""
+
+    id: str
+    interaction: str
+    item: str
+    step: str
+    """`IP`, `TE` or `IS`"""
+    reviewer: int
+    """0, 1, ..."""
+    verdict: Verdict | None
+    """Perfect or Imperfect; None if the reply had no verdict."""
+    rationale: str
+    problem: str
+    origin: tuple[Origin, ...]
 
 
 def list_steps(
@@ -25,12 +45,12 @@ def list_steps(
             yield from ((by_id[interaction.item], interaction, step) for step in STEPS)
 
 
-def decide(verdicts: Verdicts) -> str | None:
+def decide(verdicts: Verdicts) -> Verdict | None:
     """Take the majority (section 4.2.2); a tie is Imperfect, None where fewer than half parsed."""
     given = _list_given(verdicts)
     if not given:
         return None
-    return PERFECT if 2 * given.count(PERFECT) > len(given) else IMPERFECT
+    return Verdict.PERFECT if 2 * given.count(Verdict.PERFECT) > len(given) else Verdict.IMPERFECT
 
 
 def agree(verdicts: Verdicts) -> bool | None:
@@ -45,7 +65,7 @@ def agree(verdicts: Verdicts) -> bool | None:
 def pool(groups: Iterable[Verdicts]) -> float | None:
     """Compute the share of Perfect among all verdicts of all steps given, 0 to 1; None if there is none."""
     given = [verdict for verdicts in groups for verdict in verdicts if verdict is not None]
-    return given.count(PERFECT) / len(given) if given else None
+    return given.count(Verdict.PERFECT) / len(given) if given else None
 
 
 def group_reviews(reviews: Iterable[Review]) -> Mapping[tuple[str, str], tuple[Review, ...]]:
@@ -56,7 +76,7 @@ def group_reviews(reviews: Iterable[Review]) -> Mapping[tuple[str, str], tuple[R
     return {key: tuple(group) for key, group in groups.items()}
 
 
-def list_verdicts(reviews: Iterable[Review]) -> tuple[str | None, ...]:
+def list_verdicts(reviews: Iterable[Review]) -> tuple[Verdict | None, ...]:
     """List the verdicts of reviews, in their order."""
     return tuple(review.verdict for review in reviews)
 
@@ -66,6 +86,6 @@ def rank_items(items: Iterable[LongformItem]) -> dict[str, int]:
     return {item: rank for rank, item in enumerate(sorted({item.id for item in items}))}
 
 
-def _list_given(verdicts: Verdicts) -> list[str]:
+def _list_given(verdicts: Verdicts) -> list[Verdict]:
     given = [verdict for verdict in verdicts if verdict is not None]
     return given if 2 * len(given) >= len(verdicts) else []

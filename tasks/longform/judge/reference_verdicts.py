@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
+from tasks.longform.build.classify import CONCLUSIVE
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_answer
+from tasks.longform.judge.labels import CHOICES, Verdict
 from tasks.longform.judge.opinions import Opinion, ask_opinion, find_no_answer, skip
-from tasks.longform.judge.rows import MATCH, NOT_MATCH, ReferenceVerdict
-from tasks.longform.rows import CONCLUSIVE, LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask
 
-LABELS = (MATCH, NOT_MATCH)
-SCORES = ("1", "2", "3", "4", "5")
+
+@dataclass(frozen=True)
+class ReferenceVerdict:
+    """Stage reference_verdicts: an answer held against the reference answer."""
+
+    id: str
+    interaction: str
+    item: str
+    kind: str
+    label: Verdict | None
+    """Of a conclusive item: Match or Not Match; None without an answer, or without a verdict."""
+    score: int | None
+    """Of an interpretive item: 1 to 5."""
+    reason: str
+    problem: str
+    origin: tuple[Origin, ...]
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The label, or that of the score; None if there is neither. Raises UnknownLabel."""
+        return self.label if self.score is None else Verdict.read(str(self.score))
 
 
 class ReferenceJudging(BaseModel):
@@ -47,10 +68,20 @@ async def reference_verdicts(
 
     An interaction without an answer is a row without either, and the judge is not asked.
     """
+    return await judge_answers(items, interactions, entry.judge, params, ask)
+
+
+async def judge_answers(
+    items: Iterable[LongformItem],
+    interactions: Iterable[Interaction],
+    role: str,
+    params: ReferenceJudging,
+    ask: Ask,
+) -> Drafts[ReferenceVerdict]:
+    """Judge all answers by one role. Raises as `judge_answer`."""
     by_id = {item.id: item for item in items}
     verdicts = (
-        judge_answer(by_id[interaction.item], interaction, entry.judge, params, ask)
-        for interaction in interactions
+        judge_answer(by_id[interaction.item], interaction, role, params, ask) for interaction in interactions
     )
     return Drafts(await asyncio.gather(*verdicts))
 
@@ -75,7 +106,7 @@ async def ask_judge(
     *,
     sample: int = 0,
     answer_first: bool = False,
-) -> Answer[Opinion]:
+) -> Answer[Opinion[Verdict]]:
     """Ask about one answer. row: the id named in errors; answer_first: show it before the reference.
 
     Raises ModelFailed, BudgetSpent, CallMissing.
@@ -84,7 +115,7 @@ async def ask_judge(
     return await ask_opinion(
         "judge_conclusive" if conclusive else "judge_interpretive",
         show_answer(item, interaction, params.prompt_tokens, answer_first=answer_first),
-        LABELS if conclusive else SCORES,
+        CHOICES[item.kind],
         field="Verdict" if conclusive else "Score",
         words=params.rationale_words if params.feedback else 0,
         tokens=params.reply_tokens,
@@ -96,7 +127,7 @@ async def ask_judge(
 
 
 def _make_row(
-    row: str, item: LongformItem, interaction: Interaction, answer: Answer[Opinion]
+    row: str, item: LongformItem, interaction: Interaction, answer: Answer[Opinion[Verdict]]
 ) -> ReferenceVerdict:
     origin = [Origin("row", f"items#{item.id}"), Origin("row", f"interactions#{interaction.id}")]
     origin += [Origin("call", answer.call)] if answer.call else []
@@ -120,9 +151,8 @@ def list_scored(verdicts: Iterable[ReferenceVerdict]) -> list[Scored]:
 
 
 def _scale(verdict: ReferenceVerdict) -> float | None:
-    if verdict.kind == CONCLUSIVE:
-        return None if verdict.label is None else float(verdict.label == MATCH)
-    return None if verdict.score is None else (verdict.score - 1) / 4
+    score = verdict.verdict.score if verdict.verdict else None
+    return score if score is None or verdict.kind == CONCLUSIVE else (score - 1) / 4
 
 
 def list_answered(

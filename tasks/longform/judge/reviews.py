@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 
 from tasks.artifacts.rows import Drafts
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_step
 from tasks.longform.judge.opinions import (
-    PEER_VERDICTS,
     PeerPrompts,
-    ask_opinion,
+    ask_peer,
     find_gap,
     make_review,
     make_review_id,
     skip,
 )
-from tasks.longform.judge.peers import list_steps, rank_items
-from tasks.longform.judge.rows import Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.peers import Review, list_steps, rank_items
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Ask
 
 
@@ -60,16 +58,14 @@ async def review_step(
     """Have one reviewer judge one step. Raises ModelFailed, BudgetSpent, CallMissing."""
     if problem := find_gap(interaction):
         return make_review("reviews", interaction, step, reviewer, skip(problem))
-    answer = await ask_opinion(
+    answer = await ask_peer(
         "review_step",
         show_step(item, interaction, step, params.prompt_tokens),
-        PEER_VERDICTS,
-        words=params.rationale_words,
-        tokens=params.reply_tokens,
+        step,
+        params,
         role=role,
         row=make_review_id("reviews", interaction, step, reviewer),
         ask=ask,
-        step=step,
         sample=reviewer,
     )
     return make_review("reviews", interaction, step, reviewer, answer)

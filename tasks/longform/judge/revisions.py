@@ -6,22 +6,21 @@ import asyncio
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
+from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.opinions import (
-    PEER_VERDICTS,
     Opinion,
     PeerPrompts,
-    ask_opinion,
+    ask_peer,
     find_gap,
     make_review,
     make_review_id,
     skip,
 )
-from tasks.longform.judge.peers import decide, group_reviews, list_steps, list_verdicts
-from tasks.longform.judge.rows import PERFECT, Review
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.peers import Review, decide, group_reviews, list_steps, list_verdicts
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask
 
 NOTHING = "fewer than half of the meta-reviews have a verdict"
@@ -70,22 +69,20 @@ async def revise_step(
     problem = find_gap(interaction) or ("" if decide(list_verdicts(meta_reviews)) else NOTHING)
     if problem:
         answer = skip(problem)
-    elif all(review.verdict == PERFECT for review in seen):
-        answer = Answer(Opinion(PERFECT, ""), "", "", 0)
+    elif all(review.verdict == Verdict.PERFECT for review in seen):
+        answer = Answer(Opinion(Verdict.PERFECT, ""), "", "", 0)
     else:
         tokens = params.prompt_tokens
-        answer = await ask_opinion(
+        answer = await ask_peer(
             "revise_step",
             (
                 *show_step(item, interaction, step, tokens),
                 show_opinions("Meta-reviews of this step", seen, tokens),
             ),
-            PEER_VERDICTS,
-            words=params.rationale_words,
-            tokens=params.reply_tokens,
+            step,
+            params,
             role=role,
             row=make_review_id("revisions", interaction, step, 0),
             ask=ask,
-            step=step,
         )
     return make_review("revisions", interaction, step, 0, answer, meta_reviews, "meta_reviews")

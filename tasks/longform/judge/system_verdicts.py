@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
 from tasks.artifacts.rows import Drafts
-from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answer
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.reference_verdicts import ReferenceJudging, ReferenceVerdict, judge_answers
 from tasks.longform.judge.reference_verdicts import list_answered as list_answered
 from tasks.longform.judge.reference_verdicts import list_scored as list_scored
-from tasks.longform.judge.rows import ReferenceVerdict
 from tasks.longform.own_entries import SystemLimits
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Ask
 from tasks.settings import read_section
 
@@ -26,9 +24,4 @@ async def system_verdicts(
     """
     limits = read_section(settings, "longform.system_interactions", SystemLimits)
     judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)
-    by_id = {item.id: item for item in items}
-    verdicts = (
-        judge_answer(by_id[interaction.item], interaction, limits.judge, judging, ask)
-        for interaction in interactions
-    )
-    return Drafts(await asyncio.gather(*verdicts))
+    return await judge_answers(items, interactions, limits.judge, judging, ask)

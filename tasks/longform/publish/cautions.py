@@ -8,12 +8,11 @@ from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import PeerHealth
-from tasks.longform.judge.peers import REVIEWED
-from tasks.longform.judge.rows import Review
-from tasks.longform.publish.outcomes import AnswerOutcome
-from tasks.longform.publish.tables_people import PeopleAgreement
-from tasks.longform.publish.tables_repeats import warn_changed
-from tasks.reports.figure_cells import FigureTable
+from tasks.longform.judge.peers import REVIEWED, Review
+from tasks.longform.outcomes import AnswerOutcome
+from tasks.longform.tables_peers import warn_changed
+from tasks.longform.tables_people import PeopleAgreement
+from tasks.reports.tables import FigureTable
 from tasks.settings import read_section
 
 WRITER = "generator"

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tasks.artifacts.contracts import Expectation, Record, RowRule, expect_match
+from tasks.artifacts.contracts import Expectation, Record, RowRule
 from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts
-from tasks.databases.execution import SafeDatabase
-from tasks.databases.scratch import write_database
 from tasks.errors import BenchloomError
+from tasks.longform.build.classify import QuestionKind
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.condense import CondensedQuestion
+from tasks.longform.build.confirm import ConfirmedQuestion
+from tasks.longform.build.conjecture import Conjecture
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
+from tasks.longform.build.items_contracts import ITEM_CONTRACTS
 from tasks.longform.build.statement import state_figures
-from tasks.longform.rows import (
-    KINDS,
-    Conclusion,
-    CondensedQuestion,
-    ConfirmedQuestion,
-    Conjecture,
-    ControlledQuestion,
-    LongformItem,
-    QuestionKind,
-    SyntheticDatabase,
-)
 from tasks.models.ask import Unparsed
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 
@@ -40,9 +33,6 @@ ROWS: Mapping[str, type] = {
     "classify": QuestionKind,
     "items": LongformItem,
 }
-
-
-WORD = r"\w"
 
 
 def contracts(
@@ -89,17 +79,8 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
     for stem in paths:
         if stem != "control":
             rules[stem].append(written)
-    kind = "^(" + "|".join(KINDS) + ")$"
     rules["items"] += [
-        expect_match("question_asked", "Its question has words.", "question", WORD),
-        expect_match("reference_given", "Its reference answer has words.", "reference", WORD),
-        expect_match("kind", "It is conclusive or interpretive.", "kind", kind),
-        RowRule(
-            "claims_hold",
-            "Its database opens, all its keys hold, and the query of every claim gives the claim's rows.",
-            ("script", "claims"),
-            find_false_claim,
-        ),
+        *ITEM_CONTRACTS,
         RowRule(
             "answer_borne_out",
             "Every claim says in words what its query finds, and the reference answer says no other number, "
@@ -109,26 +90,6 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
         ),
     ]
     return {path: rules[stem] for stem, path in paths.items()}
-
-
-def find_false_claim(record: Record) -> str:
-    """Say which claim of an item its database does not bear out, or what is wrong with the database."""
-    if not record["claims"]:
-        return "it has no claim"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "synthetic.sqlite"
-        try:
-            write_database(record["script"], path)
-            if broken := _find_broken_key(path):
-                return broken
-            with SafeDatabase(path) as database:
-                for claim in record["claims"]:
-                    now = [list(row) for row in database.query(claim["sql"]).rows]
-                    if now != json.loads(claim["rows"]):
-                        return f"{claim['text'][:80]}: the database says {now}"
-        except (BenchloomError, ValueError) as error:
-            return " ".join(str(error).split())
-    return ""
 
 
 def find_unborne(record: Record, question: ControlledQuestion | None) -> str | None:
@@ -153,12 +114,3 @@ def find_unborne(record: Record, question: ControlledQuestion | None) -> str | N
     except Unparsed as problem:
         return f"its reference is not borne out: {problem}"
     return ""
-
-
-def _find_broken_key(path: Path) -> str:
-    connection = sqlite3.connect(path)
-    try:
-        found = connection.execute("PRAGMA foreign_key_check").fetchone()
-    finally:
-        connection.close()
-    return f"a row of {found[0]} refers to no row of {found[2]}" if found else ""

@@ -9,25 +9,27 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
 from tasks.judging.canaries import CanaryRow
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.figures import measure_figures
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.human_labels import PersonLabel
+from tasks.longform.judge.judge_repeats import JudgeRepeat
 from tasks.longform.judge.peer_canaries import measure_peers
-from tasks.longform.judge.rows import ErrorLabel, JudgeRepeat, PersonLabel, ReferenceVerdict, Review
-from tasks.longform.publish.cautions import list_cautions
-from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_queries
-from tasks.longform.publish.outcomes import (
+from tasks.longform.judge.peers import Review
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.outcomes import (
     count_outcomes,
     count_tokens,
     join_outcomes,
     list_fitting,
 )
-from tasks.longform.publish.table_set import describe_set
-from tasks.longform.publish.tables_answers import compare_agents, compare_queries
-from tasks.longform.publish.tables_peers import Peers, count_errors, tabulate_peers
-from tasks.longform.publish.tables_people import compare_with_people, measure_people
-from tasks.longform.publish.tables_repeats import tabulate_repeats
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.rows import Interaction
-from tasks.reports.figure_cells import round_figures
+from tasks.longform.publish.cautions import list_cautions
+from tasks.longform.solve.interaction import Interaction
+from tasks.longform.tables import declare_answers, declare_queries, describe_set
+from tasks.longform.tables_peers import Peers, declare_errors, declare_peers, tabulate_repeats
+from tasks.longform.tables_people import compare_with_people, measure_people
+from tasks.reports.tables import round_figures
 
 
 def evaluation_figures(
@@ -63,11 +65,11 @@ def evaluation_figures(
     fitting = list_fitting(outcomes, {item.id for item in items}, entry.models)
     tables = (
         describe_set(json.loads(statistics.read_text(encoding="utf-8"))),
-        compare_agents(outcomes, entry, count_tokens(outcomes, interactions_calls)),
-        compare_queries(outcomes, entry, fitting, len(items)),
+        declare_answers(entry, count_tokens(outcomes, interactions_calls)).fill(outcomes),
+        declare_queries(entry, fitting, len(items)).fill(outcomes),
         compare_with_people(outcomes, peers, human_labels, human_labels_dropped, entry),
-        tabulate_peers(outcomes, peers, entry),
-        count_errors(outcomes, error_types, entry),
+        declare_peers(peers, entry).fill(outcomes),
+        declare_errors(error_types, entry).fill(outcomes),
         repeated,
     )
     counts = count_outcomes(outcomes) | {
@@ -89,11 +91,7 @@ def evaluation_figures(
         "canaries": health,
         "people": people,
         "tables": {table.number: table for table in tables},
-        "figures": {
-            "2": draw_agents(outcomes, entry),
-            "3": draw_queries(outcomes),
-            "4": draw_models(outcomes, peers, entry),
-        },
+        "figures": measure_figures(outcomes, peers, entry),
     }
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     return Counts(

@@ -3,82 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.longform.build.conclude import Conclusion
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.figures import FigureSeries, draw_agents, draw_models, draw_queries, tabulate_figures
+from tasks.longform.judge.error_types import ErrorLabel
 from tasks.longform.judge.judged_parts import list_parts, make_form
-from tasks.longform.judge.rows import (
-    IMPERFECT,
-    MATCH,
-    NOT_MATCH,
-    PERFECT,
-    ErrorLabel,
-    ReferenceVerdict,
-    Review,
-)
-from tasks.longform.publish.answer_basis import INTERACTIONS
-from tasks.longform.publish.figure_series import Scatter
-from tasks.longform.publish.figure_tables import (
-    Panel,
-    draw_agents,
-    draw_models,
-    read_figures,
-    tabulate_figures,
-)
-from tasks.longform.publish.item_browser import ItemBrowser, JudgedInteractions, show_interactions
-from tasks.longform.publish.shown_items import show_items
-from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.judge.labels import MATCHES, PEER_VERDICTS
+from tasks.longform.judge.peers import Review
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.outcomes import INTERACTIONS
+from tasks.longform.solve.interaction import Interaction
+from tasks.longform.tables import MATCH_RATE, MEAN_SCORE
+from tasks.longform.tables_peers import PERFECT
+from tasks.longform.view import ItemSources
+from tasks.longform.view_interactions import Judged, view_interactions
 from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
-from tasks.reports.figure_cells import FigureTable
-from tasks.reports.folder import BrowsedRows, Form, write_page
-from tasks.reports.frame import PAGES_FOLDER, open_templates
+from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
-from tasks.reports.systems_table import read_systems
+from tasks.reports.parts import Browse, Charts, FormLink, Part, Tables, Text, make_about_part
+from tasks.reports.report_page import Form, write_page
+from tasks.reports.tables import FigureTable, read_systems
 
-PAGES = Path(__file__).parents[1] / "pages"
-MEASURES = {"match rate": "match rate (C)", "mean score": "mean score, 1 to 5 (I)"}
+MEASURES = {"match rate": MATCH_RATE, "mean score": MEAN_SCORE}
 """What DVC shows of Table 2: a name -> its column."""
-ASSETS = ("longform.css", "items.js", "longform.js")
-FORM = "to_label.csv"
-"""The CSV form for people's labels, linked on the page."""
+FORM = FormLink(
+    "to_label.csv",
+    "Answers and steps to label (CSV)",
+    "Write one of the choices under label and your name under rater, then name the file in params.yaml.",
+)
+"""The CSV form for people's labels."""
 SUBTITLE = (
     "How agents answer questions that need several queries and a synthesis: held against a reference answer, "
     "and each step (planning, queries, synthesis) reviewed by peers without one."
 )
-
 
 CALLED = (
     "interactions", "reference_verdicts", "reviews", "meta_reviews", "revisions", "error_types",
 )  # fmt: skip
 """The artifacts whose calls the page shows."""
 GIVEN = (
-    Selection("reference_verdicts", {"label": (MATCH, NOT_MATCH)}),
+    Selection("reference_verdicts", {"label": MATCHES}),
     Selection("reference_verdicts", {"score": (1, 2, 3, 4, 5)}),
 )
 REVIEWS = tuple(
-    Selection(name, {"verdict": (PERFECT, IMPERFECT)}) for name in ("reviews", "meta_reviews", "revisions")
+    Selection(name, {"verdict": PEER_VERDICTS}) for name in ("reviews", "meta_reviews", "revisions")
 )
 
 
 @dataclass(frozen=True)
-class EvaluationContent:
-    """What the page shows below its head.
+class PageFigures:
+    """What the page shows of the artifact; the rest of it is ignored."""
 
-    panels, scatters, models: figures 2, 3 (by kind of item) and 4; tables: by key; about: name and text of
-    each fact.
-    """
-
-    panels: Sequence[Panel]
-    scatters: Mapping[str, Scatter]
-    models: Sequence[Panel]
-    tables: Mapping[str, FigureTable]
-    about: Sequence[tuple[str, str]]
+    warnings: tuple[str, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """The model of each role, where it is known."""
+    tables: Mapping[str, FigureTable] = field(default_factory=dict)
+    figures: FigureSeries = field(default_factory=FigureSeries)
 
 
 def evaluation_page(
@@ -109,7 +99,7 @@ def evaluation_page(
 
     Raises BadInput if `evaluation_figures` is not of the form above, or an item's script does not run.
     """
-    figures = read_figures(evaluation_figures)
+    figures = read_figures(evaluation_figures, PageFigures)
     calls = read_calls(
         [
             interactions_calls,
@@ -120,12 +110,12 @@ def evaluation_page(
             error_types_calls,
         ]
     )
-    judged = JudgedInteractions(reference_verdicts, reviews, meta_reviews, revisions, error_types)
-    shown = show_items(items, control, construct, conclude)
+    judged = Judged(reference_verdicts, reviews, meta_reviews, revisions, error_types)
+    databases = {item.id: item.database for item in items}
     rank: dict[str, int] = {agent: place for place, agent in enumerate(entry.agents)}
     ordered = sorted(
         interactions,
-        key=lambda row: (shown[row.item].database, row.item, row.model, rank.get(row.agent, len(rank))),
+        key=lambda row: (databases[row.item], row.item, row.model, rank.get(row.agent, len(rank))),
     )
     write_page(
         out,
@@ -139,23 +129,23 @@ def evaluation_page(
             figures.warnings,
             systems=list_systems(figures.tables, entry.set),
         ),
-        open_templates("tasks.longform").get_template("longform.html"),
-        EvaluationContent(
-            draw_agents(figures.figures.agents),
-            figures.figures.scatters,
-            draw_models(figures.figures.models),
-            figures.tables,
-            _list_facts(entry, figures.roles),
-        ),
-        assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows(
-            "rows",
-            ItemBrowser(shown, show_interactions(ordered, judged)),
-            interactions_calls.with_name("interactions.parquet"),
-        ),
+        [
+            *_list_parts(figures),
+            Browse(
+                "Interactions",
+                view_interactions(
+                    items,
+                    ItemSources.gather(control, construct, conclude),
+                    ordered,
+                    judged,
+                    interactions_calls.with_name("interactions.parquet"),
+                ),
+            ),
+            make_about_part(_list_facts(entry, figures.roles)),
+        ],
         calls=calls,
         tables={**figures.tables, **tabulate_figures(figures.figures)},
-        form=Form(FORM, make_form(list_parts(items, interactions, reference_verdicts, revisions))),
+        form=Form(FORM.file, make_form(list_parts(items, interactions, reference_verdicts, revisions))),
         metrics=metrics,
         bars=bars,
         groups=[
@@ -167,6 +157,63 @@ def evaluation_page(
     return Counts(len(interactions), len(interactions), {})
 
 
+def _list_parts(figures: PageFigures) -> list[Part]:
+    """List the parts above the viewer; a part without a figure or table has no blocks."""
+    series = figures.figures
+    agents, models = draw_agents(series.agents), draw_models(series.models)
+    queries = draw_queries(series.scatters)
+    quality = (
+        "Against the reference answers: a share of matches, or a mean score from 1 to 5. A bar is a 95% "
+        "interval. The interval of a mean score is drawn from the scores themselves, so it is too narrow "
+        "where n is small."
+    )
+    who = (
+        "The agents: none is shown all records and makes no query; sequential plans, writes all its queries "
+        "without seeing a result, then answers; iterative writes one query a round and sees its result. "
+        "Lines to compare with: guess, which is shown the schema alone, and the answers of an agent that "
+        "could query and never did."
+    )
+    correlated = (
+        "Of the agents that query. A match is 1 and none is 0; interpretive answers have their score. A "
+        "correlation (-1 to 1) has its 95% interval, drawn over items with all that was answered to them; "
+        "fewer than three items have none."
+    )
+    compared = (
+        "Quality against the reference, beside a guess where one was asked for; and the share of "
+        f"interactions whose step is {PERFECT} by the revised verdict."
+    )
+    counted = (
+        "Intervals are 95%. n counts interactions where a cell does not say otherwise; failed ones have no "
+        "answer, verdict or label, and are in no figure."
+    )
+    return [
+        Part(
+            "quality",
+            "Quality of answers (Figure 2)",
+            "Quality",
+            [Text(quality), Text(who), Charts(agents)] if agents else [],
+        ),
+        Part(
+            "queries",
+            "Valid queries and quality (Figure 3)",
+            "Queries",
+            [Text(correlated), Charts(queries)] if queries else [],
+        ),
+        Part(
+            "models",
+            "Models as the sequential agent (Figure 4)",
+            "Models",
+            [Text(compared), Charts(models)] if models else [],
+        ),
+        Part(
+            "tables",
+            "Tables",
+            "Tables",
+            [Text(counted), Tables(figures.tables), FORM] if figures.tables else [],
+        ),
+    ]
+
+
 def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
     """List how each agent answered, by Table 2."""
     table = tables.get("2")
@@ -174,11 +221,11 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
         return []
     return [
         *read_systems(
-            table, "match rate (C)", dataset=dataset, measure="as the reference says", symbol="match rate"
+            table, MATCH_RATE, dataset=dataset, measure="as the reference says", symbol="match rate"
         ),
         *read_systems(
             table,
-            "mean score, 1 to 5 (I)",
+            MEAN_SCORE,
             dataset=dataset,
             measure="mark against the reference, 1 to 5",
             symbol="mean score",
@@ -191,11 +238,11 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
 def _make_headlines(
     items: Sequence[LongformItem],
     interactions: Sequence[Interaction],
-    judged: JudgedInteractions,
+    judged: Judged,
     calls: Mapping[str, ShownCall],
 ) -> list[Headline]:
     answers = sum(interaction.answer is not None for interaction in interactions)
-    verdicts = sum(row.label is not None or row.score is not None for row in judged.verdicts)
+    verdicts = sum(row.verdict is not None for row in judged.verdicts)
     peers = (*judged.reviews, *judged.meta_reviews, *judged.revisions)
     reviewed = sum(review.verdict is not None for review in peers)
     return [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from tasks.judging.gold import GoldAnswer
-from tasks.longform.publish.contracts import find_false_claim
-from tasks.longform.rows import LongformItem
+from tasks.longform.build.items import LongformItem
+from tasks.longform.build.items_contracts import find_false_claim
 
 
 def gold(items: list[LongformItem]) -> list[GoldAnswer]:

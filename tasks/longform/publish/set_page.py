@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,50 +18,28 @@ from tasks.artifacts.statistics import (
 )
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
+from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.confirm import UNREAD
-from tasks.longform.publish.shown_items import ShownItem, show_items
-from tasks.longform.publish.table_set import describe_set
-from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
+from tasks.longform.tables import describe_set
+from tasks.longform.view import ItemSources, view_questions
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import ContractResults, open_contracts
-from tasks.reports.figure_cells import FigureTable
-from tasks.reports.folder import BrowsedRows, write_page
-from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
+from tasks.reports.parts import Browse, Contracts, Part, Tables, Text, Yields, make_about_part
+from tasks.reports.report_page import write_page
 from tasks.reports.yields import StageYield, derive_calls, derive_dropped, read_yield
 
-PAGES = Path(__file__).parents[1] / "pages"
-ASSETS = ("longform.css", "items.js", "set.js")
+THROUGH = (
+    "A question goes through all stages; what is dropped is in no later one. Choose a number of dropped ones "
+    "to read why."
+)
 SUBTITLE = (
     "Questions that need several queries and a synthesis, each with a database made for it and a reference "
     "answer whose every claim has the query that bears it out."
 )
-
-
-@dataclass(frozen=True)
-class SetContent:
-    """What the page shows below its head. about: name and text of each fact."""
-
-    table: FigureTable
-    stages: Sequence[StageYield]
-    contracts: ContractResults
-    about: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class ListedQuestion:
-    """A question in the viewer. calls: ledger keys of all stages, in their order."""
-
-    id: str
-    calls: list[str]
-
-
-@dataclass(frozen=True)
-class QuestionBrowser:
-    """The viewer's data, as pages/set.js reads it. items: by id."""
-
-    items: Mapping[str, ShownItem]
-    rows: list[ListedQuestion]
 
 
 def set_page(
@@ -88,14 +65,14 @@ def set_page(
     paths = (control, condense, confirm, conjecture, construct, conclude, classify)
     stages = [read_yield(path) for path in paths]
     rows = read_rows(items, LongformItem)
-    shown = show_items(
-        rows,
+    sources = ItemSources.gather(
         read_rows(control, ControlledQuestion),
         read_rows(construct, SyntheticDatabase),
         read_rows(conclude, Conclusion),
     )
     used = list_calls(paths)
     figures = json.loads(statistics.read_text(encoding="utf-8"))
+    findings = open_contracts(contracts, [path.stem for path in (*paths, items)], out)
     beside = [path for path in (name_beside(path, "calls") for path in paths) if path.is_file()]
     write_page(
         out,
@@ -111,30 +88,26 @@ def set_page(
                 [SampleQuestion(f"question={row.id}", row.question, row.reference) for row in rows]
             ),
         ),
-        open_templates("tasks.longform").get_template("set.html"),
-        SetContent(
-            describe_set(figures),
-            stages,
-            open_contracts(contracts, [path.stem for path in (*paths, items)], out),
-            _list_facts(rows, figures),
-        ),
-        assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows(
-            "rows",
-            QuestionBrowser(
-                shown,
-                [
-                    ListedQuestion(row.id, used.get(row.id, []))
-                    for row in sorted(rows, key=lambda row: (row.database, row.kind, row.id))
-                ],
-            ),
-            items,
-        ),
-        tables={"1": describe_set(figures)},
+        [
+            Part("set", "The set (Table 1)", "The set", [Tables({"1": describe_set(figures)})]),
+            Part("yields", "What came through each stage", "Yields", [Text(THROUGH), Yields(stages)]),
+            Part("contracts", "Contracts", "Contracts", _list_contracts(findings)),
+            Browse("Questions", view_questions(rows, sources, used, items)),
+            make_about_part(_list_facts(rows, figures)),
+        ],
         calls=read_calls(beside, {call for row in rows for call in used.get(row.id, [])}),
         metrics=metrics,
     )
     return Counts(len(rows), len(rows), {})
+
+
+def _list_contracts(findings: ContractResults) -> list[Text | Contracts]:
+    held, checked = findings.count("held"), len(findings.findings)
+    said = (
+        f"{held:,} of {checked:,} hold. They run the query of every claim again, on a database that is built "
+        "again from its script."
+    )
+    return [Text(said), Contracts(findings)]
 
 
 def list_calls(artifacts: Iterable[Path]) -> dict[str, list[str]]:

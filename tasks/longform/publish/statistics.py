@@ -11,17 +11,15 @@ from tempfile import TemporaryDirectory
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
+from tasks.databases.scratch import write_database
 from tasks.files import write_text
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
+from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.confirm import UNREAD
-from tasks.longform.publish.shown_items import read_tables
-from tasks.longform.rows import (
-    CONCLUSIVE,
-    INTERPRETIVE,
-    Conclusion,
-    ControlledQuestion,
-    LongformItem,
-    SyntheticDatabase,
-)
+from tasks.longform.build.construct import SyntheticDatabase
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.items import LongformItem
+from tasks.longform.solve.describe_database import read_database
 
 
 def statistics(
@@ -89,16 +87,17 @@ def _describe(items: Sequence[LongformItem]) -> dict[str, float | int | None]:
 def _measure_databases(made: Sequence[SyntheticDatabase]) -> dict[str, float | int | None]:
     """Compute the medians of tables over databases, and of columns and rows over all their tables."""
     with TemporaryDirectory(prefix="benchloom-statistics-") as folder:
-        databases = [
-            read_tables(database.script, Path(folder) / f"{place}.sqlite")
-            for place, database in enumerate(made)
-        ]
+        databases = []
+        for place, database in enumerate(made):
+            file = Path(folder) / f"{place}.sqlite"
+            write_database(database.script, file)
+            databases.append(read_database(file).tables)
     tables = [table for database in databases for table in database]
     return {
         "tables": _median([len(database) for database in databases]),
         "all_tables": len(tables),
         "columns_per_table": _median([len(table.columns) for table in tables]),
-        "rows_per_table": _median([table.n_rows for table in tables]),
+        "rows_per_table": _median([len(table.rows) for table in tables]),
     }
 
 

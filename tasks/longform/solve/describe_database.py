@@ -26,6 +26,7 @@ class DescribedTable:
 
     name: str
     sql: str
+    columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
 
     @property
@@ -58,7 +59,8 @@ def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> Describe
     escaped = name.replace('"', '""')
     # NOT INDEXED: where an index covers all columns, SQLite may read the rows in the index's order.
     rows = connection.execute(f'SELECT * FROM "{escaped}" NOT INDEXED')  # noqa: S608 (a quoted name)
-    return DescribedTable(name, sql, tuple(tuple(to_plain_row(row)) for row in rows))
+    columns = tuple(column for column, *_ in rows.description)
+    return DescribedTable(name, sql, columns, tuple(tuple(to_plain_row(row)) for row in rows))
 
 
 def describe_database(tables: Sequence[DescribedTable], samples: Mapping[str, int] | int = SAMPLES) -> str:

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.rows import LongformItem
-from tasks.longform.solve.alone import work_alone
+from tasks.longform.solve.agents import AGENTS
 from tasks.longform.solve.describe_database import Database, read_database
-from tasks.longform.solve.guess import guess_answer
-from tasks.longform.solve.iterative import work_iteratively
+from tasks.longform.solve.interaction import Interaction
 from tasks.longform.solve.options import AgentLimits
-from tasks.longform.solve.rows import Interaction
-from tasks.longform.solve.sequential import work_sequentially
-from tasks.longform.solve.session import Agent, AgentSession
+from tasks.longform.solve.session import AgentSession
 from tasks.models.ask import Ask
-
-AGENTS: Mapping[str, Agent] = {
-    "none": work_alone,
-    "sequential": work_sequentially,
-    "iterative": work_iteratively,
-    "guess": guess_answer,
-}
 
 
 async def interactions(

@@ -9,8 +9,8 @@ from pathlib import Path
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.errors import SqlError
 from tasks.longform.solve.describe_database import truncate_cells
+from tasks.longform.solve.interaction import AgentQuery, AgentStatistic
 from tasks.longform.solve.replies import WrittenQuery
-from tasks.longform.solve.rows import AgentQuery, AgentStatistic
 from tasks.longform.solve.statistic import compute_statistic
 
 ERROR = 240

@@ -1,4 +1,4 @@
-"""What agents reply: the grammars that hold an embedded model to a form, and the parsers for every model.
+"""What agents reply: grammars and tools, which hold a model to a form, and the parsers for every model.
 
 A form is made of labelled parts, `SQL: ...`. The parsers are lenient about Markdown around a label and about
 words before the first one, and strict about the rest.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
 from tasks.judging.labelled import AFTER, SIGNS, make_label_pattern, split_parts
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.statistic import KINDS, REQUEST_CHARACTERS
-from tasks.models.ask import Unparsed
+from tasks.models.ask import Tool, Unparsed
 
 PLAN_PARTS = ("Information needed", "Tables and columns", "Retrieval steps")
 ENOUGH = "ENOUGH"
@@ -87,6 +87,39 @@ def _query_rules(params: AgentLimits) -> tuple[str, str]:
 
 def _line(characters: int) -> str:
     return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{characters}}}"
+
+
+def offer_queries(*, statistics: bool) -> tuple[Tool, ...]:
+    """Offer the sequential agent a tool that takes all its queries at once."""
+    query = _make_object(_describe_query(statistics), required=["sql"])
+    queries = {"queries": {"type": "array", "items": query}}
+    return (Tool("run_queries", "Run SQLite SELECT queries.", _make_object(queries, required=["queries"])),)
+
+
+def offer_round(*, statistics: bool) -> tuple[Tool, ...]:
+    """Offer the iterative agent a tool that takes a need and its query, and one that ends the rounds."""
+    need = {"type": "string", "title": NEED, "description": "What has to be known"}
+    query = _make_object({"need": need, **_describe_query(statistics)}, required=["need", "sql"])
+    enough = {**_make_object({}, required=[]), "title": ENOUGH}
+    return (
+        Tool("run_query", "Run one SQLite SELECT query for what is most needed now.", query),
+        Tool("enough", "Say that what is known is enough for the answer.", enough),
+    )
+
+
+def _describe_query(statistics: bool) -> Mapping[str, object]:
+    sql = {"type": "string", "title": SQL, "description": "One SELECT statement"}
+    if not statistics:
+        return {"sql": sql}
+    forms = " or ".join(f"{kind}({', '.join(known.columns)})" for kind, known in KINDS.items())
+    about = f"{forms}, of numeric columns of the query's result"
+    one = {"type": "string", "title": STATISTIC, "description": about}
+    return {"sql": sql, "statistics": {"type": "array", "items": one}}
+
+
+def _make_object(properties: Mapping[str, object], required: Sequence[str]) -> dict[str, object]:
+    known = {"properties": properties, "required": list(required), "additionalProperties": False}
+    return {"type": "object", **known}
 
 
 def parse_plan(reply: str) -> str:

@@ -1,14 +1,14 @@
-"""Keep a prompt within its size by leaving out whole things, and name what is left out."""
+"""Show databases and results in a prompt within its size, and name what is left out."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.judging.prompt_room import estimate_tokens, quote_data
 from tasks.longform.solve.describe_database import SAMPLES, Database, describe_database
-from tasks.longform.solve.results import show_result
-from tasks.longform.solve.rows import AgentQuery
+from tasks.longform.solve.interaction import AgentQuery, AgentStatistic
 
 INSTRUCTIONS = 240
 """Tokens of a prompt file of the agents without its fields, at most."""
@@ -61,3 +61,37 @@ def fit_results(queries: Sequence[AgentQuery | None], tokens: float) -> list[Fit
         text = show_result(queries[place], rows=False)
         shown[place] = Fitted(quote_data(text), (f"all rows of query {number}",))
     return shown
+
+
+def show_result(query: AgentQuery | None, *, rows: bool = True) -> str:
+    """Write a query's result for a prompt: its columns and rows, or its error; then its statistics.
+
+    The text is to be quoted: cells are data of anyone's. rows: False leaves the rows out and counts them.
+    """
+    if query is None:
+        return "nothing: there was no query in the reply"
+    statistics = (f"-- {show_statistic(statistic)}" for statistic in query.statistics)
+    return "\n".join([*_show_rows(query, rows), *statistics])
+
+
+def _show_rows(query: AgentQuery, rows: bool) -> list[str]:
+    if query.error:
+        return [query.error]
+    if not query.n_rows:
+        return ["no rows"]
+    shown = json.loads(query.rows) if rows else []
+    lines = [
+        json.dumps(list(query.columns), ensure_ascii=False),
+        *(json.dumps(row, ensure_ascii=False) for row in shown),
+    ]
+    if more := query.n_rows - len(shown):
+        lines.append(f"-- {more} {'more ' if shown else ''}row{'s' * (more > 1)} not shown")
+    return lines
+
+
+def show_statistic(statistic: AgentStatistic) -> str:
+    """Write a statistic on one line: its request, then its figures or its error."""
+    if statistic.error:
+        return f"{statistic.request}: error: {statistic.error}"
+    figures = json.loads(statistic.figures)
+    return f"{statistic.request}: {', '.join(f'{name} = {value:.6g}' for name, value in figures.items())}"

@@ -10,12 +10,11 @@ from typing import Protocol, TypeVar
 from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.quoting import clean
 from tasks.longform.solve.describe_database import SAMPLES, Database
+from tasks.longform.solve.interaction import STATISTIC, AgentQuery, AgentStep
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
-from tasks.longform.solve.replies import WrittenQuery
-from tasks.longform.solve.results import show_statistic
-from tasks.longform.solve.room import INSTRUCTIONS, STATISTICS, fit_description, fit_results
-from tasks.longform.solve.rows import STATISTIC, AgentQuery, AgentStep
+from tasks.longform.solve.replies import WrittenQuery, make_answer_grammar, parse_answer
+from tasks.longform.solve.room import INSTRUCTIONS, STATISTICS, fit_description, fit_results, show_statistic
 from tasks.longform.solve.statistic import MOST
 from tasks.models.ask import Ask, Tool
 
@@ -90,6 +89,19 @@ class AgentSession:
         if answer.value is None:
             self.problems.append(f"{prompt}: {answer.problem}")
         return answer.value
+
+    async def answer(self, prompt: str, fields: Mapping[str, object]) -> str | None:
+        """Ask for the answer, one paragraph, and record it as a step; None as for `ask`."""
+        answer = await self.ask(
+            prompt,
+            {**fields, "words": self.params.answer_words},
+            parse=parse_answer,
+            grammar=make_answer_grammar(self.params),
+            max_tokens=self.params.answer_tokens,
+        )
+        if answer is not None:
+            self.note("answer", answer)
+        return answer
 
     def note(self, kind: str, text: str) -> None:
         """Record a step; the kinds are those of `AgentStep`."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.databases.values import Value
-from tasks.longform.solve.rows import AgentStatistic
+from tasks.longform.solve.interaction import AgentStatistic
 from tasks.scoring.correlation import correlate, rank
 from tasks.scoring.metric import FloatArray
 

@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.databases.scratch import write_database
+from tasks.longform.build.items import LongformItem
 from tasks.longform.own_entries import OwnAgent, SystemLimits
-from tasks.longform.rows import LongformItem
+from tasks.longform.solve.interaction import AgentQuery, AgentStep, Interaction
 from tasks.longform.solve.querying import run_queries
 from tasks.longform.solve.replies import WrittenQuery
-from tasks.longform.solve.rows import AgentQuery, AgentStep, Interaction
 from tasks.models.ask import Ask
 from tasks.systems.build import build_system
 from tasks.systems.contract import Response

@@ -38,11 +38,12 @@
           make("li", null, "ledger key ", make("span", {class: "mono"}, key)))));
   }
 
-  // A text with every place where one of the words stands, in any case, marked.
-  function markWords(text, words) {
+  // A text with every place where one of the words stands, in any case, marked. whole: not within another word.
+  function markWords(text, words, whole) {
     const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")).sort((one, other) => other.length - one.length);
     if (!escaped.length) return [text];
-    return text.split(new RegExp(`(${escaped.join("|")})`, "iu")).map((part, place) => (place % 2 ? make("mark", null, part) : part));
+    const [before, after] = whole ? ["(?<![\\p{L}\\p{N}])", "(?![\\p{L}\\p{N}])"] : ["", ""];
+    return text.split(new RegExp(`${before}(${escaped.join("|")})${after}`, "iu")).map((part, place) => (place % 2 ? make("mark", null, part) : part));
   }
 
   function openFold(anchor) {
@@ -95,7 +96,7 @@
       button.addEventListener("click", () => openFold(anchor));
       return [button, " "];
     })]))],
-    marked: (text, words, style) => [make("p", {class: style}, ...markWords(text, words))],
+    marked: (text, words, style, whole) => [make("p", {class: style}, ...markWords(text, words, whole))],
     passages: (title, shown, none) => [make("h3", null, `${title} (${count(shown.length)})`), ...(shown.length
       ? shown.map(([name, beside, tags, text]) => make("details", {class: "passage"},
         make("summary", null, make("strong", null, name), ...markAll(tags), beside ? make("span", {class: "dim"}, ` ${beside}`) : null), make("div", {class: "inside"}, text)))
@@ -114,6 +115,8 @@
   const draw = (blocks) => blocks.flatMap(([kind, ...rest]) => (KINDS[kind] ? KINDS[kind](...rest) : [dim(`This page lacks the block ${kind}.`)]));
 
   const collect = (value) => (typeof value === "string" ? value : Array.isArray(value) ? value.map(collect).join("\n") : "");
+  // The keys of blocks that lie elsewhere are not words of a row.
+  const written = (row) => row[BLOCKS].filter(([kind]) => !["shared", "stored"].includes(kind));
 
   function view(data) {
     viewed = data;
@@ -140,7 +143,7 @@
       return [...(vary[pick(names)] || []), ...row[TAGS]];
     };
     const search = (row) => {
-      if (!haystack.has(row)) haystack.set(row, collect([row[TITLE], row[BLOCKS], row[BLOCKS].filter(([kind]) => kind === "shared").map(([, key]) => data.shared[key]), row[FIND] || ""]).toLowerCase());
+      if (!haystack.has(row)) haystack.set(row, collect([row[TITLE], written(row), row[BLOCKS].filter(([kind]) => kind === "shared").map(([, key]) => data.shared[key]), row[FIND] || ""]).toLowerCase());
       return haystack.get(row);
     };
     const fits = (word, row) => search(row).includes(word)
@@ -263,7 +266,7 @@
     // The rows found, as a file: how they are called, and what they are filtered by.
     function save() {
       download(nouns, [[`${noun} id`, noun, ...readable.map(({name}) => name), "more"],
-        ...found.map((row) => [row[ID], row[TITLE], ...readable.map((own) => [read(row, own)].flat().join("; ")), collect(row[BLOCKS])])]);
+        ...found.map((row) => [row[ID], row[TITLE], ...readable.map((own) => [read(row, own)].flat().join("; ")), collect(written(row))])]);
     }
 
     for (const own of filters) {
@@ -303,6 +306,6 @@
     show();
   }
 
-  Object.assign(Benchloom, {mark, dim, draw, markWords, components});
+  Object.assign(Benchloom, {mark, dim, draw, markWords, showLineage, components});
   addEventListener("DOMContentLoaded", () => { if (get("browse")) Benchloom.want("rows", view); });
 })();

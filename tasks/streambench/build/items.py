@@ -8,15 +8,42 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.databases.clock import find_clock
 from tasks.errors import BadInput
+from tasks.scoring.ddxplus import LABELS
 from tasks.sources.drawing import draw_evenly
 from tasks.sources.stream_dataset import ITEMS, DatasetItem
 from tasks.streambench.build.dataset_reading import StreamDataset, open_dataset
-from tasks.streambench.build.item_checks import find_problem
 from tasks.streambench.entries import Stream
-from tasks.streambench.rows import StreamItem
 
 FOLDER = "data/raw/streambench"
+
+
+@dataclass(frozen=True)
+class StreamItem:
+    """Stage items: one input x of a dataset, the same whatever its position (section 3.1)."""
+
+    id: str
+    """`make_id("stream item", kind, dataset, key in the dataset)`"""
+    dataset: str
+    """The folder's name below data/raw/streambench."""
+    kind: str
+    """The name of its environment: `sql`, `ds1000`, `toolbench`, `ddxplus`, `hotpotqa`, or a plug's."""
+    key: str
+    """Its own key in the published dataset: `test-12`, unchanged."""
+    text: str
+    """What is asked: the question, the problem, the patient's profile."""
+    memory_key: str
+    """What a memory finds it by: the text without documents or schema."""
+    context: str
+    """What the prompt shows beside it: CREATE statements, paragraphs with titles; may be empty."""
+    gold: str
+    """The gold answer as the metric reads it: SQL, label number, short answer; a call as JSON."""
+    details: str
+    """JSON object: what the environment needs beside gold, by its own names (db_id, api, code_context)."""
+    file: str
+    """A file of the environment below data/raw/streambench (`spider/files/pets/pets.sqlite`), or empty."""
+    origin: tuple[Origin, ...]
 
 
 @dataclass(frozen=True)
@@ -64,6 +91,23 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
         )
     rows = [_make_row(own) for own in drawn]
     return Drafts(sorted(rows, key=lambda row: row.id)[:limit], dropped)
+
+
+def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
+    """Find (reason, detail) why an item cannot be asked; None where it can. Other kinds are not looked at."""
+    if kind in {"sql", "hotpotqa"} and not item.gold.strip():
+        return "no_gold", "the gold answer is empty"
+    if kind == "sql" and (word := find_clock(item.gold, "sqlite")):
+        return "clock", f"its gold query hangs on the clock, the session or chance: {word[:40]}"
+    if kind == "ds1000" and not isinstance(item.details.get("code_context"), str):
+        return "no_details", "details have no code_context"
+    if kind == "toolbench" and not (
+        isinstance(item.details.get("api"), str) and isinstance(item.details.get("arguments"), dict)
+    ):
+        return "no_details", "details have no api with arguments"
+    if kind == "ddxplus" and item.gold not in {str(label) for label in range(LABELS)}:
+        return "bad_gold", f"gold is {item.gold[:40]!r}; a label from 0 to {LABELS - 1} is wanted"
+    return None
 
 
 def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset]:

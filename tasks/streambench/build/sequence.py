@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.errors import BadInput
 from tasks.sources.drawing import order_by_seed
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import Stream
-from tasks.streambench.rows import SequencePlace, StreamItem
+
+
+@dataclass(frozen=True)
+class SequencePlace:
+    """Stage sequence: the exact order of a stream under a seed (section 3.1)."""
+
+    id: str
+    """`make_id("place", stream, seed, position)`"""
+    seed: int
+    position: int
+    """t, from 1 to T."""
+    item: str
+    origin: tuple[Origin, ...]
 
 
 def sequence(items: list[StreamItem], entry: Stream, key: str) -> Drafts[SequencePlace]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
@@ -9,7 +10,21 @@ from tasks.sources.drawing import draw_evenly
 from tasks.sources.stream_dataset import SHOTS
 from tasks.streambench.build.items import FOLDER, open_datasets
 from tasks.streambench.entries import Stream
-from tasks.streambench.rows import StreamShot
+
+
+@dataclass(frozen=True)
+class StreamShot:
+    """Stage shots: a few-shot example with its true answer, in the order in which prompts show them."""
+
+    id: str
+    dataset: str
+    place: int
+    """From 0; the first k are shown."""
+    text: str
+    memory_key: str
+    answer: str
+    """As a prompt shows it, not as a metric reads it."""
+    origin: tuple[Origin, ...]
 
 
 def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:

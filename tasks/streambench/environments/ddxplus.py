@@ -10,10 +10,10 @@ from tasks.errors import BadInput
 from tasks.scoring.ddxplus import LABELS, DDXPlus, find_label
 from tasks.sources.stream_dataset import FILES
 from tasks.sources.whole_json import read_json_list
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import check_reply, cut_reasoning, write_step, write_text
 from tasks.streambench.environments.verdicts import choose_rule, read_options, score_record
-from tasks.streambench.rows import StreamItem
 
 WORDS = {True: "The diagnosis is correct.", False: "The diagnosis is not correct."}
 INSTRUCTIONS: Mapping[Style, str] = {

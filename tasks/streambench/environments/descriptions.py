@@ -16,9 +16,9 @@ from tasks.errors import BadInput
 from tasks.sources.drawing import order_by_seed
 from tasks.sources.stream_dataset import FILES
 from tasks.sources.whole_json import read_json_object
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.environment import EnvironmentSetup
 from tasks.streambench.environments.replies import write_text
-from tasks.streambench.rows import StreamItem
 
 FILE = "descriptions.json"
 SEARCHES = ("embedding", "words")

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 from tasks.scoring.ds1000 import DS1000, extract_code
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import (
     check_reply,
@@ -19,7 +20,6 @@ from tasks.streambench.environments.replies import (
     write_text,
 )
 from tasks.streambench.environments.verdicts import choose_rule, read_details, read_options, score_record
-from tasks.streambench.rows import StreamItem
 
 WORDS = {True: "The code passes the tests.", False: "The code does not pass the tests."}
 INSTRUCTIONS: Mapping[Style, str] = {

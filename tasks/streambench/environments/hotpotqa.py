@@ -9,6 +9,7 @@ from typing import ClassVar
 from tasks.scoring.hotpotqa import HotpotQA
 from tasks.sources.stream_dataset import SHOTS
 from tasks.streambench.build.dataset_reading import read_shot_texts
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import (
     check_reply,
@@ -18,7 +19,6 @@ from tasks.streambench.environments.replies import (
     write_text,
 )
 from tasks.streambench.environments.verdicts import choose_rule, read_options, score_record
-from tasks.streambench.rows import StreamItem
 
 WORDS = {True: "The answer is correct.", False: "The answer is not correct."}
 INSTRUCTIONS: Mapping[Style, str] = {

@@ -14,6 +14,7 @@ from tasks.scoring.execution import Execution, score_outcome
 from tasks.scoring.items import BadItem
 from tasks.scoring.sql_pool import SqlPool
 from tasks.scoring.sql_text import prepare_prediction
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import (
     check_reply,
@@ -30,7 +31,6 @@ from tasks.streambench.environments.verdicts import (
     read_details,
     read_options,
 )
-from tasks.streambench.rows import StreamItem
 
 WORDS = {True: "The query gives the right result.", False: "The query does not give the right result."}
 INSTRUCTIONS: Mapping[Style, str] = {

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from tasks.judging.quoting import quote
+from tasks.scoring.label import Label
 from tasks.scoring.toolbench import WITHOUT_JUDGE, ToolBench
+from tasks.streambench.build.items import StreamItem
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.descriptions import ApiDescriptions
 from tasks.streambench.environments.replies import (
@@ -27,7 +29,6 @@ from tasks.streambench.environments.verdicts import (
     read_options,
     score_record,
 )
-from tasks.streambench.rows import StreamItem
 
 PROMPT = Path(__file__).parents[1] / "prompts" / "judge_arguments.md"
 WORDS = {True: "The call is correct.", False: "The call is not correct."}
@@ -42,9 +43,18 @@ INSTRUCTIONS: Mapping[Style, str] = {
     "refine": f"Reply with the improved call as a JSON object, and with nothing else: {FORM}",
 }
 RULES = ("released", "strict")
-VERDICT = re.compile(r"[\s*\"'`]*(yes|no)\b", re.IGNORECASE)
-GRAMMAR = 'root ::= "Yes." | "No."'
+FIRST_WORD = re.compile(r"[\s*\"'`]*(\w+)")
 JUDGE_TOKENS = 64
+
+
+class ArgumentVerdict(Label):
+    """The judge's word on a call's arguments."""
+
+    RIGHT = "Yes.", "right", 1.0
+    WRONG = "No.", "wrong", 0.0
+
+
+GRAMMAR = f'root ::= "{ArgumentVerdict.RIGHT}" | "{ArgumentVerdict.WRONG}"'
 
 
 class ToolBenchEnvironment(Environment):
@@ -153,8 +163,9 @@ def read_verdict(text: str, rule: str) -> tuple[bool, str]:
     nor No is wrong, and flagged.
     """
     if rule == "released":
-        return "No." not in text, ""
-    found = VERDICT.match(text)
-    if found is None:
+        return ArgumentVerdict.WRONG not in text, ""
+    word = FIRST_WORD.match(text)
+    spoken = f"{word[1].capitalize()}." if word else ""
+    if spoken not in set(ArgumentVerdict):
         return False, f"the judge said neither Yes nor No: {' '.join(text.split())[:80]!r}"
-    return found[1].lower() == "yes", ""
+    return spoken == ArgumentVerdict.RIGHT, ""

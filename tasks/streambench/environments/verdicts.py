@@ -9,7 +9,8 @@ from typing import Any
 from tasks.errors import BadInput
 from tasks.scoring.items import BadItem
 from tasks.scoring.metric import Metric, Score
-from tasks.streambench.environment import UNJUDGED, Feedback
+from tasks.scoring.outcome import Outcome
+from tasks.streambench.environment import Feedback
 
 
 def make_feedback(
@@ -28,7 +29,8 @@ def make_feedback(
     if score.state != "scored":
         return make_unjudged(score.outcome or "no verdict", words, values)
     bit = score.values.get(primary) == 1
-    return Feedback(bit, score.outcome or ("correct" if bit else "wrong"), words[bit], values)
+    outcome = Outcome.read(score.outcome) if score.outcome else Outcome.CORRECT if bit else Outcome.WRONG
+    return Feedback(bit, outcome, words[bit], values)
 
 
 def make_unjudged(
@@ -38,7 +40,7 @@ def make_unjudged(
     calls: tuple[str, ...] = (),
 ) -> Feedback:
     """Make the feedback of an answer that cannot be judged."""
-    return Feedback(False, UNJUDGED, words[False], values or {}, problem, calls)
+    return Feedback(False, Outcome.UNJUDGED, words[False], values or {}, problem, calls)
 
 
 def score_record(

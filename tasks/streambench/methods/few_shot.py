@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tasks.errors import BadInput
+from tasks.streambench.memory import RetrievedEntry
 from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk, StreamMethod
 from tasks.streambench.methods.parts import refuse_ablations
-from tasks.streambench.rows import RetrievedEntry
 
 
 class FewShot(StreamMethod):

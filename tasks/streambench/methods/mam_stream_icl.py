@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tasks.streambench.environment import Feedback
+from tasks.streambench.memory import MemoryEntry
 from tasks.streambench.method import (
     MethodSetup,
     SeenStep,
@@ -14,7 +15,6 @@ from tasks.streambench.method import (
     StreamMethod,
 )
 from tasks.streambench.methods.parts import make_entry, refuse_ablations, show_entry
-from tasks.streambench.rows import MemoryEntry
 
 
 class MamStreamIcl(StreamMethod):

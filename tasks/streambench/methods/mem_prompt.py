@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tasks.streambench.environment import Feedback
+from tasks.streambench.memory import MemoryEntry
 from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StepTalk, StreamMethod
 from tasks.streambench.methods.parts import filter_entries, make_entry, refuse_ablations, show_entry
-from tasks.streambench.rows import MemoryEntry
 
 
 class MemPrompt(StreamMethod):

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from tasks.errors import BadInput
 from tasks.streambench.entries import Use
-from tasks.streambench.memory import FoundEntry
+from tasks.streambench.memory import FoundEntry, MemoryEntry, RetrievedEntry
 from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply
-from tasks.streambench.rows import MemoryEntry, RetrievedEntry
 
 
 def refuse_ablations(setup: MethodSetup, *, takes_use: bool = False, takes_memory_of: bool = False) -> None:

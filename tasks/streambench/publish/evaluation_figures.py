@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.rows import Counts
 from tasks.errors import StageFailed
 from tasks.files import write_text
-from tasks.reports.figure_cells import round_figures
+from tasks.reports.tables import FigureTable, round_figures
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.confusions import ConfusionMatrix, draw_confusions
 from tasks.streambench.entries import StreamEvaluation
-from tasks.streambench.publish.ablation_tables import tabulate_memories, tabulate_seeds, tabulate_uses
-from tasks.streambench.publish.accuracy_tables import tabulate_gains, tabulate_means, tabulate_models
-from tasks.streambench.publish.curve_tables import group_curves, tabulate_regrets, tabulate_times
-from tasks.streambench.publish.kind_tables import draw_confusions, tabulate_kinds, tabulate_values
-from tasks.streambench.publish.pair_tables import tabulate_pairs
 from tasks.streambench.publish.stream_cautions import list_stream_cautions
-from tasks.streambench.publish.stream_cells import StreamTable
-from tasks.streambench.publish.stream_runs import StreamRuns, gather_runs, list_run_names
-from tasks.streambench.publish.token_tables import tabulate_tokens
-from tasks.streambench.rows import CurvePoint, StepScore, StreamItem, StreamStep
+from tasks.streambench.score.curves import CurvePoint
+from tasks.streambench.score.scores import StepScore
+from tasks.streambench.scored_steps import gather_runs, list_run_names
+from tasks.streambench.solve.stream_step import StreamStep
+from tasks.streambench.tables import tabulate_steps, tabulate_tokens
+from tasks.streambench.tables_curves import tabulate_curves
+from tasks.streambench.tables_pairs import tabulate_pairs
+
+
+@dataclass(frozen=True)
+class StreamFigures:
+    """What evaluation_figures.json holds. counts: of items, runs, steps and failures; tables: by key."""
+
+    stream: str
+    kind: str
+    methods: tuple[str, ...]
+    models: tuple[str, ...]
+    seeds: tuple[int, ...]
+    k: tuple[int, ...]
+    counts: Mapping[str, int]
+    warnings: tuple[str, ...]
+    tables: Mapping[str, FigureTable]
+    confusions: tuple[ConfusionMatrix, ...]
 
 
 def evaluation_figures(
@@ -41,46 +58,31 @@ def evaluation_figures(
     if not steps:
         raise StageFailed("streambench.evaluation_figures: no step was run; run streambench.steps")
     runs = gather_runs(items, steps, scores, entry)
-    own = runs.list_steps(runs.systems)
-    failed, unjudged = sum(one.failed for one in own), sum(one.unjudged for one in own)
-    figures = {
-        "stream": entry.stream,
-        "kind": own[0].item.kind,
-        "methods": [choice.label for choice in runs.choices],
-        "models": runs.models,
-        "seeds": sorted({one.step.seed for one in own}),
-        "k": sorted({one.step.k for one in own}),
-        "counts": {
-            "items": len({one.item.id for one in own}),
-            "runs": len(list_run_names(own)),
-            "steps": len(own),
+    failed, unjudged = sum(one.failed for one in runs.steps), sum(one.unjudged for one in runs.steps)
+    figures = StreamFigures(
+        stream=entry.stream,
+        kind=runs.steps[0].item.kind,
+        methods=tuple(choice.label for choice in runs.choices),
+        models=runs.models,
+        seeds=tuple(sorted({one.step.seed for one in runs.steps})),
+        k=tuple(sorted({one.step.k for one in runs.steps})),
+        counts={
+            "items": len({one.item.id for one in runs.steps}),
+            "runs": len(list_run_names(runs.steps)),
+            "steps": len(runs.steps),
             "failed": failed,
             "unjudged": unjudged,
-            "left_out": sum(bool(one.step.left_out) for one in own),
+            "left_out": sum(bool(one.step.left_out) for one in runs.steps),
         },
-        "warnings": list_stream_cautions(runs, settings),
-        "tables": tabulate_all(runs, curves),
-        "confusions": draw_confusions(runs),
-    }
+        warnings=tuple(list_stream_cautions(runs, settings)),
+        tables={
+            **tabulate_steps(runs),
+            **tabulate_curves(runs, curves),
+            **tabulate_pairs(runs),
+            **tabulate_tokens(runs),
+        },
+        confusions=tuple(draw_confusions(runs)),
+    )
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     counted = {"failed": failed, "unjudged": unjudged}
     return Counts(len(steps), len(steps), {name: n for name, n in counted.items() if n})
-
-
-def tabulate_all(runs: StreamRuns, curves: list[CurvePoint]) -> dict[str, StreamTable]:
-    """Make every table, by key, in the order of the page."""
-    points = group_curves(curves)
-    return {
-        "means": tabulate_means(runs),
-        "gains": tabulate_gains(runs),
-        **tabulate_models(runs),
-        "memories": tabulate_memories(runs),
-        "uses": tabulate_uses(runs),
-        "seeds": tabulate_seeds(runs),
-        "kinds": tabulate_kinds(runs),
-        "values": tabulate_values(runs),
-        "times": tabulate_times(runs, points),
-        "regrets": tabulate_regrets(runs, points),
-        **tabulate_pairs(runs),
-        **tabulate_tokens(runs),
-    }

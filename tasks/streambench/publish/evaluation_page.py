@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts
@@ -11,48 +10,30 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
 from tasks.reports.embed import write_data
-from tasks.reports.folder import BrowsedRows, write_page
-from tasks.reports.frame import PAGES_FOLDER, open_templates
+from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import choose_column, write_lines
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
-from tasks.reports.systems_table import read_systems
+from tasks.reports.parts import Browse, Charts, Component, Head, Part, Parts, Tables, Text, make_about_part
+from tasks.reports.report_page import write_page
+from tasks.reports.tables import FigureTable, read_systems
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.charts import draw_accuracies, draw_further, draw_seeds, draw_uses, list_points
 from tasks.streambench.entries import StreamEvaluation
-from tasks.streambench.publish.curve_tables import group_curves
-from tasks.streambench.publish.figure_file import StreamFigures, read_stream_figures
-from tasks.streambench.publish.kind_tables import ConfusionMatrix
-from tasks.streambench.publish.line_charts import CurveChart
-from tasks.streambench.publish.page_panels import (
-    SharePanel,
-    draw_accuracies,
-    draw_further,
-    draw_seeds,
-    draw_uses,
-    list_points,
-)
-from tasks.streambench.publish.stream_cells import StreamTable, derive
-from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns, gather_runs, list_run_names
-from tasks.streambench.publish.walked_steps import index_steps, walk_runs
-from tasks.streambench.rows import CurvePoint, StepScore, StreamItem, StreamStep
+from tasks.streambench.measures import derive
+from tasks.streambench.publish.evaluation_figures import StreamFigures
+from tasks.streambench.score.curves import CurvePoint
+from tasks.streambench.score.scores import StepScore
+from tasks.streambench.scored_steps import ScoredStep, StreamRuns, gather_runs, list_run_names
+from tasks.streambench.solve.stream_step import StreamStep
+from tasks.streambench.view import show_runs, view_steps
 
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("streambench.css", "streambench.js")
+CONFUSIONS = "confusions.html"
 SUBTITLE = (
     "How methods do over a stream of inputs, each answered in turn and followed by one bit of feedback: "
     "right or wrong."
 )
-
-
-@dataclass(frozen=True)
-class StreamContent:
-    """What the page shows below its head. tables: by section of the page; about: name and text."""
-
-    curves: Sequence[CurveChart]
-    further: Sequence[CurveChart]
-    uses: Sequence[SharePanel]
-    seeds: Sequence[SharePanel]
-    confusions: Sequence[ConfusionMatrix]
-    tables: Mapping[str, Mapping[str, StreamTable]]
-    about: Sequence[tuple[str, str]]
 
 
 def evaluation_page(
@@ -74,10 +55,8 @@ def evaluation_page(
     A run's steps lie in a file of their own, which the page loads when one of them is opened. The counts are
     of steps. Raises BadInput if `evaluation_figures` is of another form.
     """
-    figures = read_stream_figures(evaluation_figures)
+    figures = read_figures(evaluation_figures, StreamFigures)
     runs = gather_runs(items, steps, scores, entry)
-    points = group_curves(curves)
-    index = index_steps(runs)
     means = figures.tables["means"]  # its last column is all datasets, or the one there is
     write_page(
         out,
@@ -92,28 +71,96 @@ def evaluation_page(
             tell_finding(runs),
             list_stream_systems(figures),
         ),
-        open_templates("tasks.streambench").get_template("streambench.html"),
-        StreamContent(
-            draw_accuracies(runs, points, figures.methods),
-            draw_further(runs, points, figures.methods),
-            draw_uses(figures),
-            draw_seeds(figures),
-            figures.confusions,
-            split_stream_tables(figures.tables),
-            list_stream_facts(figures, entry),
-        ),
-        assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows("rows", index, evaluation_figures.with_name("steps.parquet")),
+        make_parts(figures, runs, curves, entry, evaluation_figures.with_name("steps.parquet")),
         calls={},
-        tables=figures.tables,
         metrics=metrics,
         bars=bars,
         groups=[choose_column("accuracy", means, means.columns[-1], labels=(-1,))],
+        tables=figures.tables,
+        assets=[PAGES / asset for asset in ASSETS],
+        package="tasks.streambench",
     )
-    write_lines(lines, {f"accuracy {model}": list_points(runs, points, model) for model in runs.models})
-    for name, walked in walk_runs(runs, index, steps_calls).items():
-        write_data(out / f"{name}.js", name, walked)
+    write_lines(lines, {f"accuracy {model}": list_points(runs, curves, model) for model in runs.models})
+    for name, shown in show_runs(runs, steps_calls).items():
+        write_data(out / f"{name}.js", name, shown)
     return Counts(len(steps), len(steps), {})
+
+
+def make_parts(
+    figures: StreamFigures,
+    runs: StreamRuns,
+    curves: Sequence[CurvePoint],
+    entry: StreamEvaluation,
+    artifact: Path,
+) -> Parts:
+    """Make the page below its head. artifact: the steps."""
+    tables = split_stream_tables(figures.tables)
+    uses, seeds = draw_uses(figures.tables["uses"]), draw_seeds(figures.tables["seeds"], figures.models)
+    return [
+        Part(
+            "curves",
+            "Over time",
+            "Over time",
+            [
+                Text(
+                    "The share of right steps among the first t, averaged over seeds. A band is one standard "
+                    "error over seeds (n - 1) to either side. Ablations stand in Figure 2 alone."
+                ),
+                Charts(draw_accuracies(runs, curves)),
+                Head("Regret against the best method, and entries in the memory"),
+                Charts(draw_further(runs, curves)),
+                Tables(tables["time"]),
+            ],
+        ),
+        Part(
+            "means",
+            "Right steps",
+            "Means",
+            [
+                Text(
+                    "In percent, with 95% intervals. A failed call is a wrong step, never a skipped one; "
+                    "failed and unjudged steps are in every n."
+                ),
+                Tables(tables["means"]),
+            ],
+        ),
+        Part("uses", "Which past steps are shown (Figure 2)", "Ablation", [Charts(uses)] if uses else []),
+        Part(
+            "confusions",
+            "Confusions (Figure 3)",
+            "Confusions",
+            [
+                Text(
+                    "Answers (columns) by the true label (rows), over all seeds, for the labels that are "
+                    "mistaken most often. None: no label could be read, or there is no answer."
+                ),
+                Component(CONFUSIONS, figures.confusions),
+            ]
+            if figures.confusions
+            else [],
+        ),
+        Part(
+            "seeds",
+            "Orders of the stream (Figure 4)",
+            "Seeds",
+            [Text("Mean and standard error over seeds."), Charts(seeds)] if seeds else [],
+        ),
+        Part(
+            "pairs",
+            "Methods in pairs",
+            "Pairs",
+            [
+                Text(
+                    "Over the same sequence: the difference of the shares of right steps in percent, with "
+                    "its 95% interval, and tests of it."
+                ),
+                Tables(tables["pairs"]),
+            ],
+        ),
+        Part("tokens", "Tokens", "Tokens", [Tables(tables["tokens"])]),
+        Browse("The stream", view_steps(runs, artifact)),
+        make_about_part(list_stream_facts(figures, entry)),
+    ]
 
 
 def list_stream_systems(figures: StreamFigures) -> list[SystemFigure]:
@@ -128,7 +175,7 @@ def list_stream_systems(figures: StreamFigures) -> list[SystemFigure]:
 
 def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
     """Make the figures at the page's head, each with the rows that it comes from."""
-    steps = runs.list_steps(runs.systems)
+    steps = runs.steps
     names = list_run_names(steps)
     failed = sum(one.failed for one in steps)
     best = find_best(runs)
@@ -176,9 +223,9 @@ def tell_finding(runs: StreamRuns) -> str:
     return f"{best[0]} is right most often: {100 * best[1]:.1f}% of its steps, over its models and seeds."
 
 
-def split_stream_tables(tables: Mapping[str, StreamTable]) -> dict[str, dict[str, StreamTable]]:
+def split_stream_tables(tables: Mapping[str, FigureTable]) -> dict[str, dict[str, FigureTable]]:
     """Split the tables into those of the page's sections, by the beginning of their keys."""
-    sections: dict[str, dict[str, StreamTable]] = {"means": {}, "time": {}, "pairs": {}, "tokens": {}}
+    sections: dict[str, dict[str, FigureTable]] = {"means": {}, "time": {}, "pairs": {}, "tokens": {}}
     for key, table in tables.items():
         start = key.partition("-")[0]
         place = start if start in sections else "time" if start in ("times", "regrets") else "means"

@@ -9,7 +9,7 @@ from tasks.artifacts.rows import make_id
 from tasks.databases.execution import SafeDatabase
 from tasks.errors import SqlError
 from tasks.judging.gold import GoldAnswer
-from tasks.streambench.rows import StreamItem
+from tasks.streambench.build.items import StreamItem
 
 SQL = "sql"
 

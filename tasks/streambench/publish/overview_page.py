@@ -2,67 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.rows import Counts
 from tasks.lineage.derivation import Derivation
-from tasks.reports.folder import BrowsedRows, write_page
-from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page, count_of
-from tasks.reports.places import name_in_project
+from tasks.reports.parts import Browse, Component, Part, Tables, Text
+from tasks.reports.report_page import write_page
+from tasks.reports.tables import FigureTable
 from tasks.streambench.entries import StreamOverview
-from tasks.streambench.publish.joined_streams import (
+from tasks.streambench.joined_streams import (
     ReadEvaluation,
     StreamColumn,
     join_columns,
     read_evaluations,
 )
-from tasks.streambench.publish.overview_tables import tabulate_overview
-from tasks.streambench.publish.stream_cells import StreamTable
+from tasks.streambench.tables_overview import tabulate_overview
+from tasks.streambench.view import view_runs
 
-PAGES = Path(__file__).parents[1] / "pages"
-ASSETS = ("streambench.css", "overview.js")
+EVALUATIONS = "evaluations.html"
 SUBTITLE = (
     "How methods do over several streams: the share of right steps by dataset, each answered in turn and "
     "followed by one bit of feedback."
 )
-
-
-@dataclass(frozen=True)
-class OverviewContent:
-    """What the page shows below its head. pages: evaluation -> the address of its own page."""
-
-    tables: Mapping[str, StreamTable]
-    pages: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class ShownRun:
-    """A run on the items of one dataset, as pages/overview.js lists it.
-
-    scores: the artifact of its steps' scores, first: the id of its first one; page: of its evaluation.
-    """
-
-    id: str
-    dataset: str
-    evaluation: str
-    method: str
-    models: str
-    seed: int
-    k: int
-    steps: int
-    right: int
-    failed: int
-    unjudged: int
-    tokens_in: int
-    tokens_out: int
-    scores: str
-    first: str
-    page: str
 
 
 def overview_page(
@@ -83,9 +48,10 @@ def overview_page(
     columns = join_columns(evaluations)
     tables = tabulate_overview(columns)
     means = tables["means"]
+    parts = split_tables(tables)
     pages = {one.name: link_page(one) for one in evaluations}
-    steps = sum(len(column.runs.list_steps(column.runs.systems)) for column in columns)
-    read = sum(len(one.runs.list_steps(one.runs.systems)) for one in evaluations)
+    steps = sum(len(column.runs.steps) for column in columns)
+    read = sum(len(one.runs.steps) for one in evaluations)
     write_page(
         out,
         Page(
@@ -101,24 +67,66 @@ def overview_page(
             ],
             tell_best(means),
         ),
-        open_templates("tasks.streambench").get_template("overview.html"),
-        OverviewContent(tables, pages),
-        assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows("rows", list(show_runs(columns, pages)), evaluations[0].folder / "scores.parquet"),
+        [
+            Part(
+                "means",
+                "By dataset",
+                "By dataset",
+                [
+                    Text(
+                        "The share of right steps in percent, with its 95% interval; a column is a dataset "
+                        "of a stream."
+                    ),
+                    Tables(parts["means"]),
+                ],
+            ),
+            Part(
+                "differences",
+                "Differences",
+                "Differences",
+                [
+                    Text("In percent, of each method to Zero-Shot of the same model, with its 95% interval."),
+                    Tables(parts["differences"]),
+                ],
+            ),
+            Part(
+                "tokens",
+                "Tokens",
+                "Tokens",
+                [Text("What a stream of a dataset takes, in and out."), Tables(parts["tokens"])],
+            ),
+            Part(
+                "joined",
+                "What is joined",
+                "What is joined",
+                [Tables(parts["joined"]), Component(EVALUATIONS, pages)],
+            ),
+            Browse("Runs", view_runs(columns, pages, streambench)),
+        ],
         calls={},
-        tables=tables,
         metrics=metrics,
         bars=bars,
         groups=[choose_column(f"accuracy {title}", means, title, labels=(-1,)) for title in means.columns],
+        tables=tables,
+        package="tasks.streambench",
     )
     return Counts(read, steps, {"shown by another evaluation": read - steps} if read > steps else {})
+
+
+def split_tables(tables: Mapping[str, FigureTable]) -> dict[str, dict[str, FigureTable]]:
+    """Split the tables into those of the page's parts."""
+    parts: dict[str, dict[str, FigureTable]] = {"means": {}, "differences": {}, "tokens": {}, "joined": {}}
+    for key, table in tables.items():
+        start = key.partition("-")[0]
+        parts[start if start in parts else "means"][key] = table
+    return parts
 
 
 def make_overview_headlines(
     columns: Sequence[StreamColumn], evaluations: Sequence[ReadEvaluation]
 ) -> list[Headline]:
     """Make the figures at the page's head, each with the rows that it comes from."""
-    steps = [one for column in columns for one in column.runs.list_steps(column.runs.systems)]
+    steps = [one for column in columns for one in column.runs.steps]
 
     def derive_all(measure: str, field: str = "") -> Derivation:
         parts = [column.derive_all(measure, field) for column in columns]
@@ -153,7 +161,7 @@ def list_overview_warnings(columns: Sequence[StreamColumn]) -> list[str]:
     return [f"The columns are not of the same models, so Table 2 averages over different ones ({groups})."]
 
 
-def tell_best(means: StreamTable) -> str:
+def tell_best(means: FigureTable) -> str:
     """Tell in a sentence which methods are right most often on which datasets; empty without two methods."""
     if len(means.lines) < 2:
         return ""
@@ -170,30 +178,3 @@ def tell_best(means: StreamTable) -> str:
 def link_page(evaluation: ReadEvaluation) -> str:
     """Address an evaluation's own page from an overview's."""
     return f"../../streambench/{evaluation.name}/index.html"
-
-
-def show_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str]) -> Iterator[ShownRun]:
-    """List the runs by column."""
-    for column in columns:
-        for system, steps in column.runs.systems.items():
-            for run in dict.fromkeys(one.step.run for one in steps):
-                own = [one for one in steps if one.step.run == run]
-                source = column.sources[run]
-                yield ShownRun(
-                    id=f"{source.name}|{column.title}|{run}",
-                    dataset=column.title,
-                    evaluation=source.name,
-                    method=system.title,
-                    models=system.models,
-                    seed=own[0].step.seed,
-                    k=own[0].step.k,
-                    steps=len(own),
-                    right=sum(one.step.bit for one in own),
-                    failed=sum(one.failed for one in own),
-                    unjudged=sum(one.unjudged for one in own),
-                    tokens_in=sum(one.score.tokens_in for one in own),
-                    tokens_out=sum(one.score.tokens_out for one in own),
-                    scores=name_in_project(source.folder / "scores.parquet"),
-                    first=own[0].score.id,
-                    page=pages[source.name],
-                )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tasks.judging.trust import TrustThresholds
 from tasks.settings import read_section
-from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns
+from tasks.streambench.scored_steps import ScoredStep, StreamRuns
 
 FEW = 100
 """Steps of a stream below which differences between methods are mostly chance."""

@@ -3,62 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.contracts import ContractResults, open_contracts
-from tasks.reports.folder import BrowsedRows, write_page
-from tasks.reports.frame import open_templates
+from tasks.reports.contracts import open_contracts
 from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples, count_of
-from tasks.streambench.publish.kind_tables import read_kind
+from tasks.reports.parts import (
+    Browse,
+    Facts,
+    Folded,
+    Head,
+    Part,
+    PartBlock,
+    Tables,
+    Text,
+    make_contracts_part,
+)
+from tasks.reports.report_page import write_page
+from tasks.reports.tables import FigureTable, Line, count_cell
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.publish.stream_cautions import FEW
-from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot
+from tasks.streambench.tables import read_kind
+from tasks.streambench.view import view_items
 
-PAGES = Path(__file__).parents[1] / "pages"
-ASSETS = ("streambench.css", "stream.js")
 SUBTITLE = "Items in the order in which agents meet them, one after the other, with feedback after each."
-
-
-@dataclass(frozen=True)
-class StreamPart:
-    """The items of one dataset: how many, of how many kinds, and how many examples there are."""
-
-    dataset: str
-    items: int
-    kinds: int
-    shots: int
-
-
-@dataclass(frozen=True)
-class StreamSetContent:
-    """What the page shows below its head. dropped: reason -> rows; orders: seed -> the first items' keys."""
-
-    parts: Sequence[StreamPart]
-    shots: Sequence[StreamShot]
-    orders: Mapping[int, Sequence[str]]
-    dropped: Mapping[str, Sequence[Dropped]]
-    contracts: ContractResults
-
-
-@dataclass(frozen=True)
-class ShownStreamItem:
-    """An item as pages/stream.js lists it. places: (seed, position)."""
-
-    id: str
-    key: str
-    dataset: str
-    kind: str
-    text: str
-    memory_key: str
-    context: str
-    gold: str
-    details: str
-    file: str
-    places: list[tuple[int, int]]
+MOST_DROPPED, SHORT = 1_000, 120
+"""Dropped items that the page lists for each reason; characters of an example in its summary."""
 
 
 def stream_page(
@@ -91,22 +66,49 @@ def stream_page(
                 [SampleQuestion(f"item={item.id}", item.text, item.gold) for item in ordered]
             ),
         ),
-        open_templates("tasks.streambench").get_template("stream.html"),
-        StreamSetContent(
-            count_parts(items, shots),
-            shown,
-            list_orders(items, sequence),
-            group_dropped(items_dropped),
-            open_contracts(contracts, ["items", "sequence", "shots"], out),
-        ),
-        assets=[PAGES / asset for asset in ASSETS],
-        rows=BrowsedRows(
-            "rows",
-            [show_item(item, places[item.id]) for item in ordered],
-            contracts.with_name("items.parquet"),
-        ),
+        [
+            Part(
+                "parts",
+                "Datasets",
+                "Datasets",
+                [
+                    Tables({"datasets": count_datasets(items, shots)}, folded=False),
+                    *fold_dropped(items_dropped),
+                ],
+            ),
+            Part(
+                "orders",
+                "Orders",
+                "Orders",
+                [
+                    Text(
+                        "Each seed shuffles the same items. The first of each order, by their keys; the "
+                        "artifact sequence holds all."
+                    ),
+                    Facts(
+                        [
+                            (f"seed {seed}", ", ".join(keys))
+                            for seed, keys in list_orders(items, sequence).items()
+                        ]
+                    ),
+                ],
+            ),
+            Part(
+                "shots",
+                "Examples",
+                "Examples",
+                [
+                    Text("For few-shot prompts, in their order; the last is nearest to the question."),
+                    *(fold_shot(shot) for shot in shown),
+                    *([] if shown else [Text("None.")]),
+                ],
+            ),
+            make_contracts_part(open_contracts(contracts, ["items", "sequence", "shots"], out)),
+            Browse("Items", view_items(ordered, places, contracts.with_name("items.parquet"))),
+        ],
         calls={},
         metrics=metrics,
+        tables={},
     )
     return Counts(len(items), len(items), {})
 
@@ -150,16 +152,35 @@ def list_stream_warnings(
     return warnings
 
 
-def count_parts(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> list[StreamPart]:
+def count_datasets(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> FigureTable:
     """Count items, kinds of them and examples by dataset, sorted."""
     groups: defaultdict[str, list[StreamItem]] = defaultdict(list)
     for item in items:
         groups[item.dataset].append(item)
     examples = Counter(shot.dataset for shot in shots)
-    return [
-        StreamPart(dataset, len(own), len({read_kind(item) for item in own}), examples[dataset])
-        for dataset, own in sorted(groups.items())
-    ]
+    lines = []
+    for dataset, own in sorted(groups.items()):
+        counts = len(own), len({read_kind(item) for item in own}), examples[dataset]
+        lines.append(Line((dataset,), tuple(count_cell(count, 0, "") for count in counts)))
+    return FigureTable("", "", ("Dataset",), ("Items", "Kinds", "Examples"), tuple(lines), (), ("count",))
+
+
+def fold_dropped(dropped: Iterable[Dropped]) -> list[Folded]:
+    """Show dropped items by reason, folded away."""
+    folded = []
+    for reason, rows in group_dropped(dropped).items():
+        listed = Facts([(row.id, row.detail) for row in rows[:MOST_DROPPED]])
+        more = len(rows) - MOST_DROPPED
+        blocks: list[PartBlock] = [listed, *([Text(f"and {more:,} more")] if more > 0 else [])]
+        folded.append(Folded(f"{len(rows):,} {reason.replace('_', ' ')}", blocks))
+    return folded
+
+
+def fold_shot(shot: StreamShot) -> Folded:
+    """Show an example, folded away."""
+    text = shot.text if len(shot.text) <= SHORT else f"{shot.text[:SHORT]}…"
+    inside: list[PartBlock] = [Text(shot.text, "said"), Head("Answer"), Text(shot.answer, "said")]
+    return Folded(f"{text} ({shot.dataset})", inside)
 
 
 def list_orders(
@@ -180,20 +201,3 @@ def group_dropped(dropped: Iterable[Dropped]) -> dict[str, list[Dropped]]:
     for row in dropped:
         reasons[row.reason].append(row)
     return dict(sorted(reasons.items()))
-
-
-def show_item(item: StreamItem, places: list[tuple[int, int]]) -> ShownStreamItem:
-    """Show one item."""
-    return ShownStreamItem(
-        item.id,
-        item.key,
-        item.dataset,
-        read_kind(item),
-        item.text,
-        item.memory_key,
-        item.context,
-        item.gold,
-        item.details,
-        item.file,
-        places,
-    )

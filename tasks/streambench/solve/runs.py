@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tasks.errors import BadInput, StageFailed
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
 from tasks.streambench.entries import KIND_K, MethodChoice
 from tasks.streambench.method import StreamMethod
 from tasks.streambench.methods.finding import find_method
-from tasks.streambench.rows import SequencePlace, StreamItem
 
 DEFAULT_K = 16
 """Appendix A."""

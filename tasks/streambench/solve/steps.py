@@ -10,12 +10,15 @@ from tasks.artifacts.rows import Drafts
 from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.entries import StreamEvaluation
-from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot, StreamStep
 from tasks.streambench.solve.agents import RoleAgents
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import list_runs, order_items
 from tasks.streambench.solve.stream_runs import StreamWork, run_all
+from tasks.streambench.solve.stream_step import StreamStep
 
 
 async def steps(
@@ -79,7 +82,7 @@ def list_answered(items: list[StreamItem], steps: list[StreamStep]) -> list[Answ
             question=asked[row.item].text,
             reference=asked[row.item].gold,
             answer=row.answer or row.reply or row.failed,
-            note=row.words or row.outcome,
+            note=row.words or row.outcome.shown,
         )
         for row in steps
     ]

@@ -9,12 +9,14 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from tasks.artifacts.rows import Origin, make_id
-from tasks.streambench.environment import UNJUDGED, Feedback
-from tasks.streambench.memory import Vector
+from tasks.scoring.outcome import Outcome
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.environment import Feedback
+from tasks.streambench.memory import NO_VECTOR, MemoryEntry, Vector
 from tasks.streambench.method import SeenStep, StepReply, StreamMethod
-from tasks.streambench.rows import MemoryEntry, SequencePlace, StreamItem, StreamStep
-from tasks.streambench.solve.memory_keys import NO_VECTOR
 from tasks.streambench.solve.runs import StreamRun
+from tasks.streambench.solve.stream_step import StreamStep
 from tasks.streambench.solve.talk import Booked, StreamTalk, TalkSetup
 
 WIDTH = 32
@@ -140,7 +142,7 @@ def make_row(
         outcome=feedback.outcome,
         words=feedback.words,
         values=ENCODER.encode(values),
-        failed=failed if reply.answer is None or feedback.outcome == UNJUDGED else "",
+        failed=failed if reply.answer is None or feedback.outcome == Outcome.UNJUDGED else "",
         stored=stored,
         memory_size=memory_size,
         calls=calls,

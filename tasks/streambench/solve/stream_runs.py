@@ -7,20 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.errors import StageFailed
+import numpy as np
+
+from tasks.errors import ModelFailed, StageFailed
 from tasks.models.ask import Ask
 from tasks.models.stream_board import BOARD
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.shots import StreamShot
+from tasks.streambench.entries import read_nested
 from tasks.streambench.environment import Environment, EnvironmentSetup
 from tasks.streambench.environments.finding import find_environment
 from tasks.streambench.memory import Vector
 from tasks.streambench.method import MethodSetup, StreamMethod
-from tasks.streambench.nested_settings import read_nested
-from tasks.streambench.rows import StreamItem, StreamShot, StreamStep
 from tasks.streambench.solve.agents import StreamAgents
-from tasks.streambench.solve.memory_keys import embed_keys
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import StreamOrders, StreamRun
 from tasks.streambench.solve.stream_loop import gather_or_stop, run_stream
+from tasks.streambench.solve.stream_step import StreamStep
 from tasks.streambench.solve.talk import TalkSetup, Unanswered
 from tasks.streambench.solve.vector_memory import VectorMemory
 
@@ -91,6 +94,27 @@ async def follow_all(
             for run in runs
         )
     return [row for rows in found for row in rows]
+
+
+async def embed_keys(items: Sequence[StreamItem], ask: Ask, role: str) -> Mapping[str, Vector]:
+    """Embed the memory keys of items: item -> its vector, L2-normalised; of width 0 while planning.
+
+    Raises ModelFailed, also for vectors of several widths, BudgetSpent, CallMissing.
+    """
+    keys = sorted({item.memory_key for item in items})
+    vectors = await ask.embed(keys, role=role, row="memory_keys")
+    widths = {len(vector) for vector in vectors} - {0}
+    if len(widths) > 1:
+        raise ModelFailed(f"{role}: vectors of different lengths came ({sorted(widths)})")
+    found = {key: normalise(vector) for key, vector in zip(keys, vectors, strict=True)}
+    return {item.id: found[item.memory_key] for item in items}
+
+
+def normalise(values: Sequence[float]) -> Vector:
+    """Scale a vector to unit length; one of zeros stays as it is."""
+    vector = np.array(values, np.float64)
+    length = float(np.sqrt((vector * vector).sum()))
+    return (vector / length if length else vector).astype(np.float32)
 
 
 def make_environment_setup(work: StreamWork) -> EnvironmentSetup:

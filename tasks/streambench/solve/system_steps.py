@@ -8,14 +8,17 @@ from typing import Any
 
 from tasks.artifacts.rows import Drafts
 from tasks.models.ask import Ask
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
+from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.entries import OwnStream
-from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot, StreamStep
 from tasks.streambench.solve.agents import SystemAgent
 from tasks.streambench.solve.options import OwnLimits
 from tasks.streambench.solve.runs import list_runs, order_items
 from tasks.streambench.solve.steps import list_answered as list_answered
 from tasks.streambench.solve.steps import list_scored as list_scored
 from tasks.streambench.solve.stream_runs import StreamWork, run_all
+from tasks.streambench.solve.stream_step import StreamStep
 from tasks.systems.build import build_system
 from tasks.systems.entries import SystemEntry
 

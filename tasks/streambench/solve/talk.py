@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
-from tasks.errors import ModelFailed
+from tasks.errors import ModelFailed, StageFailed
+from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.quoting import split_roles
 from tasks.models.ask import Unparsed
-from tasks.streambench.environment import UNJUDGED, Environment, Feedback, PromptParts, Style
+from tasks.scoring.label import UnknownLabel
+from tasks.scoring.outcome import Outcome
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.environment import Environment, Feedback, PromptParts, Style
+from tasks.streambench.memory import RetrievedEntry
 from tasks.streambench.method import ShownExample, StepReply
-from tasks.streambench.rows import RetrievedEntry, StreamItem
 from tasks.streambench.solve.agents import PROMPTS, StreamAgents
-from tasks.streambench.solve.prompt_window import (
-    BETWEEN,
-    fit_texts,
-    list_fields,
-    measure_room,
-    name_source,
-)
 
 ZERO_SHOT, WITH_EXAMPLES = PROMPTS / "zero_shot.md", PROMPTS / "with_examples.md"
 CRITIQUE, REFINE = PROMPTS / "critique.md", PROMPTS / "refine.md"
@@ -27,6 +25,12 @@ MARKER = "NO NEED TO REFINE"
 """What stands in a critique that finds nothing wrong."""
 NO_REPLY = "no reply: the endpoint gave none"
 NO_VERDICT = "no verdict: the judge's endpoint gave none"
+BETWEEN = "\n\n\n"
+"""Two blank lines."""
+FRAME = 160
+"""Tokens of the longest prompt file without its fields, at most."""
+SLACK = 0.9
+"""The share of a window that is filled: tokens are estimated."""
 
 
 @dataclass
@@ -68,7 +72,7 @@ class TalkSetup:
         """
         if (feedback := self.verdicts.get((item.id, answer))) is None:
             feedback = await self.environment.feedback(item, answer, row=row)
-            if not feedback.calls and feedback.outcome != UNJUDGED:
+            if not feedback.calls and feedback.outcome != Outcome.UNJUDGED:
                 self.verdicts[item.id, answer] = feedback
         return feedback
 
@@ -154,12 +158,14 @@ class StreamTalk:
     async def judge(self, reply: StepReply) -> Feedback:
         """Give the feedback on a reply; nobody is asked about one without an answer."""
         if reply.answer is None:
-            return Feedback(False, "failed", self._environment.say(False), problem=reply.problem)
+            return Feedback(False, Outcome.FAILED, self._environment.say(False), problem=reply.problem)
         try:
             feedback = await self._setup.judge(self._item, reply.answer, self._row)
         except ModelFailed as error:
             self._setup.unanswered.problems[self._row] = f"the judge: {error}"
-            return Feedback(False, UNJUDGED, self._environment.say(False), problem=NO_VERDICT)
+            return Feedback(False, Outcome.UNJUDGED, self._environment.say(False), problem=NO_VERDICT)
+        except UnknownLabel as error:
+            raise StageFailed(f"step {self._row}: the outcome of its answer: {error}") from error
         self.booked.judge_calls += feedback.calls
         return feedback
 
@@ -228,3 +234,50 @@ def read_critique(text: str) -> str:
     if not (critique := text.strip()):
         raise Unparsed("empty: it says nothing")
     return critique
+
+
+@dataclass(frozen=True)
+class FittedTexts:
+    """The last of some texts that have room; the first `left_out` of them have not."""
+
+    texts: tuple[str, ...]
+    left_out: int
+
+
+def fit_texts(texts: Sequence[str], room: float) -> FittedTexts:
+    """Keep as many of the last texts as have room, in tokens."""
+    kept = len(texts)
+    while kept and (room := room - measure(texts[kept - 1]) - 1) >= 0:
+        kept -= 1
+    return FittedTexts(tuple(texts[kept:]), kept)
+
+
+def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Iterable[str] = ()) -> float:
+    """Measure what a window has left, in tokens, beside an item, what else is shown and the reply.
+
+    Negative where the item itself does not fit.
+    """
+    shown = (parts.task, parts.common, parts.context, parts.question, parts.instruction, *more)
+    return window * SLACK - reply_tokens - FRAME - sum(map(measure, shown))
+
+
+def list_fields(parts: PromptParts) -> dict[str, object]:
+    """List the fields that every prompt has."""
+    return {
+        "task": parts.task,
+        "common": parts.common,
+        "context": parts.context,
+        "question": parts.question,
+        "instruction": parts.instruction,
+    }
+
+
+def name_source(source: RetrievedEntry) -> str:
+    """Name an example that was left out."""
+    return f"example of step {source.position}" if source.position else f"shot {source.item}"
+
+
+@lru_cache(maxsize=16_384)
+def measure(text: str) -> float:
+    """Estimate a text's tokens; the same ones come with many prompts."""
+    return estimate_tokens(text)

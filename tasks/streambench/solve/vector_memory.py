@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.errors import ModelFailed
-from tasks.streambench.memory import FoundEntry, Vector
-from tasks.streambench.rows import MemoryEntry
+from tasks.streambench.memory import FoundEntry, MemoryEntry, Vector
 from tasks.systems.extras import load_library
 
 DIGITS = 6

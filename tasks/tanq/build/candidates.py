@@ -10,12 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.settings import read_section
+from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.inference import decide_by_rule
+from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.tables import Tables, fill_cells, find_fault, keep_columns, list_rows
 from tasks.tanq.build.verify import Verify, make_evidence
 from tasks.tanq.entries import TanqSet
-from tasks.tanq.graph.rows import Fact, Relation
-from tasks.tanq.rows import KINDS, NOT_ENOUGH, ExtendedQuestion, Proof, SeedQuestion
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
+from tasks.tanq.labels import Support
 
 
 class Candidates(BaseModel):
@@ -82,7 +86,7 @@ def list_told(
         for proof in proofs
         if proof.fact in facts
         and decide_by_rule(make_evidence(proof), by_relation[facts[proof.fact].relation], params)
-        != NOT_ENOUGH
+        != Support.NOT_ENOUGH
     }
 
 

@@ -1,4 +1,7 @@
-"""What a text is searched for to bear out a fact: the names of its entity, and its value."""
+"""Find the other end of a fact in a text: the names of its entity, or its value (step 2).
+
+A mention is no proof yet: the text may say something else about the value.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from tasks.sources.wikidata.rows import CALENDARS
-from tasks.tanq.build.mention import End
-from tasks.tanq.build.mention_dates import DateEnd
-from tasks.tanq.build.mention_names import NamedEnd, find_longer, make_names
-from tasks.tanq.build.mention_numbers import AmountEnd
+from tasks.tanq.build.mention_dates import DateEnd, find_date
+from tasks.tanq.build.mention_names import NamedEnd, find_longer, find_name, make_names
+from tasks.tanq.build.mention_numbers import AmountEnd, find_amount
 from tasks.tanq.build.statements import SAYINGS
-from tasks.tanq.graph.rows import ITEM, QUANTITY, TIME, Fact, Thing
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.showing import ITEM, QUANTITY, TIME
+from tasks.tanq.graph.things import Thing
 from tasks.tanq.units import find_unit
+
+End = NamedEnd | AmountEnd | DateEnd
 
 
 def make_ends(
@@ -65,3 +71,17 @@ def _make_amount(
     return AmountEnd(
         amount, names=tuple(sorted({unit.label, *unit.aliases}, key=len, reverse=True)), most=rounding
     )
+
+
+def find_mention(text: str, end: End, headers: Sequence[str] = ()) -> str:
+    """Find the first words of a text that mention an end; empty if none do.
+
+    headers: of a cell or an infobox entry, where the unit of its amount may stand.
+    """
+    if isinstance(end, NamedEnd):
+        found = find_name(text, end)
+    elif isinstance(end, AmountEnd):
+        found = find_amount(text, end, headers)
+    else:
+        found = find_date(text, end)
+    return text[slice(*found)] if found else ""

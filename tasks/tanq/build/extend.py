@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,8 +12,26 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.tanq.build.wording import extend_text
-from tasks.tanq.graph.rows import Fact, Relation, Thing
-from tasks.tanq.rows import ExtendedQuestion, SeedQuestion
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import SeedQuestion
+from tasks.tanq.graph.things import Thing
+
+
+@dataclass(frozen=True)
+class ExtendedQuestion:
+    """Stage extend: a list question with relations that hold for all its answers (step 1).
+
+    facts: of every answer and relation, all values.
+    """
+
+    id: str
+    seed: str
+    text: str
+    relations: tuple[str, ...]
+    entities: tuple[str, ...]
+    facts: tuple[str, ...]
+    origin: tuple[Origin, ...]
 
 
 class Extend(BaseModel):

@@ -14,11 +14,11 @@ from tasks.judging.quoting import clean
 from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.sources.wikipedia.article import CELL, INFOBOX
 from tasks.tanq.build.statements import find_saying, names_relation
-from tasks.tanq.graph.rows import Relation
-from tasks.tanq.rows import NOT_ENOUGH, REFUTED, SUPPORTED
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.labels import Support
 
-THREE = {"Yes": SUPPORTED, "No": REFUTED, "Unknown": NOT_ENOUGH}
-TWO = {"Yes": SUPPORTED, "No": NOT_ENOUGH}
+THREE = {"Yes": Support.SUPPORTED, "No": Support.REFUTED, "Unknown": Support.NOT_ENOUGH}
+TWO = {"Yes": Support.SUPPORTED, "No": Support.NOT_ENOUGH}
 """A reply -> its label. Of two labels, No says only that the statement is not borne out."""
 KINDS = {CELL: "table row", INFOBOX: "infobox"}
 LONGEST = 900
@@ -90,11 +90,11 @@ class Evidence:
     headers: tuple[str, ...] = ()
 
 
-def decide_by_rule(evidence: Evidence, relation: Relation, params: Inference) -> str:
-    """Decide by rule where one applies; an empty text where a model has to be asked."""
+def decide_by_rule(evidence: Evidence, relation: Relation, params: Inference) -> Support | None:
+    """Decide by rule where one applies; None where a model has to be asked."""
     if params.guards and find_objection(evidence, relation):
-        return NOT_ENOUGH
-    return SUPPORTED if params.rules and tells_outright(evidence, relation) else ""
+        return Support.NOT_ENOUGH
+    return Support.SUPPORTED if params.rules and tells_outright(evidence, relation) else None
 
 
 def find_objection(evidence: Evidence, relation: Relation) -> str:
@@ -124,14 +124,14 @@ def tells_outright(evidence: Evidence, relation: Relation) -> bool:
 
 async def ask_inference(
     statement: str, evidence: Evidence, params: Inference, row: str, ask: Ask
-) -> Answer[str]:
+) -> Answer[Support]:
     """Ask a model whether a proof bears a statement out; the value is a label.
 
     Raises ModelFailed, BudgetSpent, CallMissing.
     """
     replies = THREE if params.labels == 3 else TWO
 
-    def parse(reply: str) -> str:
+    def parse(reply: str) -> Support:
         word = reply.strip().rstrip(".")
         if word not in replies:
             raise Unparsed(f"no_verdict: {word!r:.40} is none of {', '.join(replies)}")

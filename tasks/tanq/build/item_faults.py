@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from tasks.english import make_singular
 from tasks.tanq.build.mention_names import BEFORE, NEAR
 from tasks.tanq.build.skill_words import is_unit_named
-from tasks.tanq.rows import TanqItem
+from tasks.tanq.build.tanq_item import TanqItem
 
 LEAKED, DISORDERED, UNLIKE_NOUN, NO_UNIT = (
     "answer_in_question", "relations_out_of_order", "noun_unlike_answers", "unit_not_named",

@@ -12,17 +12,46 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.splitting import splits
-from tasks.sources.wikipedia.article import CELL
+from tasks.sources.wikipedia.article import CELL, INFOBOX, TEXT
 from tasks.sources.wikipedia.rows import PartRow
-from tasks.tanq.build.ends import make_ends
-from tasks.tanq.build.mention import End, find_mention
-from tasks.tanq.build.proof_order import ENTITY, VALUE, rank_proof
+from tasks.tanq.build.ends import End, find_mention, make_ends
+from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.tanq.build.statements import names_relation
 from tasks.tanq.graph.article_index import ArticleIndex, IndexedArticle
-from tasks.tanq.graph.rows import Fact, Relation, Thing
-from tasks.tanq.rows import ExtendedQuestion, Proof
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.things import Thing
 
 FACTS = 10_000
 """Number of facts in a shard."""
+ENTITY, VALUE = "entity", "value"
+TELLING = {INFOBOX: 0, TEXT: 1, CELL: 2}
+"""Kinds of proofs, the one that tells most first."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Stage proofs: a sentence, table row or infobox entry that mentions a fact's other end (step 2).
+
+    side: `entity` if the article is of the fact's entity, `value` if of its value; kind, section, parent,
+    position, headers: as of a part of the article; row: the whole row of a cell, its headers with it, else
+    empty; mention: the words that were found.
+    """
+
+    id: str
+    fact: str
+    side: str
+    article: str
+    revision: int | None
+    section: str
+    parent: str
+    position: int
+    kind: str
+    headers: tuple[str, ...]
+    row: str
+    text: str
+    mention: str
+    origin: tuple[Origin, ...]
 
 
 class Proofs(BaseModel):
@@ -161,3 +190,16 @@ def _say_none(fact: Fact, read: set[str]) -> Dropped:
     return Dropped(
         fact.id, reason, f"{fact.entity} {fact.relation}: {fact.shown}", (Origin("row", f"facts#{fact.id}"),)
     )
+
+
+def rank_proof(proof: Proof, relation: Relation) -> tuple[bool, int, bool, int, str]:
+    """Rank a proof: those first that name the relation, then by kind, by whose article it is, by place."""
+    said = names_relation(" ".join((*proof.headers, proof.text)), relation)
+    return not said, TELLING[proof.kind], proof.side != ENTITY, proof.position, proof.id
+
+
+def show_proof(proof: Proof) -> str:
+    """Show what a proof says: its sentence, its row, or its entry with the label."""
+    if proof.kind == INFOBOX:
+        return f"{proof.headers[-1] if proof.headers else ''}: {proof.text}"
+    return proof.row or proof.text

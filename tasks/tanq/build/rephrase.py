@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,10 +14,12 @@ from tasks.models.ask import Ask, Unparsed
 from tasks.models.frames import Parts, write_frame
 from tasks.models.rounds import ask_in_rounds
 from tasks.tanq.build.skill_words import find_tags, make_tags, remove_tags
+from tasks.tanq.build.tables import AnswerTable
 from tasks.tanq.build.wording import list_words, name_column
 from tasks.tanq.entries import TanqSet
-from tasks.tanq.graph.rows import Relation, Thing
-from tasks.tanq.rows import AnswerTable, RephrasedQuestion, SeedQuestion
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import SeedQuestion
+from tasks.tanq.graph.things import Thing
 
 NAME = re.compile(r"(?<![\w'\u2019-])[^\W\d_a-z][\w'\u2019-]*")
 """A word that begins with no small letter: a name, or a sentence's first word."""
@@ -30,6 +33,19 @@ SUBJECT = re.compile(r"(?!(?:does|do|did|has|have been|will|can) )\w+ .+")
 """What follows `Which countries` where these are what is said to do or to be something."""
 LONGER = 12
 """Words that a rephrased question may have more."""
+
+
+@dataclass(frozen=True)
+class RephrasedQuestion:
+    """Stage rephrase: a question in a model's words (step 4).
+
+    tagged: with the tag of each relation in parentheses; text: without them.
+    """
+
+    id: str
+    tagged: str
+    text: str
+    origin: tuple[Origin, ...]
 
 
 class Rephrase(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, make_id
 from tasks.tanq.entries import TanqSet
-from tasks.tanq.rows import KINDS, SeedQuestion
+from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
 
 
 class Seeds(BaseModel):

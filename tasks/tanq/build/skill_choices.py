@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +19,8 @@ from tasks.tanq.build.amount_skills import (
     convert_unit,
 )
 from tasks.tanq.build.date_skills import count_full_years, count_years_between, say_year
-from tasks.tanq.build.round_bounds import find_round, find_round_year
-from tasks.tanq.build.skill_table import (
+from tasks.tanq.build.skill_table import BaseColumn, BaseTable, get_amount, get_time, passes_bound
+from tasks.tanq.build.skill_use import (
     APPROXIMATION,
     CONVERSION,
     DATE_TO_YEAR,
@@ -32,16 +33,11 @@ from tasks.tanq.build.skill_table import (
     MOST,
     TIME_CALCULATION,
     YEARS,
-    BaseColumn,
-    BaseTable,
-    get_amount,
-    get_time,
-    passes_bound,
+    SkillUse,
 )
 from tasks.tanq.build.unit_words import find_words
-from tasks.tanq.graph.rows import ITEM, QUANTITY, TEXT, TIME, Fact
-from tasks.tanq.graph.showing import show_amount
-from tasks.tanq.rows import SkillUse
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME, show_amount
 
 PAIRS = (
     ("P569", "P570", FULL_YEARS),
@@ -56,6 +52,8 @@ CLEAR = Decimal("0.02")
 """How far, in steps, an amount stays from where rounding turns."""
 FEW = 5
 """An amount is at least so many steps, so that rounding leaves something of it."""
+ROUND_YEARS = (100, 50, 25, 10, 5, 1)
+"""What a year that bounds a filter is a multiple of, best first."""
 
 
 @dataclass(frozen=True)
@@ -254,3 +252,36 @@ def _can_count(table: BaseTable, first: str, second: str, counted: str, least: i
     except ValueError:
         return False
     return len(numbers) >= least
+
+
+def find_round(low: Decimal, high: Decimal) -> Decimal | None:
+    """Find the roundest number between two positive ones, of two digits at most; the one in their middle."""
+    if low >= high:
+        return None
+    middle = Decimal(math.sqrt(float(low) * float(high)))
+    for digits in (1, 2):
+        steps = [
+            Decimal(1).scaleb(power - digits + 1) for power in range(low.adjusted(), high.adjusted() + 1)
+        ]
+        found = [
+            step * count for step in steps if (count := _count_steps(middle, step, low, high, 10**digits - 1))
+        ]
+        if found:
+            return min(found, key=lambda number: (abs(number - middle), number))
+    return None
+
+
+def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
+    """Return how many steps are nearest to the middle and between the ends, at most `most`; 0 for none."""
+    first, last = math.ceil(low / step), math.floor(high / step)
+    count = min(max(round(middle / step), first), last)
+    return count if first <= count <= last and 0 < count <= most else 0
+
+
+def find_round_year(first: int, last: int) -> int | None:
+    """Find the roundest year of some, the earliest of those; None if there is none."""
+    for step in ROUND_YEARS:
+        year = -(-first // step) * step
+        if year <= last and year != 0:
+            return year
+    return None

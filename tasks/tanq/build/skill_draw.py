@@ -8,17 +8,8 @@ from dataclasses import replace
 
 from tasks.artifacts.rows import make_id
 from tasks.tanq.build.skill_choices import Doubts, list_steps
-from tasks.tanq.build.skill_table import (
-    APPROXIMATION,
-    CONVERSION,
-    FILTERS,
-    REWRITES,
-    SKILLS,
-    BaseTable,
-    apply_skills,
-    passes_filter,
-)
-from tasks.tanq.rows import SkillUse
+from tasks.tanq.build.skill_table import BaseTable, apply_skills, passes_filter
+from tasks.tanq.build.skill_use import APPROXIMATION, CONVERSION, FILTERS, REWRITES, SKILLS, SkillUse
 
 Uses = tuple[SkillUse, ...]
 

@@ -15,6 +15,7 @@ from tasks.tanq.build.amount_skills import (
     convert_unit,
     round_converted,
 )
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
 from tasks.tanq.build.date_skills import (
     count_days_between,
     count_full_years,
@@ -22,24 +23,25 @@ from tasks.tanq.build.date_skills import (
     read_year,
     show_year,
 )
+from tasks.tanq.build.skill_use import (
+    APPROXIMATION,
+    CONVERSION,
+    DATE_TO_YEAR,
+    DAYS,
+    EQUAL,
+    FILTER_ENTITY,
+    FILTER_NUMBER,
+    FILTERS,
+    FULL_YEARS,
+    LEAST,
+    REWRITES,
+    TIME_CALCULATION,
+    YEARS,
+    SkillUse,
+)
 from tasks.tanq.build.unit_words import WORDS, find_words
-from tasks.tanq.graph.rows import ITEM, TEXT, Fact
-from tasks.tanq.graph.showing import show_amount
-from tasks.tanq.rows import FinalCell, FinalColumn, FinalRow, SkillUse
-
-FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY = "filter_number", "filter_time", "filter_entity"
-DATE_TO_YEAR, CONVERSION, APPROXIMATION = "date_to_year", "conversion", "approximation"
-TIME_CALCULATION = "time_calculation"
-SKILLS = (
-    FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY, DATE_TO_YEAR, CONVERSION, TIME_CALCULATION, APPROXIMATION,
-)  # fmt: skip
-"""In the order of Table 4."""
-FILTERS = frozenset({FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY})
-REWRITES = (DATE_TO_YEAR, CONVERSION, APPROXIMATION)
-"""Skills that rewrite a column, in the order in which they do."""
-EQUAL, LEAST, MOST = "=", ">=", "<="
-FULL_YEARS, YEARS, DAYS = "full years", "years", "days"
-"""How a time calculation counts: by the day, by years alone, or in days."""
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.showing import ITEM, TEXT, show_amount
 
 
 @dataclass(frozen=True)

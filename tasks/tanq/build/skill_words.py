@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from tasks.tanq.build.amount_skills import SCALES, STEPS, say_number
-from tasks.tanq.build.skill_table import (
+from tasks.tanq.build.skill_table import BaseColumn, BaseTable, say_year_of
+from tasks.tanq.build.skill_use import (
     APPROXIMATION,
     CONVERSION,
     DATE_TO_YEAR,
@@ -22,12 +23,9 @@ from tasks.tanq.build.skill_table import (
     FILTERS,
     TIME_CALCULATION,
     YEARS,
-    BaseColumn,
-    BaseTable,
-    say_year_of,
+    SkillUse,
 )
 from tasks.tanq.build.unit_words import WORDS, find_words
-from tasks.tanq.rows import SkillUse
 
 BOUNDS = {EQUAL: "", ">=": "at least ", "<=": "at most "}
 YEAR_BOUNDS = {EQUAL: "", ">=": " or later", "<=": " or earlier"}

@@ -11,27 +11,44 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.errors import StageFailed
+from tasks.tanq.build.answer_table import FinalColumn, FinalRow
+from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.mention_numbers import list_numbers
+from tasks.tanq.build.proofs import Proof
+from tasks.tanq.build.rephrase import RephrasedQuestion
 from tasks.tanq.build.skill_choices import Doubts, list_uses
 from tasks.tanq.build.skill_draw import Uses, draw_uses
 from tasks.tanq.build.skill_table import BaseColumn, BaseRow, BaseTable, apply_skills
+from tasks.tanq.build.skill_use import SkillUse
 from tasks.tanq.build.skill_words import make_tags, say_use, write_question
+from tasks.tanq.build.tables import AnswerTable
+from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.entries import TanqSet
-from tasks.tanq.graph.rows import QUANTITY, Fact, Relation, Thing
-from tasks.tanq.rows import (
-    SUPPORTED,
-    AnswerTable,
-    ExtendedQuestion,
-    Proof,
-    ProofVerdict,
-    RephrasedQuestion,
-    SeedQuestion,
-    SkilledQuestion,
-    SkillUse,
-)
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import SeedQuestion
+from tasks.tanq.graph.showing import QUANTITY
+from tasks.tanq.graph.things import Thing
+from tasks.tanq.labels import Support
 
 STRIDE = 3
 """So many places further on in `counts` is each variant of a question."""
+
+
+@dataclass(frozen=True)
+class SkilledQuestion:
+    """Stage skills: a question and its answer with up to three skills, or none (step 5).
+
+    id: of the question with its skills; question: the extended question's id.
+    """
+
+    id: str
+    question: str
+    text: str
+    skills: tuple[SkillUse, ...]
+    columns: tuple[FinalColumn, ...]
+    rows: tuple[FinalRow, ...]
+    origin: tuple[Origin, ...]
 
 
 class Skills(BaseModel):
@@ -206,7 +223,7 @@ def find_steps(
 
     A figure whose unit is another than the fact's is taken as if it were of that unit.
     """
-    supporting = {verdict.id for verdict in verify if verdict.label == SUPPORTED}
+    supporting = {verdict.id for verdict in verify if verdict.label == Support.SUPPORTED}
     found: defaultdict[str, list[Decimal]] = defaultdict(list)
     for proof in proofs:
         fact = graph.facts.get(proof.fact)

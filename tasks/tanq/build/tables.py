@@ -3,21 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.build.wording import extend_text
-from tasks.tanq.graph.rows import QUANTITY, Fact, Relation, Thing
-from tasks.tanq.rows import (
-    SUPPORTED,
-    AnswerTable,
-    ExtendedQuestion,
-    ProofVerdict,
-    SeedQuestion,
-    TableCell,
-    TableRow,
-)
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import SeedQuestion
+from tasks.tanq.graph.showing import QUANTITY
+from tasks.tanq.graph.things import Thing
+from tasks.tanq.labels import Support
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """The supported values of an entity's relation; none for an empty cell."""
+
+    facts: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """The cells of an entity, in the order of the table's relations."""
+
+    entity: str
+    cells: tuple[TableCell, ...]
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """Stage tables: what is left of an extended question once every value has a supporting proof (step 3).
+
+    id: the question's; unsupported: number of its facts without one; rows_left_out, relations_left_out: what
+    has no supported cell.
+    """
+
+    id: str
+    seed: str
+    text: str
+    relations: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    unsupported: int
+    rows_left_out: tuple[str, ...]
+    relations_left_out: tuple[str, ...]
+    origin: tuple[Origin, ...]
+
 
 EMPTY = TableCell((), ())
 
@@ -58,7 +93,7 @@ def tables(
     """
     wanted = {fact for question in candidates for fact in question.facts}
     known = {fact.id: fact for fact in facts if fact.id in wanted}
-    supported = {verdict.fact for verdict in verify if verdict.label == SUPPORTED}
+    supported = {verdict.fact for verdict in verify if verdict.label == Support.SUPPORTED}
     asked = {seed.id: seed.text for seed in seeds}
     by_relation = {relation.id: relation for relation in relations}
     by_id = {thing.id: thing for thing in things}

@@ -5,14 +5,33 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.models.ask import Ask
+from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.inference import Evidence, Inference, ask_inference, decide_by_rule
-from tasks.tanq.build.proof_order import rank_proof, show_proof
+from tasks.tanq.build.proofs import Proof, rank_proof, show_proof
 from tasks.tanq.build.statements import say_fact
-from tasks.tanq.graph.rows import Fact, Relation, Thing
-from tasks.tanq.rows import SUPPORTED, ExtendedQuestion, Proof, ProofVerdict
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.things import Thing
+from tasks.tanq.labels import Support
+
+
+@dataclass(frozen=True)
+class ProofVerdict:
+    """Stage verify: what a proof says of its fact (step 3). id: the proof's.
+
+    by: `model`, or `rule` where no model was asked.
+    """
+
+    id: str
+    fact: str
+    statement: str
+    label: Support
+    by: str
+    origin: tuple[Origin, ...]
 
 
 class Verify(Inference):
@@ -79,7 +98,7 @@ async def _verify_fact(
             continue
         if label:
             outcomes.append(ProofVerdict(proof.id, fact.id, statement, label, "rule", origin))
-            supported = label == SUPPORTED
+            supported = label == Support.SUPPORTED
             continue
         asked += 1
         answer = await ask_inference(statement, evidence, params, proof.id, ask)
@@ -88,7 +107,7 @@ async def _verify_fact(
             outcomes.append(Dropped(proof.id, "no_verdict", answer.problem, origin))
             continue
         outcomes.append(ProofVerdict(proof.id, fact.id, statement, answer.value, "model", origin))
-        supported = answer.value == SUPPORTED
+        supported = answer.value == Support.SUPPORTED
     if not supported:
         outcomes.append(Dropped(fact.id, "not_supported", statement, (Origin("row", f"facts#{fact.id}"),)))
     return outcomes

@@ -6,16 +6,15 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import model_validator
-
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.judging.canaries import OR, CanaryRow, KnownCase, read_cases
 from tasks.models.ask import Ask
 from tasks.settings import read_section
 from tasks.tanq.build.inference import Evidence, Inference, ask_inference, decide_by_rule
 from tasks.tanq.build.verify import Verify
-from tasks.tanq.graph.rows import ITEM, Relation
-from tasks.tanq.rows import LABELS, NOT_ENOUGH, REFUTED
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.showing import ITEM
+from tasks.tanq.labels import Support
 
 FILE = Path(__file__).with_name("verify_canaries.yaml")
 
@@ -23,6 +22,7 @@ FILE = Path(__file__).with_name("verify_canaries.yaml")
 class VerifyCanary(KnownCase):
     """One canary: a statement, and a proof with the words in it that were found."""
 
+    accepted: tuple[Support, ...]
     relation: str
     statement: str
     article: str
@@ -30,12 +30,6 @@ class VerifyCanary(KnownCase):
     headers: tuple[str, ...] = ()
     text: str
     mention: str
-
-    @model_validator(mode="after")
-    def _check_labels(self) -> VerifyCanary:
-        if not set(self.accepted) <= set(LABELS):
-            raise ValueError(f"accepted holds something else than {', '.join(LABELS)}")
-        return self
 
 
 async def verify_canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
@@ -60,13 +54,16 @@ async def try_canary(canary: VerifyCanary, params: Inference, ask: Ask) -> Canar
     # What counts is whether a fact is supported: that a proof refutes it or tells nothing is all one to it
     # where a rule decides, or two labels are asked for.
     coarse = bool(ruled) or params.labels == 2
-    accepted = {*canary.accepted, *((NOT_ENOUGH,) if coarse and REFUTED in canary.accepted else ())}
+    accepted = {
+        *canary.accepted,
+        *((Support.NOT_ENOUGH,) if coarse and Support.REFUTED in canary.accepted else ()),
+    }
     return CanaryRow(
         id=canary.id,
         kind="label",
         expected=OR.join(canary.accepted),
         given=answer.value,
-        rule=ruled,
+        rule=ruled or "",
         agreed=None if label is None else label in accepted,
         call=answer.call,
         problem=answer.problem,

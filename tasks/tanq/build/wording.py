@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tasks.english import make_plural
-from tasks.tanq.graph.rows import Relation, Thing
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.things import Thing
 
 
 def extend_text(question: str, relations: Sequence[Relation], things: Mapping[str, Thing]) -> str:

@@ -19,7 +19,7 @@ from tasks.sources.wikipedia.article import clean_title
 from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.article_index import ARTICLES, GROUP, PARTS, IndexedArticle
-from tasks.tanq.graph.rows import Thing
+from tasks.tanq.graph.things import Thing
 
 BATCH = 16_384
 """Rows of the source that are in memory."""

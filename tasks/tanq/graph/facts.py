@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.errors import StageFailed
-from tasks.sources.wikidata.rows import ClaimRow
+from tasks.sources.wikidata.rows import ClaimRow, QualifierRow, ValueRow
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.graph_files import INSTANCE_OF, find_label, pick_best, read_claims, read_entities
 from tasks.tanq.graph.relation_words import KNOWN
-from tasks.tanq.graph.rows import QUANTITY, Fact
-from tasks.tanq.graph.showing import show_value
+from tasks.tanq.graph.showing import QUANTITY, show_value
 
 MOST_NAMED = 50
 """Of the facts that are left out for one reason, so many are named; the rest are counted."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Stage facts: one statement of the graph, of its relation's best rank.
+
+    id: the statement's; shown: the value as a table has it, without its unit.
+    """
+
+    id: str
+    entity: str
+    relation: str
+    value: ValueRow
+    shown: str
+    qualifiers: tuple[QualifierRow, ...]
+    origin: tuple[Origin, ...]
 
 
 def facts(entry: GraphSource) -> Drafts[Fact]:

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.parquet import read_rows
-from tasks.artifacts.rows import Drafts, Dropped, make_id
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.english import make_singular
 from tasks.errors import StageFailed
 from tasks.tanq.entries import GraphSource
-from tasks.tanq.graph.question_drafts import (
-    draft_intersections,
-    draft_simple,
-    draft_through_values,
-    draft_values,
-    list_conditions,
-    view_graph,
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.naming import say_name, say_value
+from tasks.tanq.graph.relation_words import CONDITIONS
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import (
+    COMPOSITION,
+    INTERSECTION,
+    SIMPLE,
+    Condition,
+    SeedAnswer,
+    SeedQuestion,
 )
-from tasks.tanq.graph.rows import Fact, Relation, Thing
-from tasks.tanq.rows import SeedQuestion
+from tasks.tanq.graph.showing import ITEM
+from tasks.tanq.graph.things import Thing
+
+GRAPH = "graph"
 
 
 class ListQuestions(BaseModel):
@@ -88,3 +98,217 @@ def _draft(
     return [
         seed for seed in {seed.id: seed for seed in drafts}.values() if least <= len(seed.answers) <= most
     ]
+
+
+@dataclass(frozen=True)
+class FulfilledCondition:
+    """A condition with the facts by which things of a class fulfil it. by: entity -> fact's id."""
+
+    target: str
+    condition: Condition
+    words: str
+    by: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class GraphView:
+    """A graph's facts as seeds look at them: by class, relation and value."""
+
+    things: Mapping[str, Thing]
+    relations: Mapping[str, Relation]
+    facts: Mapping[str, Mapping[str, Sequence[Fact]]]
+    """Those whose value is a thing, by relation and entity."""
+    shared: Mapping[tuple[str, str], int]
+    """Relation and value -> how many facts have them."""
+    nouns: Mapping[str, str]
+    """Class -> its things' name in the plural; a class without one is not asked for."""
+    conditions: Mapping[str, str]
+    """Relation -> what its entities do, `border {}`."""
+    complete: frozenset[str]
+    """Classes that the graph has all things of: only of these it knows which fulfil a condition."""
+
+
+def view_graph(
+    facts: Sequence[Fact], things: Sequence[Thing], relations: Sequence[Relation], entry: GraphSource
+) -> GraphView:
+    """Arrange a graph for asking."""
+    own: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
+    shared: Counter[tuple[str, str]] = Counter()
+    for fact in sorted(facts, key=lambda fact: fact.id):
+        if fact.value.kind == ITEM and fact.value.item:
+            own[fact.relation][fact.entity].append(fact)
+            shared[fact.relation, fact.value.item] += 1
+    given = {name: own.condition for name, own in entry.relations.items() if own}
+    return GraphView(
+        {thing.id: thing for thing in things},
+        {relation.id: relation for relation in relations},
+        own,
+        shared,
+        entry.nouns,
+        {name: words for name, words in {**CONDITIONS, **given}.items() if words},
+        frozenset(entry.nouns) - frozenset(entry.incomplete),
+    )
+
+
+def list_conditions(view: GraphView, least: int) -> list[FulfilledCondition]:
+    """List the conditions that at least so many things of a class fulfil, all of them with an article."""
+    found: defaultdict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
+    for name in sorted(view.relations):
+        if name not in view.conditions:
+            continue
+        for entity, facts in view.facts.get(name, {}).items():
+            for target in view.things[entity].classes:
+                for fact in facts if target in view.complete else ():
+                    found[target, name, fact.value.item or ""].setdefault(entity, fact.id)
+    asked = []
+    for (target, name, value), by in sorted(found.items()):
+        thing = view.things.get(value)
+        if thing is None or len(by) < least:
+            continue
+        shown = say_name(thing.label)
+        words = view.conditions[name].format(shown)
+        asked.append(FulfilledCondition(target, Condition(name, value, thing.label), words, by))
+    return asked
+
+
+def draft_simple(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[SeedQuestion]:
+    """Ask by one condition, such as `Which countries border Peru?`."""
+    for own in asked:
+        text = f"Which {view.nouns[own.target]} {own.words}?"
+        answers = [SeedAnswer(entity, (fact,), ()) for entity, fact in sorted(own.by.items())]
+        shape = f"{SIMPLE} {view.nouns[own.target]} {own.condition.relation}"
+        yield make_seed(view, SIMPLE, shape, text, own.target, (own.condition,), answers)
+
+
+def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[SeedQuestion]:
+    """Ask by two conditions, of different relations, neither of which leaves the other without effect."""
+    by_entity: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, own in enumerate(asked):
+        for entity in own.by:
+            by_entity[own.target, entity].append(place)
+    pairs = {pair for places in by_entity.values() for pair in combinations(places, 2)}
+    for one, other in sorted(pairs):
+        first, second = asked[one], asked[other]
+        both = sorted(first.by.keys() & second.by.keys())
+        if first.condition.relation == second.condition.relation or len(both) in (
+            len(first.by),
+            len(second.by),
+        ):
+            continue
+        relations = sorted((first.condition.relation, second.condition.relation))
+        noun = view.nouns[first.target]
+        yield make_seed(
+            view,
+            INTERSECTION,
+            f"{INTERSECTION} {noun} {' '.join(relations)}",
+            f"Which {noun} {first.words} and {second.words}?",
+            first.target,
+            (first.condition, second.condition),
+            [SeedAnswer(entity, (first.by[entity], second.by[entity]), ()) for entity in both],
+            near=sorted(first.by.keys() ^ second.by.keys()),
+        )
+
+
+def draft_through_values(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[SeedQuestion]:
+    """Name a condition's thing by a fact of its own: `Which countries border the one whose capital is Lima?`.
+
+    The fact's value is that of no other thing.
+    """
+    for own in asked:
+        thing = view.things[own.condition.value]
+        noun = next((view.nouns[name] for name in thing.classes if name in view.nouns), "")
+        for name in sorted(view.relations):
+            fact = _find_telling(view, thing.id, name)
+            if fact is None or not noun or name == own.condition.relation:
+                continue
+            single = make_singular(noun)
+            value = say_value(fact.shown, view.conditions.get(name, ""))
+            described = f"the {single} whose {view.relations[name].one} is {value}"
+            words = view.conditions[own.condition.relation].format(described)
+            condition = Condition(own.condition.relation, fact.value.item or "", fact.shown, name)
+            yield make_seed(
+                view,
+                COMPOSITION,
+                f"{COMPOSITION} {view.nouns[own.target]} {own.condition.relation} {name}",
+                f"Which {view.nouns[own.target]} {words}?",
+                own.target,
+                (condition,),
+                [SeedAnswer(entity, (by, fact.id), (thing.id,)) for entity, by in sorted(own.by.items())],
+            )
+
+
+def draft_values(view: GraphView, asked: Sequence[FulfilledCondition], least: int) -> Iterator[SeedQuestion]:
+    """Ask for what answers have, such as `What are the capitals of the countries that border Peru?`."""
+    for own in asked:
+        for name in sorted(view.relations):
+            relation = view.relations[name]
+            if name == own.condition.relation or relation.kind != ITEM:
+                continue
+            found: defaultdict[str, list[Fact]] = defaultdict(list)
+            values = view.facts.get(name, {})
+            for fact in (fact for entity in sorted(own.by) for fact in values.get(entity, ())):
+                if fact.value.item and fact.value.item in view.things:
+                    found[fact.value.item].append(fact)
+            targets = {target for value in found for target in view.things[value].classes}
+            reached = {fact.entity for facts in found.values() for fact in facts}
+            if len(targets) != 1 or not targets <= view.nouns.keys() or len(found) < least:
+                continue
+            if reached != own.by.keys():
+                continue
+            target = targets.pop()
+            if (
+                target == own.target
+            ):  # the neighbours of countries are countries: those or these, nobody knows
+                continue
+            noun = view.nouns[own.target]
+            condition = Condition(own.condition.relation, own.condition.value, own.condition.shown, name)
+            yield make_seed(
+                view,
+                COMPOSITION,
+                f"{COMPOSITION} {view.nouns[target]} {name} {own.condition.relation}",
+                f"What are the {relation.words} of the {noun} that {own.words}?",
+                target,
+                (condition,),
+                [
+                    SeedAnswer(
+                        value,
+                        tuple(fact.id for fact in facts) + tuple(own.by[fact.entity] for fact in facts),
+                        tuple(fact.entity for fact in facts),
+                    )
+                    for value, facts in sorted(found.items())
+                ],
+            )
+
+
+def make_seed(
+    view: GraphView,
+    kind: str,
+    shape: str,
+    text: str,
+    target: str,
+    conditions: tuple[Condition, ...],
+    answers: Sequence[SeedAnswer],
+    near: Sequence[str] = (),
+) -> SeedQuestion:
+    """Make the row of a question that the graph answers. near: as in `SeedQuestion`."""
+    facts = sorted({fact for answer in answers for fact in answer.facts})
+    return SeedQuestion(
+        make_id("seed", text),
+        kind,
+        shape,
+        text,
+        view.nouns[target],
+        target,
+        conditions,
+        tuple(answers),
+        (),
+        GRAPH,
+        tuple(Origin("row", f"facts#{fact}") for fact in facts),
+        tuple(near),
+    )
+
+
+def _find_telling(view: GraphView, thing: str, relation: str) -> Fact | None:
+    """Find the only fact of a thing's relation, if no other thing shares its value."""
+    own = view.facts.get(relation, {}).get(thing, ())
+    return own[0] if len(own) == 1 and view.shared[relation, own[0].value.item or ""] == 1 else None

@@ -4,16 +4,40 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.english import make_plural
 from tasks.errors import StageFailed
 from tasks.tanq.entries import GraphSource, RelationWords
-from tasks.tanq.graph.facts import find_common_unit
+from tasks.tanq.graph.facts import Fact, find_common_unit
 from tasks.tanq.graph.graph_files import INSTANCE_OF, find_label, read_entities
 from tasks.tanq.graph.relation_words import ASPECTS, KNOWN, KnownRelation
-from tasks.tanq.graph.rows import QUANTITY, Fact, Relation
+from tasks.tanq.graph.showing import QUANTITY
 from tasks.tanq.graph.unit_names import UNIT_NAMES
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Stage relations: a property by which questions ask or are extended.
+
+    label: the source's, `shares border with`; words: as a column of a table is asked for, `neighbouring
+    countries`; one: the same for one value; kind: of its values, `item`, `time`, `quantity` or `text`; unit:
+    the thing that its amounts are given in, empty for plain numbers; aspect: relations of one aspect are
+    asked side by side (`birth`, `death`), in the order of `rank`.
+    """
+
+    id: str
+    label: str
+    words: str
+    one: str
+    kind: str
+    unit: str
+    aspect: str
+    rank: int
+    entities: int
+    facts: int
+    origin: tuple[Origin, ...]
 
 
 def relations(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Relation]:

@@ -8,6 +8,8 @@ from decimal import Decimal
 from tasks.sources.wikidata.rows import ValueRow
 from tasks.sources.wikidata.values import Precision
 
+ITEM, TIME, QUANTITY, TEXT = "item", "time", "quantity", "text"
+"""The kinds of values."""
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
     "November", "December",
@@ -19,11 +21,11 @@ def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
 
     labels: id -> label.
     """
-    if value.kind == "item":
+    if value.kind == ITEM:
         shown = labels.get(value.item or "", "")
-    elif value.kind == "time":
+    elif value.kind == TIME:
         shown = show_time(value)
-    elif value.kind == "quantity" and value.amount is not None:
+    elif value.kind == QUANTITY and value.amount is not None:
         shown = show_amount(Decimal(value.amount))
     else:
         shown = value.text or ""

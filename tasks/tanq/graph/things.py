@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.tanq.entries import GraphSource
+from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.graph_files import ENGLISH, INSTANCE_OF, find_article, find_label, read_entities
-from tasks.tanq.graph.rows import ITEM, Fact, Thing
+from tasks.tanq.graph.showing import ITEM
 from tasks.tanq.graph.unit_names import UNIT_NAMES
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Stage things: an entity that has facts or is the value, unit or class of one.
+
+    article: the title of its Wikipedia article; empty for none. classes: what it is an instance of.
+    """
+
+    id: str
+    label: str
+    aliases: tuple[str, ...]
+    article: str
+    classes: tuple[str, ...]
+    origin: tuple[Origin, ...]
 
 
 def things(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Thing]:

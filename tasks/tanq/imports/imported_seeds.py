@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Origin, make_id
 from tasks.english import make_plural
 from tasks.sources.qampari import QampariAnswer, QampariQuestion
+from tasks.tanq.graph.seed_question import COMPOSITION, Condition, SeedAnswer, SeedProof, SeedQuestion
 from tasks.tanq.imports.answer_noun import find_noun
 from tasks.tanq.imports.graph_names import (
     BY_NAME,
@@ -18,7 +19,6 @@ from tasks.tanq.imports.graph_names import (
     count_classes,
     fold_name,
 )
-from tasks.tanq.rows import COMPOSITION, Condition, SeedAnswer, SeedProof, SeedQuestion
 
 NO_ID, NOT_THERE, AMBIGUOUS, OTHER_CLASS = "no_id", "not_in_graph", "ambiguous", "other_class"
 PEOPLE = "Q5"

@@ -16,39 +16,39 @@ from tasks.sources.tanq_records import (
     PublishedRecord,
     Rows,
 )
-from tasks.tanq.imports.answer_noun import find_noun
-from tasks.tanq.rows import (
-    NOT_ENOUGH,
-    REFUTED,
-    SUPPORTED,
-    FinalCell,
-    FinalColumn,
-    FinalRow,
-    ItemProof,
-    ItemThing,
-    SeedProof,
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
+from tasks.tanq.build.skill_use import (
+    APPROXIMATION,
+    CONVERSION,
+    DATE_TO_YEAR,
+    FILTER_ENTITY,
+    FILTER_NUMBER,
+    FILTER_TIME,
+    TIME_CALCULATION,
     SkillUse,
-    TanqItem,
 )
+from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem
+from tasks.tanq.graph.seed_question import SeedProof
+from tasks.tanq.imports.answer_noun import find_noun
+from tasks.tanq.labels import Support
 
 SOURCE = "tanq"
 FIRST = "entity"
 SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "filter_number": ("filter", "num"),
-    "filter_time": ("filter", "time"),
-    "filter_entity": ("filter", "entit"),
-    "date_to_year": ("year",),
-    "conversion": ("conver",),
-    "time_calculation": ("calc",),
-    "approximation": ("approx",),
+    FILTER_NUMBER: ("filter", "num"),
+    FILTER_TIME: ("filter", "time"),
+    FILTER_ENTITY: ("filter", "entit"),
+    DATE_TO_YEAR: ("year",),
+    CONVERSION: ("conver",),
+    TIME_CALCULATION: ("calc",),
+    APPROXIMATION: ("approx",),
 }
 """Skill -> the parts of words that name it, the first that fits counts."""
 FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}
-VERDICTS = {
-    SUPPORTED: SUPPORTED, "verifiable": SUPPORTED, "true": SUPPORTED, "yes": SUPPORTED,
-    "entailment": SUPPORTED,
-    REFUTED: REFUTED, "contradiction": REFUTED,
-}  # fmt: skip
+VERDICTS: Mapping[str, Support] = {
+    **dict.fromkeys((Support.SUPPORTED, "verifiable", "true", "yes", "entailment"), Support.SUPPORTED),
+    **dict.fromkeys((Support.REFUTED, "contradiction"), Support.REFUTED),
+}
 """What a publisher calls a verdict -> ours; none at all is of what survived, any other is not enough."""
 UNIT = re.compile(r"\(([^()]+)\)$")
 NUMBER = re.compile(r"-?[\d,]*\.?\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
@@ -135,9 +135,9 @@ def find_skill(name: str) -> str:
     return next((own for own, parts in SKILL_NAMES.items() if all(part in words for part in parts)), "")
 
 
-def find_verdict(said: str) -> str:
+def find_verdict(said: str) -> Support:
     """Find the label that a publisher's verdict means."""
-    return VERDICTS.get(said, NOT_ENOUGH) if said else SUPPORTED
+    return VERDICTS.get(said, Support.NOT_ENOUGH) if said else Support.SUPPORTED
 
 
 def _build_table(record: PublishedRecord) -> Rows:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tasks.artifacts.contracts import Expectation, RowRule, expect_match
+from tasks.artifacts.contracts import Expectation, Record, RowRule, expect_match
 from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import StoredRows, read_valid_rows
 from tasks.artifacts.rows import Counts
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
-from tasks.tanq.build.skills import make_graph
-from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.tanq.build.proofs import Proof
+from tasks.tanq.build.rephrase import RephrasedQuestion
+from tasks.tanq.build.skills import SkilledQuestion, make_graph
+from tasks.tanq.build.tables import AnswerTable
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.build.verify import ProofVerdict
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
+from tasks.tanq.graph.things import Thing
+from tasks.tanq.labels import Support
 from tasks.tanq.publish.item_rules import Grounds, find_no_mention, list_item_rules
-from tasks.tanq.rows import (
-    KINDS,
-    LABELS,
-    AnswerTable,
-    ExtendedQuestion,
-    Proof,
-    ProofVerdict,
-    RephrasedQuestion,
-    SeedQuestion,
-    SkilledQuestion,
-    TanqItem,
-)
 
 ROWS: Mapping[str, type] = {
     "seeds": SeedQuestion,
@@ -37,6 +35,14 @@ ROWS: Mapping[str, type] = {
     "skills": SkilledQuestion,
     "items": TanqItem,
 }
+
+SINGLE: Mapping[str, Sequence[Expectation]] = {
+    "seeds": (expect_match("kind", "It is of one of three kinds.", "kind", f"^({'|'.join(KINDS)})$"),),
+    "verify": (expect_match("label", "Its label is one of three.", "label", f"^({'|'.join(Support)})$"),),
+    "skills": (expect_hash(),),
+    "items": (expect_hash(),),
+}
+"""What must hold of each row by itself."""
 
 
 def contracts(
@@ -73,25 +79,20 @@ def contracts(
 
 
 def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Rules:
-    """Declare the rules of each artifact."""
-    rules: dict[str, list[Expectation | RowRule]] = {stem: [origins] for stem in paths}
-    rules["seeds"].append(expect_match("kind", "It is of one of three kinds.", "kind", _any_of(KINDS)))
-    rules["verify"].append(expect_match("label", "Its label is one of three.", "label", _any_of(LABELS)))
-    rules["proofs"].append(
-        RowRule(
-            "mentions_fact",
-            "Its text has the words that were found, and mentions the other end of its fact.",
-            ("id", "fact", "side", "text", "mention", "headers"),
-            lambda record: (
-                find_no_mention(grounds.proofs[record["id"]], grounds.graph)
-                if record["id"] in grounds.proofs
-                else None
-            ),
-        )
+    """Declare the rules of each artifact: of single rows, and of rows with what they stand on."""
+
+    def find_problem(record: Record) -> str | None:
+        proof = grounds.proofs.get(record["id"])
+        return None if proof is None else find_no_mention(proof, grounds.graph)
+
+    mentions = RowRule(
+        "mentions_fact",
+        "Its text has the words that were found, and mentions the other end of its fact.",
+        ("id", "fact", "side", "text", "mention", "headers"),
+        find_problem,
     )
-    rules["skills"].append(expect_hash())
-    rules["items"] += [expect_hash(), *list_item_rules(grounds)]
-    return {path: rules[stem] for stem, path in paths.items()}
+    grounded = {"proofs": [mentions], "items": list_item_rules(grounds)}
+    return {path: [origins, *SINGLE.get(stem, ()), *grounded.get(stem, ())] for stem, path in paths.items()}
 
 
 def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things: Path) -> Grounds:
@@ -111,7 +112,3 @@ def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things
 
 def _read_facts(path: Path, named: set[str]) -> Iterable[Fact]:
     return (fact for fact in StoredRows(path, Fact) if fact.id in named)
-
-
-def _any_of(words: Iterable[str]) -> str:
-    return f"^({'|'.join(words)})$"

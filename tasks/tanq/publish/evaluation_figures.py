@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
-from tasks.reports.figure_cells import round_figures
+from tasks.judging.trust import TrustThresholds
+from tasks.reports.tables import round_figures
+from tasks.settings import read_section
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
-from tasks.tanq.publish.failure_tables import count_failures, count_faults
-from tasks.tanq.publish.score_tables import tabulate_scores
-from tasks.tanq.publish.table_cautions import list_table_cautions
-from tasks.tanq.publish.table_outcomes import join_table_outcomes
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import HallucinationLabel, PredictionScore
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.outcomes import TableOutcome, join_table_outcomes, list_systems, select_outcomes
+from tasks.tanq.score.hallucination_labels import HallucinationLabel
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import ORACLE, Prediction
+from tasks.tanq.tables_evaluation import tabulate_failures, tabulate_faults, tabulate_scores
+
+FEW = 30
+"""Questions below which differences between systems are mostly chance."""
 
 
 def evaluation_figures(
@@ -39,7 +43,9 @@ def evaluation_figures(
     a skill that no column has.
     """
     outcomes = join_table_outcomes(items, [*predictions, *human_tables], [*scores, *human_scores])
-    labelled = count_failures(outcomes, hallucination_labels, hallucination_labels_dropped, entry)
+    failures = tabulate_failures(
+        outcomes, hallucination_labels, hallucination_labels_dropped, labelled=entry.labels is not None
+    )
     failed = sum(bool(row.failed) for row in predictions)
     figures = {
         "evaluation": key,
@@ -55,7 +61,52 @@ def evaluation_figures(
             "of_people": len(human_tables),
         },
         "warnings": list_table_cautions(outcomes, human_tables_dropped, settings),
-        "tables": {**dict(tabulate_scores(outcomes)), "11": labelled, "faults": count_faults(outcomes)},
+        "tables": {**tabulate_scores(outcomes), "11": failures, "faults": tabulate_faults(outcomes)},
     }
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     return Counts(len(predictions), len(predictions) - failed, {"failed": failed} if failed else {})
+
+
+def list_table_cautions(
+    outcomes: Sequence[TableOutcome],
+    unread: Sequence[Dropped],
+    settings: Mapping[str, object],
+) -> list[str]:
+    """Write the warnings; none if all is well.
+
+    unread: lines of people's tables that could not be used. settings: `judging.thresholds.*`.
+    """
+    thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
+    return [*_warn_few(outcomes), *_warn_failed(outcomes, thresholds.unscored_share), *_warn_cut(outcomes),
+            *_warn_unread(unread)]  # fmt: skip
+
+
+def _warn_few(outcomes: Sequence[TableOutcome]) -> Iterator[str]:
+    items = {outcome.item.id for outcome in outcomes}
+    if len(items) < FEW:
+        yield f"{len(items)} questions are few: a difference between two systems may be chance."
+
+
+def _warn_failed(outcomes: Sequence[TableOutcome], most: float) -> Iterator[str]:
+    for system in list_systems(outcomes):
+        own = select_outcomes(outcomes, system)
+        failed = [outcome.prediction.failed for outcome in own if outcome.prediction.failed]
+        if len(failed) > most * len(own):
+            what = f"{len(failed)} of {len(own)} predictions have no reply ({failed[0]})"
+            yield f"{system.name}: {what}; they are in no mean."
+
+
+def _warn_cut(outcomes: Sequence[TableOutcome]) -> Iterator[str]:
+    shown = [
+        outcome
+        for outcome in outcomes
+        if outcome.prediction.setting == ORACLE and not outcome.system.is_people
+    ]
+    cut = sum(bool(outcome.prediction.left_out) for outcome in shown)
+    if cut:
+        yield f"{cut} of {len(shown)} oracle prompts lack some proofs: the window had no room for them."
+
+
+def _warn_unread(unread: Sequence[Dropped]) -> Iterator[str]:
+    if unread:
+        yield f"{len(unread)} lines of people's tables could not be used ({unread[0].detail})."

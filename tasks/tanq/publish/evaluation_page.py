@@ -11,49 +11,47 @@ from tasks.artifacts.rows import Counts
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
-from tasks.reports.figure_cells import FigureTable
-from tasks.reports.folder import BrowsedRows, Form, write_page
-from tasks.reports.frame import PAGES_FOLDER, open_templates
+from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
-from tasks.reports.systems_table import read_systems
+from tasks.reports.parts import Browse, FormLink, Part, Tables, Text, make_about_part
+from tasks.reports.report_page import Form, write_page
+from tasks.reports.tables import FigureTable, read_systems
+from tasks.reports.viewer import Filter, Viewer
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
-from tasks.tanq.publish.shown_predictions import ShownPrediction, list_choices, show_predictions
-from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
-from tasks.tanq.publish.table_basis import derive_scores
-from tasks.tanq.publish.table_files import read_file_of_tables
-from tasks.tanq.publish.table_outcomes import MEASURES, RULES, TableOutcome, is_people, join_table_outcomes
-from tasks.tanq.rows import TanqItem
+from tasks.tanq.outcomes import MEASURES, RULES, TableOutcome, derive_scores, join_table_outcomes
 from tasks.tanq.score.hallucination_labels import make_label_form
-from tasks.tanq.score.rows import PredictionScore
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import Prediction
+from tasks.tanq.view import ASSETS, view_predictions
 
-PAGES = Path(__file__).parents[1] / "pages"
-ASSETS = ("tanq.css", "answers.js", "tanq.js")
 FORM = "to_label.csv"
 """The CSV form for people's words on other hallucinations, linked on the page."""
 SUBTITLE = (
     "How models answer questions whose answers are tables: from memory (closed), from the proofs of every "
     "cell among others (oracle), and by searching articles (open)."
 )
+MATCHED = {
+    "released": "Cells are matched one to one by their row and column.",
+    "paper": "Each value of a cell counts for itself, matched greedily by entity, relation and value.",
+}
+SCORED = (
+    "Predictions without a reply are failed and in no mean; a reply without a table counts as an empty one: "
+    "precision 1, recall 0. For each setting and model, Tables 5 to 10 have the prompt nearest the paper's."
+)
+TO_LABEL = (
+    "Write under label whether a reply has hallucinations of another kind, and your name under rater, then "
+    "name the file in params.yaml."
+)
 
 
 @dataclass(frozen=True)
-class TablesContent:
-    """What the page shows below its head: score tables by rule, then the others; about: name and text."""
+class EvaluationFigures:
+    """What the page reads of `evaluation_figures.json`. tables: by key, such as `5-released`."""
 
-    scores: Mapping[str, Mapping[str, FigureTable]]
     tables: Mapping[str, FigureTable]
-    about: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class PredictionBrowser:
-    """The viewer's data, as pages/tanq.js reads it. systems: in order; predictions: by item."""
-
-    rows: list[ShownTableItem]
-    systems: list[str]
-    predictions: dict[str, list[ShownPrediction]]
+    warnings: tuple[str, ...] = ()
 
 
 def evaluation_page(
@@ -74,12 +72,18 @@ def evaluation_page(
 
     Raises BadInput if `evaluation_figures` is of another form.
     """
-    figures = read_file_of_tables(evaluation_figures)
+    figures = read_figures(evaluation_figures, EvaluationFigures)
     outcomes = join_table_outcomes(items, [*predictions, *human_tables], [*scores, *human_scores])
-    shown = show_predictions(outcomes)
-    asked = [item for item in items if item.id in shown]
     calls = read_calls([predictions_calls] if predictions_calls.is_file() else [])
-    by_rule = split_tables(figures.tables)
+    viewer = Viewer(
+        "question",
+        "questions",
+        "words of a question or of its answer",
+        "Choose a question to see its answer beside a predicted table, and the evidence of every cell.",
+        (Filter("kind", "Kind"), Filter("skill", "Skill"), Filter("failure", "Failure of any system")),
+        view_predictions(outcomes),
+        predictions_calls.with_name("predictions.parquet"),
+    )
     write_page(
         out,
         Page(
@@ -92,14 +96,13 @@ def evaluation_page(
             figures.warnings,
             systems=list_systems(figures.tables, entry.set),
         ),
-        open_templates("tasks.tanq").get_template("tanq.html"),
-        TablesContent(by_rule, _list_others(figures.tables, by_rule), _list_facts(entry)),
-        assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows(
-            "rows",
-            PredictionBrowser(list(show_table_items(asked).values()), list_choices(shown), shown),
-            predictions_calls.with_name("predictions.parquet"),
-        ),
+        [
+            Browse("Questions", viewer),
+            *(make_score_part(figures.tables, rule) for rule in RULES),
+            make_failure_part(figures.tables),
+            make_about_part(_list_facts(entry)),
+        ],
+        assets=ASSETS,
         calls=calls,
         tables=figures.tables,
         form=Form(FORM, make_label_form({item.id: item for item in items}, predictions)),
@@ -110,6 +113,35 @@ def evaluation_page(
         ],
     )
     return Counts(len(predictions), len(predictions), {})
+
+
+def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> Part:
+    """Make the part of the tables of scores by a rule; their keys end with it."""
+    shown = {key: table for key, table in tables.items() if key.endswith(f"-{rule}")}
+    said = f"Means x100 of precision, recall and F1, with 95% intervals. {MATCHED[rule]} {SCORED}"
+    return Part(
+        f"rule-{rule}",
+        "Cells that are right",
+        f"Scores, {rule}",
+        [Text(said), Tables(shown)] if shown else [],
+        f"relative mapping similarity, rule {rule}",
+    )
+
+
+def make_failure_part(tables: Mapping[str, FigureTable]) -> Part:
+    """Make the part of the tables that are not scores: failures and faults."""
+    scored = tuple(f"-{rule}" for rule in RULES)
+    shown = {key: table for key, table in tables.items() if not key.endswith(scored)}
+    return Part(
+        "failures",
+        "What went wrong",
+        "Failures",
+        [
+            Text("Shares in percent, with 95% intervals."),
+            Tables(shown),
+            FormLink(FORM, "Replies to label (CSV)", TO_LABEL),
+        ],
+    )
 
 
 def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
@@ -128,28 +160,15 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
     ]
 
 
-def split_tables(tables: Mapping[str, FigureTable]) -> dict[str, dict[str, FigureTable]]:
-    """Group the tables of scores by their rule, the last part of their keys."""
-    groups: dict[str, dict[str, FigureTable]] = {}
-    for key, table in tables.items():
-        base, bar, rule = key.rpartition("-")
-        if bar:
-            groups.setdefault(rule, {})[base] = table
-    return groups
-
-
-def _list_others(
-    tables: Mapping[str, FigureTable], grouped: Mapping[str, Mapping[str, FigureTable]]
-) -> dict[str, FigureTable]:
-    known = {f"{base}-{rule}" for rule, group in grouped.items() for base in group}
-    return {key: table for key, table in tables.items() if key not in known}
-
-
 def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownCall]) -> list[Headline]:
     replied = [outcome for outcome in outcomes if not outcome.prediction.failed]
     with_table = sum(outcome.prediction.table is not None for outcome in replied)
     best = _find_best(outcomes)
-    made = ("predictions", "human_tables") if any(is_people(o.system) for o in outcomes) else ("predictions",)
+    made = (
+        ("predictions", "human_tables")
+        if any(outcome.system.is_people for outcome in outcomes)
+        else ("predictions",)
+    )
     answered = tuple(Selection(name, {"failed": ""}) for name in made)
     return [
         Headline(
@@ -180,9 +199,11 @@ def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[Table
     """Find the system with the highest mean F1 by the released rule, a fraction of 1, and its outcomes."""
     own: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:
-        if outcome.score.released_f1 is not None and not is_people(outcome.system):
-            own.setdefault(" · ".join(filter(None, outcome.system.label)), []).append(outcome)
-    means = {name: fmean(one.score.released_f1 or 0 for one in scored) for name, scored in own.items()}
+        if outcome.score.released_f1 is not None and not outcome.system.is_people:
+            own.setdefault(outcome.system.name, []).append(outcome)
+    means = {
+        name: fmean(outcome.score.released_f1 or 0 for outcome in scored) for name, scored in own.items()
+    }
     best = max(means, key=lambda name: means[name], default=None)
     return (best, means[best], own[best]) if best is not None else None
 

@@ -7,22 +7,24 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from tasks.artifacts.contracts import Record, RowRule
 from tasks.artifacts.rows import schema_of
-from tasks.tanq.build.answer_text import write_answer
-from tasks.tanq.build.ends import make_value_end
+from tasks.tanq.build.answer_table import FinalColumn, FinalRow, write_answer
+from tasks.tanq.build.ends import find_mention, make_value_end
 from tasks.tanq.build.inference import find_objection
 from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
-from tasks.tanq.build.mention import find_mention
 from tasks.tanq.build.mention_names import NamedEnd, make_names
+from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
 from tasks.tanq.build.skill_words import write_question
 from tasks.tanq.build.skills import GraphByIds, make_column
-from tasks.tanq.build.verify import make_evidence
-from tasks.tanq.graph.rows import ITEM, Fact
-from tasks.tanq.rows import SUPPORTED, FinalColumn, FinalRow, Proof, ProofVerdict, TanqItem
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.build.verify import ProofVerdict, make_evidence
+from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.showing import ITEM
+from tasks.tanq.labels import Support
 
 ROUNDING = Decimal("0.05")
 """How far a figure of a text may be from the fact's, as a share: proofs were found by a stricter rule."""
@@ -45,7 +47,11 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
     ranks = {relation.id: relation.rank for relation in grounds.graph.relations.values()}
 
     def make(name: str, says: str, find: Callable[[TanqItem], str]) -> RowRule:
-        return RowRule(name, says, COLUMNS, lambda record: find(read_item(record)))
+        def check(record: Record) -> str:
+            item = read_item(record)
+            return item if isinstance(item, str) else find(item)
+
+        return RowRule(name, says, COLUMNS, check)
 
     return [
         make(
@@ -85,9 +91,13 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
     ]
 
 
-def read_item(record: Record) -> TanqItem:
-    """Make an item of its record."""
-    return _adapt_item().validate_python(record)
+def read_item(record: Record) -> TanqItem | str:
+    """Make an item of its record; a text that says what is wrong with a record that is not valid."""
+    try:
+        return _adapt_item().validate_python(record)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))} is {first['input']!r:.80}: {first['msg']}"
 
 
 def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
@@ -123,7 +133,7 @@ def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
 
 def find_unproven(item: TanqItem) -> str:
     """Find a filled cell whose fact has no supporting proof, or a value without a fact."""
-    proven = {proof.fact for proof in item.proofs if proof.eval_result == SUPPORTED}
+    proven = {proof.fact for proof in item.proofs if proof.eval_result == Support.SUPPORTED}
     for row in item.rows:
         for column, cell in zip(item.columns, row.cells, strict=True):
             if cell.values and not cell.facts:
@@ -171,7 +181,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
     """Say that a proof that was found to support its fact denies it, or tells of the past."""
     fact = graph.facts.get(proof.fact)
     relation = graph.relations.get(fact.relation) if fact else None
-    if verdict.label != SUPPORTED or relation is None:
+    if verdict.label != Support.SUPPORTED or relation is None:
         return ""
     objection = find_objection(make_evidence(proof), relation)
     return f"does not bear it out ({objection}): {proof.text[:80]}" if objection in TURNED else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,28 +15,32 @@ from tasks.judging.canaries import CanaryRow
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.calls import read_calls
-from tasks.reports.contracts import ContractResults, open_contracts
-from tasks.reports.figure_cells import FigureTable
-from tasks.reports.folder import BrowsedRows, Form, write_page
-from tasks.reports.frame import PAGES_FOLDER, open_templates
+from tasks.reports.contracts import open_contracts
+from tasks.reports.figures_file import read_figures
 from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
+from tasks.reports.parts import Browse, Facts, FormLink, Part, Tables, Text, Yields, make_contracts_part
+from tasks.reports.report_page import Form, write_page
+from tasks.reports.viewer import Filter, Viewer
 from tasks.reports.yields import StageYield, derive_calls, read_yield
+from tasks.tanq.build.skills import SkilledQuestion
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
-from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
-from tasks.tanq.publish.table_set import (
-    ITEMS,
-    SetStatistics,
-    describe_means,
-    read_statistics_file,
-    tabulate_set,
-)
-from tasks.tanq.rows import SkilledQuestion, TanqItem
 from tasks.tanq.score.human_tables import make_table_form
+from tasks.tanq.tables_set import ITEMS, SetStatistics, describe_means, tabulate_set
+from tasks.tanq.view import ASSETS, view_questions
 
-PAGES = Path(__file__).parents[1] / "pages"
-ASSETS = ("tanq.css", "answers.js", "tanq_set.js")
 FORM = "to_answer.csv"
 """The CSV form for people to answer, with the evidence, linked on the page."""
+TO_ANSWER = (
+    "Write a table of lines a|b under table and your name under rater, then name the file as `people` of an "
+    "evaluation."
+)
+COUNTED = (
+    "Rows are list questions, extended questions, proofs, verdicts, tables and questions, as the stage makes "
+    "them. Choose a number of dropped ones to read why."
+)
+MOST_DROPPED = 50
+"""Dropped rows that are listed for one reason."""
 SUBTITLE = (
     "List questions extended with relations of a graph, answered by tables whose every cell has evidence in "
     "an article; some ask for filters, conversions, calculations or rounding too."
@@ -46,24 +49,6 @@ LEAST_CANARIES = 0.9
 """Share of known cases, 0 to 1, below which the verifier is warned of."""
 FEW = 30
 """Questions below which figures by kind or skill are warned of."""
-
-
-@dataclass(frozen=True)
-class TableSetContent:
-    """What the page shows below its head. about: name and text of each fact."""
-
-    tables: Mapping[str, FigureTable]
-    stages: Sequence[StageYield]
-    contracts: ContractResults
-    about: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class TableSetBrowser:
-    """The viewer's data, as pages/tanq_set.js reads it. calls: ledger keys by item."""
-
-    rows: list[ShownTableItem]
-    calls: dict[str, list[str]]
 
 
 def set_page(
@@ -93,10 +78,19 @@ def set_page(
     paths = (seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
     stages = [read_yield(path) for path in paths]
     rows = sorted(read_rows(items, TanqItem), key=lambda row: (row.kind, row.shape, row.id))
-    told = read_statistics_file(statistics)
+    told = read_figures(statistics, SetStatistics)
     tested = read_rows(verify_canaries, CanaryRow)
     calls = list_item_calls(rows, read_rows(skills, SkilledQuestion), rephrase, verify)
     beside = [path for path in (name_beside(path, "calls") for path in paths) if path.is_file()]
+    viewer = Viewer(
+        "question",
+        "questions",
+        "words of a question or of its answer",
+        "Choose a question to see its answer, and the evidence of every cell.",
+        (Filter("kind", "Kind"), Filter("skill", "Skill"), Filter("shape", "Shape")),
+        view_questions(rows, calls),
+        items,
+    )
     write_page(
         out,
         Page(
@@ -109,16 +103,27 @@ def set_page(
             list_set_warnings(rows, tested),
             samples=choose_samples([SampleQuestion(f"question={row.id}", row.question, "") for row in rows]),
         ),
-        open_templates("tasks.tanq").get_template("tanq_set.html"),
-        TableSetContent(
-            tabulate_set(told),
-            stages,
-            open_contracts(contracts, [path.stem for path in paths], out),
-            [*_list_facts(rows, told, tested), *list_licences(rows, articles)],
-        ),
-        assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows("rows", TableSetBrowser(list(show_table_items(rows).values()), calls), items),
-        tables=tabulate_set(told),
+        [
+            Part("set", "The set", "The set", [Tables(tabulate_set(told))]),
+            Part(
+                "yields",
+                "What came through each stage",
+                "Yields",
+                [Text(COUNTED), Yields(stages, through=False, most=MOST_DROPPED)],
+            ),
+            make_contracts_part(open_contracts(contracts, [path.stem for path in paths], out)),
+            Browse("Questions", viewer),
+            Part(
+                "about",
+                "About",
+                "About",
+                [
+                    Facts([*_list_facts(rows, told, tested), *list_licences(rows, articles)]),
+                    FormLink(FORM, "Questions to answer (CSV)", TO_ANSWER),
+                ],
+            ),
+        ],
+        assets=ASSETS,
         calls=read_calls(beside, {call for own in calls.values() for call in own}),
         form=Form(FORM, make_table_form(rows)),
         metrics=metrics,

@@ -12,7 +12,7 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
 from tasks.reports.figure_cells import round_figures
-from tasks.tanq.build.skill_table import (
+from tasks.tanq.build.skill_use import (
     APPROXIMATION,
     CONVERSION,
     DATE_TO_YEAR,
@@ -22,8 +22,11 @@ from tasks.tanq.build.skill_table import (
     SKILLS,
     TIME_CALCULATION,
 )
-from tasks.tanq.graph.rows import ITEM, QUANTITY, TEXT, TIME, Relation
-from tasks.tanq.rows import KINDS, AnswerTable, TanqItem
+from tasks.tanq.build.tables import AnswerTable
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.graph.relations import Relation
+from tasks.tanq.graph.seed_question import KINDS
+from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME
 
 VALUES = (ITEM, TIME, QUANTITY, TEXT)
 """In the order of Table 3."""

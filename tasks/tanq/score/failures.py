@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tasks.tanq.build.skill_table import FILTERS
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import (
-    FAILURES,
-    FILTER_IGNORED,
-    MISSING_ENTITY,
-    MISSING_RELATION,
-    NO_HEADER,
-    NOT_A_TABLE,
-    PARTIAL_CELL,
-    UNREQUESTED_RELATION,
-    WRONG_CELL,
-)
-from tasks.tanq.score.table_match import PARTIAL, WRONG, TableMatch
+from tasks.tanq.build.skill_use import FILTERS
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.labels import CellState, Failure
+from tasks.tanq.score.table_match import TableMatch
 
 
-def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[str, ...]:
+def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[Failure, ...]:
     """List the failures of a reply in Table 11's order. match: of its table, None if it has none."""
     if match is None:
-        return (NOT_A_TABLE,)
+        return (Failure.NOT_A_TABLE,)
     found = set(_find(item, match))
-    return tuple(kind for kind in FAILURES if kind in found)
+    return tuple(kind for kind in Failure if kind in found)
 
 
 def is_filtered(item: TanqItem) -> bool:
@@ -38,20 +28,20 @@ def ignores_filter(item: TanqItem, match: TableMatch) -> bool:
     return any(places and not row.filter_pass for row, places in zip(item.rows, match.entities, strict=True))
 
 
-def _find(item: TanqItem, match: TableMatch) -> Iterator[str]:
+def _find(item: TanqItem, match: TableMatch) -> Iterator[Failure]:
     passing = [number for number, row in enumerate(item.rows) if row.filter_pass]
     if None in match.columns:
-        yield MISSING_RELATION
+        yield Failure.MISSING_RELATION
     if not match.head:
-        yield NO_HEADER
+        yield Failure.NO_HEADER
     if ignores_filter(item, match):
-        yield FILTER_IGNORED
+        yield Failure.FILTER_IGNORED
     if match.unrequested:
-        yield UNREQUESTED_RELATION
+        yield Failure.UNREQUESTED_RELATION
     if any(not match.entities[number] for number in passing):
-        yield MISSING_ENTITY
+        yield Failure.MISSING_ENTITY
     states = {state for number in passing for state in match.cells[number]}
-    if PARTIAL in states:
-        yield PARTIAL_CELL
-    if WRONG in states:
-        yield WRONG_CELL
+    if CellState.PARTIAL in states:
+        yield Failure.PARTIAL_CELL
+    if CellState.WRONG in states:
+        yield Failure.WRONG_CELL

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.judging.human_files import is_same_text, write_form
 from tasks.judging.human_labels import LabelLine, read_human_labels
 from tasks.judging.label_file import FOLDER
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import HallucinationLabel
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.labels import Hallucination
+from tasks.tanq.solve.prediction import Prediction
 
-YES, NO = "yes", "no"
 UNKNOWN, OTHER = "unknown_prediction", "other_response"
 FORM_COLUMNS = ("id", "question", "answer", "response", "choices", "label", "rater")
+
+
+@dataclass(frozen=True)
+class HallucinationLabel:
+    """Stage hallucination_labels: a person's word on whether a prediction holds another hallucination.
+
+    rater: empty if the file names none.
+    """
+
+    id: str
+    prediction: str
+    item: str
+    rater: str
+    label: Hallucination
+    origin: tuple[Origin, ...]
 
 
 def hallucination_labels(
@@ -30,7 +45,7 @@ def hallucination_labels(
     if entry.labels is None:
         return Drafts([])
     there = {row.id: row for row in predictions if not row.failed}
-    read = read_human_labels(entry.labels, (YES, NO))
+    read = read_human_labels(entry.labels, tuple(Hallucination))
     kept: list[HallucinationLabel] = []
     dropped = [_drop(line.line, line.reason, line.detail) for line in read.unusable]
     for line in read.labels:
@@ -51,7 +66,7 @@ def make_label_form(items: Mapping[str, TanqItem], predictions: Iterable[Predict
     return write_form(
         FORM_COLUMNS,
         (
-            (row.id, item.question, item.answer_table, row.reply, f"{YES} or {NO}", "", "")
+            (row.id, item.question, item.answer_table, row.reply, " or ".join(Hallucination), "", "")
             for row, item in asked
         ),
     )
@@ -63,7 +78,7 @@ def _make_label(line: LabelLine, prediction: Prediction, file: str) -> Hallucina
         prediction=prediction.id,
         item=prediction.item,
         rater=line.label.rater,
-        label=line.label.label,
+        label=Hallucination.read(line.label.label),
         origin=(Origin("row", f"predictions#{prediction.id}"), Origin("file", (FOLDER / file).as_posix())),
     )
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from tasks.artifacts.rows import Drafts
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import PredictionScore
-from tasks.tanq.score.scores import score_all
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.score.scores import PredictionScore, score_all
+from tasks.tanq.solve.prediction import Prediction
 
 
 def human_scores(items: list[TanqItem], human_tables: list[Prediction]) -> Drafts[PredictionScore]:

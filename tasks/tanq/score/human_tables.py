@@ -10,12 +10,13 @@ from tasks.errors import BadInput
 from tasks.judging.human_files import ESCAPE, FormLine, read_field, read_lines, write_form
 from tasks.judging.label_file import FOLDER
 from tasks.scoring.items import BadItem
+from tasks.tanq.build.tanq_item import ItemProof, TanqItem
 from tasks.tanq.entries import TableEvaluation
-from tasks.tanq.rows import ItemProof, TanqItem
-from tasks.tanq.score.rows import PEOPLE
-from tasks.tanq.solve.rows import ORACLE, Prediction
+from tasks.tanq.solve.prediction import ORACLE, Prediction
 from tasks.tanq.solve.table_text import read_table
 
+PEOPLE = "people"
+"""In the place of a model's role, where people wrote the tables."""
 FORM_COLUMNS = ("id", "question", "evidence", "table", "rater")
 HINT = "columns id, table and, where several people wrote, rater; see docs/tanq.md"
 UNREADABLE, NO_ID, NO_ITEM, NO_TABLE, TWICE = (

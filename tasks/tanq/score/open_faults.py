@@ -4,60 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tasks.tanq.rows import COMPOSITION, INTERSECTION, ItemThing, TanqItem
+from tasks.tanq.build.tanq_item import ItemThing, TanqItem
+from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION
+from tasks.tanq.labels import Fault
 from tasks.tanq.score.failures import ignores_filter, is_filtered
-from tasks.tanq.score.rows import (
-    ATTRIBUTES_MISSING,
-    FAULTS,
-    FILTER_IGNORED,
-    INTERMEDIATES_LISTED,
-    MALFORMED_TABLE,
-    ONE_CONDITION,
-    SEARCH_ENDED,
-)
 from tasks.tanq.score.same_values import fold, is_nothing, is_same_name, simplify
 from tasks.tanq.score.table_match import TableMatch
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.solve.open_replies import SUB_TASK
+from tasks.tanq.solve.prediction import UNREAD, Prediction
 
-OWN_WORDS = frozenset({"", "SubTask", "unread"})
+OWN_WORDS = frozenset({"", SUB_TASK, UNREAD})
 """Steps whose result is a model's own text, and no tool's."""
 
 
-def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None) -> tuple[str, ...]:
+def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None) -> tuple[Fault, ...]:
     """List the faults of a chain in the section's order. match: of its table, None if it has none."""
     if match is None:
-        return (MALFORMED_TABLE,)
+        return (Fault.MALFORMED_TABLE,)
     found = set(_find(item, prediction, match))
-    return tuple(fault for fault in FAULTS if fault in found)
+    return tuple(fault for fault in Fault if fault in found)
 
 
-def can_have(item: TanqItem) -> Mapping[str, bool]:
+def can_have(item: TanqItem) -> Mapping[Fault, bool]:
     """Say which faults an item's chain can have, as far as can be told.
 
     Who meets one condition alone is not known of every intersection, nor what leads to a composition's
     answers.
     """
     return {
-        **dict.fromkeys(FAULTS, True),
-        ONE_CONDITION: item.kind == INTERSECTION and bool(item.near),
-        INTERMEDIATES_LISTED: item.kind == COMPOSITION and bool(item.intermediates),
-        FILTER_IGNORED: is_filtered(item),
+        **dict.fromkeys(Fault, True),
+        Fault.ONE_CONDITION: item.kind == INTERSECTION and bool(item.near),
+        Fault.INTERMEDIATES_LISTED: item.kind == COMPOSITION and bool(item.intermediates),
+        Fault.FILTER_IGNORED: is_filtered(item),
     }
 
 
-def _find(item: TanqItem, prediction: Prediction, match: TableMatch) -> Iterator[str]:
+def _find(item: TanqItem, prediction: Prediction, match: TableMatch) -> Iterator[Fault]:
     if ends_search(item, prediction, match):
-        yield SEARCH_ENDED
+        yield Fault.SEARCH_ENDED
     if is_malformed(match):
-        yield MALFORMED_TABLE
+        yield Fault.MALFORMED_TABLE
     if lacks_attributes(item, match):
-        yield ATTRIBUTES_MISSING
+        yield Fault.ATTRIBUTES_MISSING
     if item.kind == INTERSECTION and lists_any(item.near, match):
-        yield ONE_CONDITION
+        yield Fault.ONE_CONDITION
     if item.kind == COMPOSITION and lists_any(item.intermediates, match):
-        yield INTERMEDIATES_LISTED
+        yield Fault.INTERMEDIATES_LISTED
     if ignores_filter(item, match):
-        yield FILTER_IGNORED
+        yield Fault.FILTER_IGNORED
 
 
 def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:

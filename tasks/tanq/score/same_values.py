@@ -15,7 +15,7 @@ from itertools import islice
 
 from rapidfuzz.distance import Levenshtein
 
-from tasks.tanq.graph.rows import QUANTITY, TIME
+from tasks.tanq.graph.showing import QUANTITY, TIME
 
 LIKE = 0.9
 """Names this alike, 0 to 1, are spellings of one name, if their digits are the same."""

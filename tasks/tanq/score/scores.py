@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.artifacts.splitting import splits
@@ -11,15 +12,38 @@ from tasks.judging.scored import Scored
 from tasks.scoring.rms_paper import compute_paper
 from tasks.scoring.rms_released import RmsScores, compute_released
 from tasks.scoring.tables import Cell, Table, get_table, parse_table
-from tasks.tanq.rows import TanqItem
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.labels import Failure, Fault
 from tasks.tanq.score.failures import find_failures
 from tasks.tanq.score.open_faults import find_faults
-from tasks.tanq.score.rows import PredictionScore
 from tasks.tanq.score.table_match import Rows, match_table
-from tasks.tanq.solve.rows import OPEN, Prediction
+from tasks.tanq.solve.prediction import OPEN, Prediction
 
 PREDICTIONS = 500
 """Number of predictions in a shard."""
+
+
+@dataclass(frozen=True)
+class PredictionScore:
+    """Stages scores, system_scores and human_scores: relative mapping similarity by both rules.
+
+    id: the prediction's; figures are fractions of 1, None where there is no reply to score; failures: kinds
+    of Table 11 that a rule can tell; faults: those of section 5.7; None if the prediction is not of the open
+    agent, or has no reply.
+    """
+
+    id: str
+    item: str
+    system: str
+    released_precision: float | None
+    released_recall: float | None
+    released_f1: float | None
+    paper_precision: float | None
+    paper_recall: float | None
+    paper_f1: float | None
+    failures: tuple[Failure, ...]
+    faults: tuple[Fault, ...] | None
+    origin: tuple[Origin, ...]
 
 
 @splits("predictions", PREDICTIONS)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from tasks.artifacts.rows import Drafts
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import PredictionScore
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.score.scores import PredictionScore, score_all
 from tasks.tanq.score.scores import list_answered as list_answered
 from tasks.tanq.score.scores import list_scored as list_scored
-from tasks.tanq.score.scores import score_all
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.solve.prediction import Prediction
 
 
 def system_scores(items: list[TanqItem], predictions: list[Prediction]) -> Drafts[PredictionScore]:

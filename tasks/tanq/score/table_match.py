@@ -9,12 +9,11 @@ from itertools import islice, zip_longest
 
 from rapidfuzz.distance import Levenshtein
 
-from tasks.tanq.rows import FinalRow, TanqItem
+from tasks.tanq.build.answer_table import FinalRow
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.labels import CellState
 from tasks.tanq.score.same_values import count_values, is_nothing, is_same_name, simplify
 
-RIGHT, PARTIAL, WRONG, MISSING, UNTOLD = "right", "partial", "wrong", "missing", "untold"
-"""Of a cell of the answer: all values and no other; some, or none said; another value; no such row or column;
-the answer has none either."""
 ENTITY_HEADS = frozenset({"entity", "name", "item", "title", "answer"})
 FILLERS = frozenset({"of", "the", "in", "and", "a", "an", "by", "its", "their"})
 UNIT = re.compile(r"\([^()]*\)|\[[^\][]*\]")
@@ -33,14 +32,15 @@ class TableMatch:
     rows: of the predicted table, turned if its entities stood in its first row; head: its first row is a
     header; columns: for each column of the answer the place of its own, None if it is missing; entities: for
     each row of the item's answer list, those that fail a filter too, the places of its rows; cells: for each
-    row of the answer list the state of each cell.
+    row of the answer list the state of each cell: RIGHT has all values and no other, PARTIAL some, or none
+    said, WRONG another value, MISSING no such row or column; UNTOLD: the answer has none either.
     """
 
     rows: tuple[tuple[str, ...], ...]
     head: bool
     columns: tuple[int | None, ...]
     entities: tuple[tuple[int, ...], ...]
-    cells: tuple[tuple[str, ...], ...]
+    cells: tuple[tuple[CellState, ...], ...]
 
     @property
     def body(self) -> range:
@@ -194,18 +194,18 @@ def _compare_cells(
     return sum(hits) / len(hits) if sum(hits) * 2 > len(hits) else 0.0
 
 
-def _judge_cell(item: TanqItem, match: TableMatch, row: int, column: int) -> str:
+def _judge_cell(item: TanqItem, match: TableMatch, row: int, column: int) -> CellState:
     values, place = item.rows[row].cells[column].values, match.columns[column]
     if not values:
-        return UNTOLD
+        return CellState.UNTOLD
     if place is None or not match.entities[row]:
-        return MISSING
+        return CellState.MISSING
     said = [match.read(number, place) for number in match.entities[row]]
     told = list(dict.fromkeys(text for text in said if not is_nothing(text)))
     found, extra = count_values(values, "; ".join(told), item.columns[column].kind)
     if extra:
-        return WRONG
-    return RIGHT if found == len(values) else PARTIAL
+        return CellState.WRONG
+    return CellState.RIGHT if found == len(values) else CellState.PARTIAL
 
 
 def _is_any(names: Sequence[str], said: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import make_id
-from tasks.tanq.rows import TanqItem
+from tasks.tanq.build.tanq_item import TanqItem
 
 RANDOM, CHOSEN = "random", "chosen"
 

@@ -11,14 +11,13 @@ from typing import Any
 from tasks.artifacts.rows import Drafts, make_id
 from tasks.errors import StageFailed
 from tasks.models.ask import Ask
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
-from tasks.tanq.rows import TanqItem
 from tasks.tanq.solve.article_shelf import ArticleShelf, open_shelf
 from tasks.tanq.solve.examples import take_examples
-from tasks.tanq.solve.open_agent import search_table
-from tasks.tanq.solve.open_session import OpenSession
+from tasks.tanq.solve.open_agent import OpenSession, search_table
+from tasks.tanq.solve.prediction import OPEN, ORACLE, Prediction
 from tasks.tanq.solve.reading import predict_table
-from tasks.tanq.solve.rows import OPEN, ORACLE, Prediction
 from tasks.tanq.solve.table_options import PredictionLimits
 from tasks.tanq.solve.table_runs import TableRun, list_runs, make_prediction
 

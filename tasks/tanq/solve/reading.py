@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.quoting import clean
 from tasks.models.ask import Ask, Unparsed
-from tasks.tanq.rows import TanqItem
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.solve.shown_proofs import FittedProofs, find_distractors, fit_proofs, gather_proofs
 from tasks.tanq.solve.table_options import PredictionLimits
 from tasks.tanq.solve.table_text import make_table_grammar

@@ -9,7 +9,7 @@ from tasks.artifacts.rows import make_id
 from tasks.judging.prompt_room import estimate_tokens, quote_data
 from tasks.judging.quoting import clean
 from tasks.sources.wikipedia.article import CELL, INFOBOX
-from tasks.tanq.rows import ItemProof, TanqItem
+from tasks.tanq.build.tanq_item import ItemProof, TanqItem
 
 
 @dataclass(frozen=True)

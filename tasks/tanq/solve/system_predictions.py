@@ -14,8 +14,8 @@ from tasks.artifacts.rows import Drafts, make_id
 from tasks.models.ask import Ask
 from tasks.systems.build import build_system
 from tasks.systems.entries import SystemEntry
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.solve.prediction import Prediction
 from tasks.tanq.solve.shown_proofs import find_distractors, gather_proofs
 from tasks.tanq.solve.table_runs import TableRun, make_prediction
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.artifacts.rows import Origin, make_id
+from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
-from tasks.tanq.rows import TanqItem
 from tasks.tanq.solve.examples import RANDOM
-from tasks.tanq.solve.rows import OPEN, OpenStep, Prediction
+from tasks.tanq.solve.prediction import OPEN, OpenStep, Prediction
 from tasks.tanq.solve.table_text import read_table
 
 

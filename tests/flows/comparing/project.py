@@ -14,14 +14,16 @@ import yaml
 from flows.run.lock_file import LockFile
 from tasks.artifacts.parquet import write_rows
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
-from tasks.longform.judge.rows import ReferenceVerdict
-from tasks.longform.rows import CONCLUSIVE, LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.build.classify import CONCLUSIVE
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.solve.interaction import Interaction
 from tasks.ragcheck.rows import Conversation, ConversationTurn, JudgeScore, ReferenceQuestion, SystemAnswer
-from tasks.streambench.rows import StreamItem, StreamStep
-from tasks.tanq.rows import TanqItem
-from tasks.tanq.score.rows import PredictionScore
-from tasks.tanq.solve.rows import Prediction
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.solve.stream_step import StreamStep
+from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.score.scores import PredictionScore
+from tasks.tanq.solve.prediction import Prediction
 
 Rows = Mapping[str, tuple[type, Sequence[Any]]]
 """Artifacts by path."""

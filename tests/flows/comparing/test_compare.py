@@ -7,7 +7,6 @@ import pytest
 from flows.cli import app, main
 from flows.commands.compare import CompareOptions, compare_sides
 from flows.comparing.places import read_workspace
-from flows.comparing.strands import read_strands
 from flows.discovery import list_evaluating
 from tasks.errors import BadInput, BenchloomError
 from tests.flows.comparing.project import (
@@ -100,7 +99,7 @@ def test_every_scope_that_evaluates_is_read_by_its_declaration(whole):
     assert {stage.scope for stage in stages} == {
         scope for scope in list_evaluating() if scope.over not in own
     }
-    assert all(read_strands(stage, "here") for stage in stages)
+    assert all(stage.read_strands("here") for stage in stages)
 
 
 def test_a_system_of_two_sections_is_compared_in_both(whole):

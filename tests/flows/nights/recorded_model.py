@@ -8,7 +8,7 @@ from pathlib import Path
 from aiohttp import web
 
 from tasks.artifacts.parquet import read_rows
-from tasks.longform.judge.canary_file import read_peer_canaries
+from tasks.longform.judge.peer_canaries import read_peer_canaries
 from tasks.models.ask import CANONICAL
 from tasks.models.calls import Call
 from tests.judging.scripted import sign

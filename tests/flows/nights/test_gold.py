@@ -10,8 +10,8 @@ from flows.night_settings import FOLDER, find_evaluation
 from flows.nights.gold import prove_gold, write_digests
 from flows.settings import load_params
 from tasks.artifacts.parquet import read_rows
+from tasks.longform.build.items import LongformItem
 from tasks.longform.publish.gold import gold as prove_claims
-from tasks.longform.rows import LongformItem
 from tests.flows.nights.planted import copy_database, plant_change, run_queries
 
 STREAMS = "data/raw/streambench"

@@ -12,7 +12,7 @@ from tasks.models.ask import Prompt
 from tasks.models.calls import Call, make_call
 from tasks.models.ledger import Ledger
 from tasks.models.shipped import read_shipped
-from tasks.streambench.rows import SequencePlace
+from tasks.streambench.build.sequence import SequencePlace
 from tests.models.scenes import make_entry, make_request
 
 PROMPT = Prompt("ask", "digest", ())

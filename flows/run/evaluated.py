@@ -1,0 +1,84 @@
+"""Read what a scope evaluates: its scored answers, by the functions of the module that it declares."""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from flows.discovery import find_stage, list_evaluating
+from flows.run.loading import load_function, locate_module, row_type_of
+from flows.stage import LIST_ANSWERED, LIST_SCORED, Scope
+from tasks.artifacts.parquet import read_rows
+from tasks.errors import BadInput
+from tasks.judging.answered import Answered
+from tasks.judging.comparison import Strand
+from tasks.judging.scored import Scored
+
+Find = Callable[[str], Path]
+"""Finds the file of an artifact by the name of an argument. Raises BadInput."""
+
+
+def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) -> list[Strand]:
+    """Read an entry's scored answers, one strand a system.
+
+    system: that the entry names, empty if rows name theirs. label: of the place, for errors. Raises BadInput
+    if an artifact is missing, or was written with other columns than this code's.
+    """
+    name = scope.evaluates
+    module, function = locate_module(name), name.rpartition(".")[2]
+    row, written = row_type_of(load_function(module, function)), name_written(name)
+    list_scored, list_answered = load_function(module, LIST_SCORED), load_function(module, LIST_ANSWERED)
+    hints = get_type_hints(list_answered)
+    where = f"{scope.over}.{key}, {label}"
+    arguments = {
+        argument: read_artifact(find, written if argument == function else argument, where, hints[argument])
+        for argument in inspect.signature(list_answered).parameters
+    }
+    rows = arguments.get(function)
+    if rows is None:
+        rows = read_artifact(find, written, where, list[row])  # type: ignore[valid-type] # known when it runs
+    answers: dict[str, Answered] = {answer.id: answer for answer in list_answered(**arguments)}
+    scored: list[Scored] = list_scored(rows)
+    by_system: dict[str, list[tuple[Scored, Answered]]] = defaultdict(list)
+    for score in scored:
+        answer = answers[score.id]
+        by_system[answer.system or system].append((score, answer))
+    return [Strand(scope.over, key, name, answered) for name, answered in sorted(by_system.items())]
+
+
+def list_arguments(stage: str) -> list[str]:
+    """List the artifacts that `read_strands` reads for an evaluated stage: that of its scores first."""
+    written, function = name_written(stage), stage.rpartition(".")[2]
+    list_answered = load_function(locate_module(stage), LIST_ANSWERED)
+    names = [written if name == function else name for name in inspect.signature(list_answered).parameters]
+    return list(dict.fromkeys([written, *names]))
+
+
+def find_evaluating(stage: str) -> Scope:
+    """Find the scope that a stage stands in, which evaluates. Raises BadInput if it evaluates nothing."""
+    found = find_stage(stage)
+    scopes = [scope for scope in list_evaluating() if found is not None and scope == found.scope]
+    if not scopes:
+        raise BadInput(f"stage {stage}", "has an argument `evaluated`, and its scope has no evaluates=")
+    return scopes[0]
+
+
+def name_written(stage: str) -> str:
+    """Name the artifact that a stage writes, as an argument."""
+    found = find_stage(stage)
+    return (found.artifact or found.function) if found else stage.rpartition(".")[2]
+
+
+def read_artifact(find: Find, name: str, where: str, hint: Any) -> list[Any]:
+    """Read an artifact's rows. where: the entry and its place. hint: `list[Row]`. Raises BadInput."""
+    path = find(name)
+    try:
+        return read_rows(path, get_args(hint)[0])
+    except BadInput as error:
+        said = str(error).removeprefix(f"{path}: ").removesuffix(" (run its stage again)")
+        raise BadInput(
+            f"{name} of {where}", said, hint="the code of now reads what it wrote itself"
+        ) from error

@@ -1,0 +1,58 @@
+"""What must hold of each item: its texts, its kind, and every claim's query, which is run again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+from pathlib import Path
+
+from tasks.artifacts.contracts import Record, RowRule, expect_match
+from tasks.databases.execution import SafeDatabase
+from tasks.databases.scratch import write_database
+from tasks.errors import BenchloomError
+from tasks.longform.build.classify import KINDS
+
+WORD = r"\w"
+
+
+def find_false_claim(record: Record) -> str:
+    """Say which claim of an item its database does not bear out, or what is wrong with the database."""
+    if not record["claims"]:
+        return "it has no claim"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "synthetic.sqlite"
+        try:
+            write_database(record["script"], path)
+            if broken := _find_broken_key(path):
+                return broken
+            with SafeDatabase(path) as database:
+                for claim in record["claims"]:
+                    now = [list(row) for row in database.query(claim["sql"]).rows]
+                    if now != json.loads(claim["rows"]):
+                        return f"{claim['text'][:80]}: the database says {now}"
+        except (BenchloomError, ValueError) as error:
+            return " ".join(str(error).split())
+    return ""
+
+
+def _find_broken_key(path: Path) -> str:
+    connection = sqlite3.connect(path)
+    try:
+        found = connection.execute("PRAGMA foreign_key_check").fetchone()
+    finally:
+        connection.close()
+    return f"a row of {found[0]} refers to no row of {found[2]}" if found else ""
+
+
+ITEM_CONTRACTS = (
+    expect_match("question_asked", "Its question has words.", "question", WORD),
+    expect_match("reference_given", "Its reference answer has words.", "reference", WORD),
+    expect_match("kind", "It is conclusive or interpretive.", "kind", f"^({'|'.join(KINDS)})$"),
+    RowRule(
+        "claims_hold",
+        "Its database opens, all its keys hold, and the query of every claim gives the claim's rows.",
+        ("script", "claims"),
+        find_false_claim,
+    ),
+)

@@ -1,0 +1,323 @@
+"""Figures 2 to 4: agents and models beside a guess, and valid queries against the quality of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.longform.build.classify import INTERPRETIVE, KINDS
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.labels import STEPS
+from tasks.longform.judge.peers import REVIEWED
+from tasks.longform.outcomes import (
+    AnswerOutcome,
+    average_scores,
+    choose_interactions,
+    count_valid,
+    rate_matches,
+    select,
+)
+from tasks.longform.tables_peers import PERFECT, Peers, derive_perfect, rate_all_perfect, rate_perfect
+from tasks.reports.charts import Axis, Chart, Point, Scale, draw_scatter
+from tasks.reports.tables import DRAWS, ROWS, Cell, FigureTable, Line
+from tasks.scoring.correlation import correlate, rank
+from tasks.scoring.metric import FloatArray, IntArray
+from tasks.scoring.statistics import Interval, bootstrap
+
+GUESS = "guess"
+LEAST_POINTS = 3
+LEAST_AXIS = 4
+"""Where an axis of queries ends at least, so that its ticks are whole numbers."""
+SHARE, SCORE = (0, 1), (1, 5)
+QUALITY = (("match rate (C)", SHARE, "match_rate"), ("mean score (I)", SCORE, "mean_score"))
+"""What the quality of answers is: its title, its scale and where a bar has it."""
+
+
+@dataclass(frozen=True)
+class FigureBar:
+    """The quality of one agent by one model."""
+
+    model: str
+    agent: str
+    match_rate: Cell
+    mean_score: Cell
+
+
+@dataclass(frozen=True)
+class ModelPanel:
+    """One model of Figure 2."""
+
+    model: str
+    bars: tuple[FigureBar, ...]
+    guess: FigureBar | None
+    """The reference line; None if the agent `guess` was not run."""
+    never_queried: tuple[FigureBar, ...]
+    """The second reference (section 4.3): by agent, the items on which it issued no query; none if it did."""
+
+
+@dataclass(frozen=True)
+class ModelBars:
+    """One model of Figure 4: the sequential agent. steps: share of Perfect after revision, `all` of all."""
+
+    model: str
+    bar: FigureBar
+    guess: FigureBar | None
+    steps: dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class QueryPoint:
+    """One interaction of Figure 3. quality: 1 or 0 for a match or none, or the score 1 to 5."""
+
+    interaction: str
+    model: str
+    agent: str
+    valid_queries: int
+    quality: float
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Figure 3 of one kind of item. pearson, spearman: None where not defined; `why` says the reason."""
+
+    points: tuple[QueryPoint, ...]
+    n: int
+    failed: int
+    """Interactions without an answer or a verdict: no points."""
+    pearson: float | None
+    spearman: float | None
+    why: str
+    basis: Derivation | None = None
+    """The verdicts of all its interactions."""
+    pearson_interval: Interval | None = None
+    """95%, of a bootstrap over items, as interactions on one item are not independent; None of too few."""
+    spearman_interval: Interval | None = None
+
+    @property
+    def correlations(self) -> tuple[Cell, Cell]:
+        """Both coefficients, Pearson's first, as cells."""
+        both = ((self.pearson, self.pearson_interval), (self.spearman, self.spearman_interval))
+        first, second = (
+            Cell(value, self.n, self.failed, interval, ROWS, self.why, self.basis) for value, interval in both
+        )
+        return first, second
+
+
+class FigureSeries(BaseModel):
+    """Figures 2 to 4; any may be absent."""
+
+    model_config = ConfigDict(frozen=True)
+
+    agents: tuple[ModelPanel, ...] = Field(default=(), alias="2")
+    scatters: Mapping[str, Scatter] = Field(default={}, alias="3")
+    models: tuple[ModelBars, ...] = Field(default=(), alias="4")
+
+
+@dataclass(frozen=True)
+class PointSample:
+    """The points of a scatter as numbers; each is a unit."""
+
+    queries: FloatArray
+    quality: FloatArray
+
+    @property
+    def counts(self) -> IntArray:
+        """One of each."""
+        return np.ones(len(self.queries), dtype=np.int64)
+
+    def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """Compute both coefficients."""
+        return {
+            "pearson": correlate(self.queries, self.quality, weights),
+            "spearman": correlate(rank(self.queries, weights), rank(self.quality, weights), weights),
+        }
+
+
+def measure_figures(
+    outcomes: Sequence[AnswerOutcome], peers: Peers, entry: AgentEvaluation
+) -> dict[str, object]:
+    """Measure Figures 2 to 4, by number, as `FigureSeries` reads them."""
+    return {
+        "2": [_measure_agents(outcomes, model, entry) for model in entry.models],
+        "3": {kind: _correlate_queries(outcomes, kind) for kind in KINDS},
+        "4": [
+            _measure_model(outcomes, peers, model, entry)
+            for model in entry.models
+            if "sequential" in entry.agents
+        ],
+    }
+
+
+def _measure_agents(outcomes: Sequence[AnswerOutcome], model: str, entry: AgentEvaluation) -> ModelPanel:
+    idle = [outcome for outcome in select(outcomes, model=model) if not outcome.interaction.queries]
+    return ModelPanel(
+        model,
+        tuple(_make_bar(outcomes, model, agent) for agent in entry.agents if agent != GUESS),
+        _make_guess(outcomes, model, entry),
+        tuple(_make_bar(idle, model, agent, idle=True) for agent in REVIEWED if select(idle, agent=agent)),
+    )
+
+
+def _measure_model(
+    outcomes: Sequence[AnswerOutcome], peers: Peers, model: str, entry: AgentEvaluation
+) -> ModelBars:
+    ids = [outcome.interaction.id for outcome in select(outcomes, model=model, agent="sequential")]
+    rows = choose_interactions({"model": model, "agent": "sequential"})
+    steps = {
+        step: rate_perfect(ids, step, peers.revisions, derive_perfect("revisions", rows, step))
+        for step in STEPS
+    }
+    steps["all"] = rate_all_perfect(ids, peers.revisions, derive_perfect("revisions", rows))
+    bar = _make_bar(outcomes, model, "sequential")
+    return ModelBars(model, bar, _make_guess(outcomes, model, entry), steps)
+
+
+def _make_guess(outcomes: Sequence[AnswerOutcome], model: str, entry: AgentEvaluation) -> FigureBar | None:
+    return _make_bar(outcomes, model, GUESS) if GUESS in entry.agents else None
+
+
+def _make_bar(outcomes: Sequence[AnswerOutcome], model: str, agent: str, *, idle: bool = False) -> FigureBar:
+    """Make a bar. idle: the outcomes are those of its interactions without a query."""
+    own = select(outcomes, model=model, agent=agent)
+    rows = choose_interactions({"model": model, "agent": agent, **({"count(queries)": 0} if idle else {})})
+    return FigureBar(model, agent, rate_matches(own, rows), average_scores(own, rows))
+
+
+def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
+    """Correlate the number of valid queries with quality, over scored interactions of agents that query."""
+    rows = Selection(
+        "reference_verdicts", {"kind": kind}, {"interaction": choose_interactions({"agent": REVIEWED})}
+    )
+    basis = Derivation("correlation of valid queries and quality", (rows,))
+    asked = [outcome for outcome in select(outcomes, kind=kind) if outcome.interaction.agent in REVIEWED]
+    scored = [(outcome.interaction, outcome.quality) for outcome in asked if outcome.quality is not None]
+    points = tuple(
+        QueryPoint(interaction.id, interaction.model, interaction.agent, count_valid(interaction), quality)
+        for interaction, quality in scored
+    )
+    queries = np.array([point.valid_queries for point in points], dtype=np.float64)
+    quality = np.array([point.quality for point in points], dtype=np.float64)
+    why = _find_obstacle(queries.tolist(), quality.tolist())
+    failed = len(asked) - len(points)
+    if why:
+        return Scatter(points, len(points), failed, None, None, why, basis)
+    sample = PointSample(queries, quality)
+    found = sample.figures(np.ones((1, len(points))))
+    items = sorted({interaction.item for interaction, _ in scored})
+    clusters = np.array([items.index(interaction.item) for interaction, _ in scored], dtype=np.int64)
+    # Of two items, every draw in which the coefficients are defined is the same.
+    several = len(items) >= LEAST_POINTS
+    drawn = bootstrap(sample, DRAWS.draws, DRAWS.seed, clusters) if several else {}
+    return Scatter(
+        points,
+        len(points),
+        failed,
+        float(found["pearson"][0]),
+        float(found["spearman"][0]),
+        "",
+        basis,
+        drawn.get("pearson"),
+        drawn.get("spearman"),
+    )
+
+
+def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
+    """Say why there is no correlation; empty if there is one."""
+    if len(queries) < LEAST_POINTS:
+        return f"{len(queries)} points, and {LEAST_POINTS} are wanted"
+    if len(set(queries)) == 1:
+        return "all have the same number of valid queries"
+    return "all have the same quality" if len(set(quality)) == 1 else ""
+
+
+def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
+    """Draw figure 2: for each model its matches and its scores, its two references last.
+
+    These are the agent `guess`, and (section 4.3) what an agent that queries is worth where it did not.
+    """
+    scales = []
+    for model in models:
+        bars = [(bar.agent, bar) for bar in model.bars]
+        bars += [("reference: guess", model.guess)] if model.guess else []
+        bars += [(f"reference: {bar.agent}, never queried", bar) for bar in model.never_queried]
+        scales += [
+            Scale(f"{model.model}: {title}", [(label, getattr(bar, measure)) for label, bar in bars], *scale)
+            for title, scale, measure in QUALITY
+        ]
+    return scales
+
+
+def draw_models(models: Sequence[ModelBars]) -> list[Scale]:
+    """Draw figure 4: the quality of answers, and each step."""
+    if not models:
+        return []
+    bars = [
+        (label, bar)
+        for row in models
+        for label, bar in ((row.model, row.bar), (f"{row.model} · guess", row.guess))
+        if bar is not None
+    ]
+    return [
+        *(
+            Scale(title, [(label, getattr(bar, measure)) for label, bar in bars], *scale)
+            for title, scale, measure in QUALITY
+        ),
+        *(
+            Scale(
+                f"all steps {PERFECT}" if step == "all" else f"{step} {PERFECT}",
+                [(row.model, row.steps[step]) for row in models if step in row.steps],
+            )
+            for step in models[0].steps
+        ),
+    ]
+
+
+def draw_queries(scatters: Mapping[str, Scatter]) -> list[Chart]:
+    """Draw figure 3: for each kind of item its interactions as points, and both correlations."""
+    charts: list[Chart] = []
+    for kind, scatter in scatters.items():
+        bottom, top = SCORE if kind == INTERPRETIVE else SHARE
+        note = f"n = {scatter.n:,}" + (f", {scatter.failed:,} failed" if scatter.failed else "")
+        most = max([LEAST_AXIS, *(point.valid_queries for point in scatter.points)])
+        charts += [
+            draw_scatter(
+                f"{kind} items: quality",
+                [Point(point.valid_queries, point.quality) for point in scatter.points],
+                Axis("valid queries", 0, most),
+                Axis("quality", bottom, top),
+                note=note,
+            ),
+            Scale(
+                f"{kind} items: correlation",
+                list(zip(("Pearson", "Spearman"), scatter.correlations, strict=True)),
+                -1,
+                1,
+            ),
+        ]
+    return charts
+
+
+def tabulate_figures(series: FigureSeries) -> dict[str, FigureTable]:
+    """Make a table of each figure, for the page's record: of Figures 2 and 4 a line a bar."""
+    scales = {"figure 2": draw_agents(series.agents), "figure 4": draw_models(series.models)}
+    tables = {
+        name: FigureTable(
+            name,
+            name.capitalize(),
+            ("panel", "bar"),
+            ("value",),
+            tuple(Line((scale.title, label), (cell,)) for scale in drawn for label, cell in scale.lines),
+        )
+        for name, drawn in scales.items()
+    }
+    lines = tuple(Line((kind,), scatter.correlations) for kind, scatter in series.scatters.items())
+    name = "figure 3"
+    return {
+        **tables,
+        name: FigureTable(name, name.capitalize(), ("items",), ("pearson", "spearman"), lines),
+    }

@@ -1,0 +1,70 @@
+"""What judges and people say: of an answer and its reference, of a step, and of the error in a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
+from tasks.scoring.label import Label
+
+STEPS = ("IP", "TE", "IS")
+"""The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
+ANSWER = "match"
+"""What is judged beside the steps: the answer, compared with the reference."""
+
+
+class Verdict(Label):
+    """A verdict on an answer or on a step."""
+
+    MATCH = "Match", "Match", 1.0
+    NOT_MATCH = "Not Match", "Not Match", 0.0
+    ONE = "1", "1 of 5", 1.0
+    TWO = "2", "2 of 5", 2.0
+    THREE = "3", "3 of 5", 3.0
+    FOUR = "4", "4 of 5", 4.0
+    FIVE = "5", "5 of 5", 5.0
+    PERFECT = "Perfect", "Perfect", 1.0
+    IMPERFECT = "Imperfect", "Imperfect", 0.0
+
+
+MATCHES = (Verdict.MATCH, Verdict.NOT_MATCH)
+SCORES = (Verdict.ONE, Verdict.TWO, Verdict.THREE, Verdict.FOUR, Verdict.FIVE)
+PEER_VERDICTS = (Verdict.PERFECT, Verdict.IMPERFECT)
+CHOICES: Mapping[str, tuple[Verdict, ...]] = {
+    CONCLUSIVE: MATCHES,
+    INTERPRETIVE: SCORES,
+    **dict.fromkeys(STEPS, PEER_VERDICTS),
+}
+"""The kind of an answer's item, or a step -> the verdicts on it."""
+
+
+class ErrorType(Label):
+    """An error of section 4.5 in an imperfect step; prompts/error_type.md says what each means.
+
+    `wrong_query`, `wrong_synthesis` and `other` are not the paper's: without them a judge would have to
+    choose a wrong one.
+    """
+
+    MISREAD_COLUMN = "misread_column", "misread column"
+    WRONG_ASSUMPTION = "wrong_assumption", "wrong assumption"
+    MISSED_COLUMN = "missed_column", "missed column"
+    SAMPLING_BIAS = "sampling_bias", "sampling bias"
+    STATISTICS_NOT_COMPUTED = "statistics_not_computed", "statistics not computed"
+    WRONG_QUERY = "wrong_query", "wrong query"
+    INHERITED = "inherited"
+    WRONG_SYNTHESIS = "wrong_synthesis", "wrong synthesis"
+    OTHER = "other"
+
+
+ERRORS: Mapping[str, tuple[ErrorType, ...]] = {
+    "IP": (
+        ErrorType.MISREAD_COLUMN,
+        ErrorType.WRONG_ASSUMPTION,
+        ErrorType.MISSED_COLUMN,
+        ErrorType.SAMPLING_BIAS,
+        ErrorType.OTHER,
+    ),
+    "TE": (ErrorType.STATISTICS_NOT_COMPUTED, ErrorType.WRONG_QUERY, ErrorType.OTHER),
+    "IS": (ErrorType.INHERITED, ErrorType.WRONG_SYNTHESIS, ErrorType.OTHER),
+}
+"""Step -> the errors that it may have."""

@@ -1,0 +1,206 @@
+"""Interactions joined with their items and verdicts, as tables and figures count them, and their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import CellValue, Selection
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.labels import Verdict
+from tasks.longform.judge.opinions import find_no_answer
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.solve.interaction import UNFIT, Interaction
+from tasks.reports.tables import Cell, mean_cell, rate_cell
+
+INTERACTIONS = Selection("interactions")
+"""All interactions of an evaluation."""
+PLANNING = ("agent_plan", "agent_next_query")
+QUERYING = ("agent_queries", "agent_next_query")
+"""The prompts whose unreadable replies leave an interaction without a plan, and without queries."""
+
+
+@dataclass(frozen=True)
+class AnswerOutcome:
+    """What came of one interaction."""
+
+    interaction: Interaction
+    kind: str
+    verdict: ReferenceVerdict | None
+
+    @property
+    def answered(self) -> bool:
+        """Whether it has an answer."""
+        return not find_no_answer(self.interaction)
+
+    @property
+    def quality(self) -> float | None:
+        """Of a conclusive item 1 for a match, else 0; of an interpretive one its score; None if unscored."""
+        verdict = self.verdict
+        if verdict is None or not self.answered:
+            return None
+        return verdict.verdict.score if verdict.verdict else None
+
+    @property
+    def plan_words(self) -> int | None:
+        """The plan's length; None where there is none since the model's replies could not be read."""
+        lost = not self.interaction.plan.strip() and _has_failed(self.interaction, PLANNING)
+        return None if lost else len(self.interaction.plan.split())
+
+    @property
+    def n_queries(self) -> int | None:
+        """Queries that the agent wrote; None where its replies could not be read, and there is none."""
+        lost = not self.interaction.queries and _has_failed(self.interaction, QUERYING)
+        return None if lost else len(self.interaction.queries)
+
+    @property
+    def n_valid(self) -> int | None:
+        """Valid queries (section 4.1): those with a result that has rows; None as for `n_queries`."""
+        return None if self.n_queries is None else count_valid(self.interaction)
+
+    @property
+    def answer_words(self) -> int | None:
+        """The answer's length; None without an answer."""
+        return len((self.interaction.answer or "").split()) if self.answered else None
+
+
+def count_valid(interaction: Interaction) -> int:
+    """Count the queries of an interaction that have a result with rows."""
+    return sum(not query.error and query.n_rows > 0 for query in interaction.queries)
+
+
+def _has_failed(interaction: Interaction, prompts: Iterable[str]) -> bool:
+    return any(f"{prompt}: " in interaction.problem for prompt in prompts)
+
+
+def join_outcomes(
+    items: Iterable[LongformItem], interactions: Iterable[Interaction], verdicts: Iterable[ReferenceVerdict]
+) -> list[AnswerOutcome]:
+    """Join interactions with their items' kinds and their verdicts, sorted by model, agent and item."""
+    kinds = {item.id: item.kind for item in items}
+    judged = {verdict.interaction: verdict for verdict in verdicts}
+    return [
+        AnswerOutcome(interaction, kinds[interaction.item], judged.get(interaction.id))
+        for interaction in sorted(interactions, key=lambda row: (row.model, row.agent, row.item))
+    ]
+
+
+def select(
+    outcomes: Iterable[AnswerOutcome],
+    *,
+    model: str = "",
+    agent: str = "",
+    kind: str = "",
+    items: Collection[str] | None = None,
+) -> list[AnswerOutcome]:
+    """Select the outcomes of a model, an agent, a kind of item, some items; an empty text selects all."""
+    return [
+        outcome
+        for outcome in outcomes
+        if model in ("", outcome.interaction.model)
+        and agent in ("", outcome.interaction.agent)
+        and kind in ("", outcome.kind)
+        and (items is None or outcome.interaction.item in items)
+    ]
+
+
+def choose_interactions(
+    where: Mapping[str, CellValue | tuple[CellValue, ...]], *, kind: str = ""
+) -> Selection:
+    """Choose interactions by their columns and by the kind of their items; an empty kind means all."""
+    through = {"item": Selection("items", {"kind": kind})} if kind else {}
+    return Selection("interactions", where, through)
+
+
+def derive_matches(interactions: Selection) -> Derivation:
+    """Derive the match rate of some interactions."""
+    rows = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": interactions})
+    return Derivation("share", (rows,), "label", hit=Verdict.MATCH)
+
+
+def derive_scores(interactions: Selection) -> Derivation:
+    """Derive the mean score of some interactions."""
+    rows = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": interactions})
+    return Derivation("mean", (rows,), "score")
+
+
+def derive_peers(
+    measure: str, artifact: str, interactions: Selection, step: str = "", hit: CellValue = None
+) -> Derivation:
+    """Derive a figure from the peers' verdicts on some interactions. step: empty for all.
+
+    artifact: `reviews`, `meta_reviews` or `revisions`.
+    """
+    rows = Selection(artifact, {"step": step} if step else {}, {"interaction": interactions})
+    return Derivation(measure, (rows,), "verdict", hit=hit)
+
+
+def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
+    """Count interactions by what became of them: interactions = scored + unscored + failed.
+
+    failed: without an answer; unscored: with one, and without a verdict.
+    """
+    answered = [outcome for outcome in outcomes if outcome.answered]
+    scored = sum(outcome.quality is not None for outcome in answered)
+    return {
+        "interactions": len(outcomes),
+        "answered": len(answered),
+        "failed": len(outcomes) - len(answered),
+        "scored": scored,
+        "unscored": len(answered) - scored,
+        "queries": sum(len(outcome.interaction.queries) for outcome in outcomes),
+        "valid_queries": sum(count_valid(outcome.interaction) for outcome in outcomes),
+    }
+
+
+def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
+    """Compute the match rate over conclusive items, 0 to 1. rows: selects the outcomes' interactions."""
+    qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
+    matches = [None if quality is None else quality == 1 for quality in qualities]
+    return rate_cell(matches, basis=derive_matches(rows))
+
+
+def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
+    """Average the scores over interpretive items, 1 to 5. rows: selects the outcomes' interactions."""
+    scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
+    return mean_cell(scores, interval=True, basis=derive_scores(rows))
+
+
+def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models: Sequence[str]) -> set[str]:
+    """List the items whose records fit every model's prompt: `none` answered, or failed for another reason.
+
+    An item that `none` was not run on for each model is not among them.
+    """
+    fits = {
+        (outcome.interaction.model, outcome.interaction.item)
+        for outcome in select(outcomes, agent="none")
+        if outcome.answered or UNFIT not in outcome.interaction.problem
+    }
+    return {item for item in items if all((model, item) in fits for model in models)}
+
+
+def count_tokens(outcomes: Iterable[AnswerOutcome], calls: Path) -> Mapping[str, int] | None:
+    """Sum prompt and completion tokens by interaction, over all attempts; None if there is no such file.
+
+    An interaction that nothing was asked for is not in it. A call that several share counts for each.
+    """
+    if not calls.is_file():
+        return None
+    columns = ["id", "row", "prompt_tokens", "completion_tokens"]
+    by_row: dict[str, set[str]] = {}
+    sizes: dict[str, int] = {}
+    for call in pq.read_table(calls, columns=columns).to_pylist():
+        by_row.setdefault(call["row"], set()).add(call["id"])
+        sizes[call["id"]] = call["prompt_tokens"] + call["completion_tokens"]
+    tokens = {}
+    for outcome in outcomes:
+        made = {origin.reference for origin in outcome.interaction.origin if origin.kind == "call"}
+        made = (made & sizes.keys()) | by_row.get(outcome.interaction.id, set())
+        if made:
+            tokens[outcome.interaction.id] = sum(sizes[call] for call in made)
+    return tokens

@@ -1,0 +1,172 @@
+"""Tables 1 to 3: the question set, the agents' answers, and answers with and without queries (section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE, KINDS
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.peers import REVIEWED
+from tasks.longform.outcomes import AnswerOutcome, average_scores, choose_interactions, rate_matches, select
+from tasks.reports.declared import Measure, Slice, Table, Where
+from tasks.reports.tables import Cell, FigureTable, Line, count_cell, leave_empty, mean_cell
+
+INITIALS = {CONCLUSIVE: "C", INTERPRETIVE: "I"}
+COMPARED = ("none", "sequential")
+MATCH_RATE, MEAN_SCORE = "match rate (C)", "mean score, 1 to 5 (I)"
+QUALITY: Sequence[Measure[AnswerOutcome]] = (
+    Measure(MATCH_RATE, lambda own, where: rate_matches(own, choose_interactions(where)), leave_empty),
+    Measure(MEAN_SCORE, lambda own, where: average_scores(own, choose_interactions(where)), leave_empty),
+)
+"""The quality of answers: matches of conclusive items, scores of interpretive ones."""
+
+
+def choose_agents(
+    models: Iterable[str],
+    agents: Sequence[str],
+    explain: Callable[[str], str] = lambda agent: "",
+    items: Collection[str] | None = None,
+) -> tuple[Slice[AnswerOutcome], ...]:
+    """Slice outcomes by model and agent.
+
+    explain: says why an agent has no figure; empty if it has. items: ids of the only ones that count.
+    """
+
+    def choose(model: str, agent: str) -> Slice[AnswerOutcome]:
+        def has(outcome: AnswerOutcome) -> bool:
+            return bool(select([outcome], model=model, agent=agent, items=items))
+
+        where = {"model": model, "agent": agent} | ({} if items is None else {"item": tuple(sorted(items))})
+        return Slice((model, agent), has, where, explain(agent))
+
+    return tuple(choose(model, agent) for model in models for agent in agents)
+
+
+def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
+    """Make Table 1 from what `statistics.json` holds (section 2)."""
+    kinds, databases = statistics["by_kind"], statistics["databases"]
+    n, tables = statistics["items"], databases["all_tables"]
+    items = Selection("items")
+    of_kind = {kind: Selection("items", {"kind": kind}) for kind in KINDS}
+    count, words = "count", "mean words of the reference"
+    of_questions = [
+        ("questions", n, n, count, items),
+        *((f"questions, {kind}", kinds[kind]["items"], n, count, of_kind[kind]) for kind in KINDS),
+        ("reference answer, mean words", statistics["answer_words"], n, words, items),
+        *(
+            (
+                f"reference answer, mean words, {kind}",
+                kinds[kind]["answer_words"],
+                kinds[kind]["items"],
+                words,
+                of_kind[kind],
+            )
+            for kind in KINDS
+        ),
+    ]
+    of_databases = [
+        ("tables per database, median", databases["tables"], n, "databases"),
+        ("columns per table, median", databases["columns_per_table"], tables, "tables"),
+        ("rows per table, median", databases["rows_per_table"], tables, "tables"),
+    ]
+    made = Derivation("median of what its script makes", (Selection("construct", {}, {"id": items}),))
+    cells = [
+        (label, count_cell(value, over, "questions", basis=Derivation(measure, (rows,))))
+        for label, value, over, measure, rows in of_questions
+    ]
+    cells += [
+        (label, count_cell(_make_whole(value), over, of, basis=made))
+        for label, value, over, of in of_databases
+    ]
+    lines = tuple(Line((label,), (cell,)) for label, cell in cells)
+    return FigureTable("1", "The question set", ("measure",), ("value",), lines)
+
+
+def _make_whole(median: float | None) -> float | None:
+    """Make a median that is a whole number one: it is a number of things, and shown as such."""
+    return int(median) if median is not None and median == int(median) else median
+
+
+def declare_answers(entry: AgentEvaluation, tokens: Mapping[str, int] | None) -> Table[AnswerOutcome]:
+    """Declare Table 2: quality, and measures of the interactions, for C and I apart.
+
+    tokens: by interaction; None leaves the columns out.
+    """
+    measures = [
+        *_average("plan, words", lambda outcome: outcome.plan_words, lacks="no plan"),
+        *_average("queries", lambda outcome: outcome.n_queries, lacks="no queries", column="count(queries)"),
+        *_average("valid queries", lambda outcome: outcome.n_valid, lacks="no queries"),
+        *_average("answer, words", lambda outcome: outcome.answer_words),
+    ]
+    if tokens is not None:
+        measures += _average(
+            "tokens", lambda outcome: tokens.get(outcome.interaction.id), of="tokens of their calls"
+        )
+    return Table(
+        "2",
+        "Answers against the reference, and measures of the interactions",
+        ("model", "agent"),
+        choose_agents(entry.models, entry.agents),
+        (*QUALITY, *measures),
+        notes=(
+            "C: conclusive, I: interpretive items. All but the match rate are means per item.",
+            "A query is valid if it ran and its result has rows.",
+            "Interactions without an answer or a verdict, and unreadable replies, are in no mean.",
+        ),
+    )
+
+
+def _average(
+    name: str,
+    read: Callable[[AnswerOutcome], int | None],
+    *,
+    lacks: str = "",
+    column: str = "",
+    of: str = "",
+) -> list[Measure[AnswerOutcome]]:
+    """Declare the mean of a number over the items of each kind.
+
+    lacks: what agents that do not query lack. column: the expression of rows whose mean it is, if every
+    outcome has a number. of: the name of the numbers in the basis, by default `name`.
+    """
+
+    def declare(kind: str) -> Measure[AnswerOutcome]:
+        def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
+            if lacks and where["agent"] not in REVIEWED:
+                return leave_empty(lacks)
+            values = [read(outcome) for outcome in select(outcomes, kind=kind)]
+            rows = (choose_interactions(where, kind=kind),)
+            counted = column and None not in values
+            basis = Derivation("mean", rows, column) if counted else Derivation(f"mean {of or name}", rows)
+            return mean_cell(values, basis=basis)
+
+        return Measure(f"{name} ({INITIALS[kind]})", fill, leave_empty)
+
+    return [declare(kind) for kind in KINDS]
+
+
+def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: int) -> Table[AnswerOutcome]:
+    """Declare Table 3: `none` against `sequential`, over the items whose records fit for every model.
+
+    fitting: ids of these items.
+    """
+
+    def explain(agent: str) -> str:
+        if agent not in entry.agents:
+            return f"the agent `{agent}` was not run"
+        if "none" not in entry.agents:
+            return "the agent `none` was not run, and which records fit is not known"
+        return "" if fitting else "there is no item whose records fit for every model"
+
+    size = f"{len(fitting)} of {n_items} items: those whose records fit the prompt of every model."
+    return Table(
+        "3",
+        "With and without queries",
+        ("model", "agent"),
+        choose_agents(entry.models, COMPARED, explain, fitting),
+        QUALITY,
+        notes=(size if "none" in entry.agents else "`none` was not run: which records fit is not known.",),
+    )

@@ -1,0 +1,298 @@
+"""Table 5, peers' verdicts on every step (section 4.2.2); errors of steps (4.5); verdicts asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.longform.build.classify import INTERPRETIVE, KINDS
+from tasks.longform.build.items import LongformItem
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.judge_repeats import AGAIN, SWAPPED, JudgeRepeat, was_asked
+from tasks.longform.judge.labels import ANSWER, ERRORS, STEPS, Verdict
+from tasks.longform.judge.peers import (
+    REVIEWED,
+    Review,
+    Verdicts,
+    agree,
+    decide,
+    group_reviews,
+    list_verdicts,
+    pool,
+)
+from tasks.longform.outcomes import AnswerOutcome, choose_interactions, derive_peers
+from tasks.longform.tables import choose_agents
+from tasks.reports.declared import Measure, Slice, Table, Where
+from tasks.reports.tables import ROWS, Cell, FigureTable, count_cell, leave_empty, mean_cell, rate_cell
+
+Groups = Mapping[tuple[str, str], tuple[Review, ...]]
+"""Reviews by interaction and step."""
+PERFECT = Verdict.PERFECT.shown
+ALL_STEPS = "all steps"
+ALL = "all"
+UNANIMOUS = "share of unanimous steps"
+WAYS: Mapping[str, str] = {AGAIN: "asked again", SWAPPED: "order swapped"}
+STEP_NAMES: Mapping[str, str] = {"IP": "planning", "TE": "queries", "IS": "synthesis"}
+NOBODY = "Not shown: no verdict was asked for once more (`longform.judge_repeats.items`)."
+
+
+@dataclass(frozen=True)
+class Peers:
+    """The verdicts of an evaluation, by (interaction, step)."""
+
+    reviews: Groups
+    meta_reviews: Groups
+    revisions: Groups
+
+    @classmethod
+    def gather(
+        cls, reviews: Iterable[Review], meta_reviews: Iterable[Review], revisions: Iterable[Review]
+    ) -> Peers:
+        """Group the rows of the three stages."""
+        return cls(group_reviews(reviews), group_reviews(meta_reviews), group_reviews(revisions))
+
+
+def declare_peers(peers: Peers, entry: AgentEvaluation) -> Table[AnswerOutcome]:
+    """Declare Table 5, of each model and each agent that queries."""
+    agents = choose_agents(entry.models, [name for name in REVIEWED if name in entry.agents])
+    return Table(
+        "5",
+        "Peer review of every step",
+        ("model", "agent", "step"),
+        [
+            Slice((*rows.label, step or ALL_STEPS), rows.has, {**rows.where, "step": step})
+            for rows in agents
+            for step in (*STEPS, "")
+        ],
+        (
+            _rate_perfect("reviewers", "reviews", peers.reviews),
+            _pool_verdicts("reviewers, share of verdicts", "reviews", peers.reviews),
+            _rate_agreement("reviewers, agreement", "reviews", peers.reviews, "reviewer"),
+            _rate_perfect("meta-reviewers", "meta_reviews", peers.meta_reviews),
+            _rate_agreement("meta-reviewers, agreement", "meta_reviews", peers.meta_reviews, "meta-reviewer"),
+            _rate_perfect("revised", "revisions", peers.revisions),
+        ),
+        notes=(
+            f"{PERFECT}: by the majority; a tie is {Verdict.IMPERFECT.shown}. Agreement: share of unanimous "
+            "steps.",
+            "IP: interaction planning, TE: tool employment, IS: information synthesis.",
+            "A step with verdicts of fewer than half of its peers is in no rate.",
+        ),
+    )
+
+
+def _split_step(where: Where) -> tuple[str, Selection]:
+    """Return the step of a line, empty for all of them together, and the interactions of the line."""
+    return str(where["step"]), choose_interactions(
+        {name: value for name, value in where.items() if name != "step"}
+    )
+
+
+def _rate_perfect(who: str, artifact: str, groups: Groups) -> Measure[AnswerOutcome]:
+    def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
+        step, rows = _split_step(where)
+        ids, basis = [outcome.interaction.id for outcome in outcomes], derive_perfect(artifact, rows, step)
+        return rate_perfect(ids, step, groups, basis) if step else rate_all_perfect(ids, groups, basis)
+
+    return Measure(f"{who}, {PERFECT}", fill, leave_empty)
+
+
+def derive_perfect(artifact: str, interactions: Selection, step: str = "") -> Derivation:
+    """Derive the share of Perfect from an artifact's verdicts. step: empty for all of them together."""
+    share = "share Perfect by the majority" if step else "share whose steps are all Perfect"
+    return derive_peers(share, artifact, interactions, step)
+
+
+def rate_perfect(ids: Iterable[str], step: str, groups: Groups, basis: Derivation) -> Cell:
+    """Compute the share of interactions whose step is Perfect by the majority of its rows."""
+    return rate_cell([_is_perfect(groups, row, step) for row in ids], basis=basis)
+
+
+def rate_all_perfect(ids: Iterable[str], groups: Groups, basis: Derivation) -> Cell:
+    """Compute the share of interactions whose steps all are Perfect; with a step undecided, none is told."""
+    outcomes = []
+    for row in ids:
+        steps = [_is_perfect(groups, row, step) for step in STEPS]
+        outcomes.append(None if None in steps else all(steps))
+    return rate_cell(outcomes, basis=basis)
+
+
+def _is_perfect(groups: Groups, interaction: str, step: str) -> bool | None:
+    decided = decide(_list_verdicts(groups, interaction, step))
+    return None if decided is None else decided == Verdict.PERFECT
+
+
+def _list_verdicts(groups: Groups, interaction: str, step: str) -> Verdicts:
+    return list_verdicts(groups.get((interaction, step), ()))
+
+
+def _pool_verdicts(name: str, artifact: str, groups: Groups) -> Measure[AnswerOutcome]:
+    """Declare the pooled share. Verdicts on one step are not independent: there is no interval."""
+
+    def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
+        step, rows = _split_step(where)
+        if not step:
+            return leave_empty("of single steps only")
+        verdicts = [_list_verdicts(groups, outcome.interaction.id, step) for outcome in outcomes]
+        given = sum(verdict is not None for group in verdicts for verdict in group)
+        basis = derive_peers("share", artifact, rows, step, Verdict.PERFECT)
+        return count_cell(pool(verdicts), given, "verdicts", sum(map(len, verdicts)) - given, basis)
+
+    return Measure(name, fill, leave_empty)
+
+
+def _rate_agreement(name: str, artifact: str, groups: Groups, who: str) -> Measure[AnswerOutcome]:
+    """Declare the share of unanimous steps among those that two or more peers were to judge."""
+
+    def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
+        step, rows = _split_step(where)
+        if not step:
+            return leave_empty("of single steps only")
+        verdicts = [_list_verdicts(groups, outcome.interaction.id, step) for outcome in outcomes]
+        several = [group for group in verdicts if len(group) > 1]
+        if not several:
+            return leave_empty(f"one {who}" if any(verdicts) else "no interactions")
+        return rate_cell(
+            [agree(group) for group in several], basis=derive_peers(UNANIMOUS, artifact, rows, step)
+        )
+
+    return Measure(name, fill, leave_empty)
+
+
+def declare_errors(labels: Iterable[ErrorLabel], entry: AgentEvaluation) -> Table[AnswerOutcome]:
+    """Declare the table of errors: labels of imperfect steps by step and error, of each model and agent."""
+    given = {(label.interaction, label.step): label.label for label in labels}
+
+    def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
+        step, error = where["step"], where["label"]
+        keys = [(outcome.interaction.id, step) for outcome in outcomes]
+        listed = [given[key] for key in keys if key in given]
+        known = [label for label in listed if label is not None]
+        failed, of = len(listed) - len(known), "imperfect steps"
+        if not known:
+            return leave_empty("no label" if failed else "no imperfect step", of, failed)
+        made_by = choose_interactions({name: where[name] for name in ("model", "agent")})
+        rows = Selection("error_types", {"step": step, "label": error}, {"interaction": made_by})
+        return count_cell(
+            sum(label == error for label in known), len(known), of, failed, Derivation("count", (rows,))
+        )
+
+    agents = choose_agents(entry.models, [name for name in REVIEWED if name in entry.agents])
+    return Table(
+        "errors",
+        "Errors of imperfect steps",
+        ("step", "error"),
+        [
+            Slice((step, error), where={"step": step, "label": error})
+            for step, errors in ERRORS.items()
+            for error in errors
+        ],
+        (Measure("labels", fill, leave_empty),),
+        [Slice(", ".join(column.label), column.has, column.where) for column in agents],
+        (
+            "Labels by the reviewers' model; a step has one. "
+            f"{Verdict.IMPERFECT.shown}: by the revised verdict.",
+        ),
+    )
+
+
+def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepeat]) -> FigureTable:
+    """Make the table of verdicts that were asked for once more: match by kind of item, and each step."""
+    title = "The judges, asked once more"
+    if not repeats:
+        return FigureTable("repeats", title, (), (), (), (NOBODY,))
+    kinds = {item.id: item.kind for item in items}
+
+    def choose(part: str, kind: str) -> Slice[JudgeRepeat]:
+        return Slice(
+            (part, kind),
+            lambda row: row.part == part and kind in (ALL, kinds[row.item]),
+            {"part": part, "kind": kind},
+        )
+
+    table = Table[JudgeRepeat](
+        "repeats",
+        title,
+        ("judged", "items"),
+        [choose(ANSWER, kind) for kind in KINDS] + [choose(step, ALL) for step in STEPS],
+        (
+            *(Measure(f"{told}, the same", _rate_same(way), leave_empty) for way, told in WAYS.items()),
+            Measure("order swapped, mean difference of scores", _measure_distance, leave_empty),
+        ),
+        notes=(
+            "The same: the share of verdicts that the judge gives again, of the first items by id, over all "
+            "agents and models. Again: the same texts with another seed. Swapped: of match the answer before "
+            "the reference; of steps the reviews in reverse, for the first meta-reviewer.",
+            "Failed: without a verdict on either side, which is no agreement and no change. Above "
+            "temperature 0 some verdicts change by chance, whatever the order.",
+        ),
+    )
+    return table.fill(repeats)
+
+
+def _choose_repeats(way: str, where: Where) -> Selection:
+    kind = where["kind"]
+    of_kind = {} if kind == ALL else {"item": Selection("items", {"kind": kind})}
+    return Selection("judge_repeats", {"part": where["part"], "way": way}, of_kind)
+
+
+def _rate_same(way: str) -> Callable[[Sequence[JudgeRepeat], Where], Cell]:
+    def fill(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
+        if way == AGAIN and where["part"] != ANSWER:
+            return leave_empty("steps are asked in the other order alone")
+        made = [row for row in repeats if row.way == way]
+        asked = [row for row in made if was_asked(row)]
+        if made and not asked:
+            return leave_empty(made[0].problem)
+        same = [None if None in (row.before, row.verdict) else row.before == row.verdict for row in asked]
+        basis = Derivation("share of verdicts that stay", (_choose_repeats(way, where),))
+        return rate_cell(same, basis=basis)
+
+    return fill
+
+
+def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
+    """Average how far a score is from the one before, over the swapped."""
+    if where["part"] != ANSWER or where["kind"] != INTERPRETIVE:
+        return leave_empty("of scores only")
+    apart = []
+    for row in repeats:
+        if row.way == SWAPPED:
+            before, after = (verdict.score if verdict else None for verdict in (row.before, row.verdict))
+            apart.append(None if before is None or after is None else abs(before - after))
+    basis = Derivation("mean distance of scores", (_choose_repeats(SWAPPED, where),))
+    return mean_cell(apart, interval=True, basis=basis)
+
+
+def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
+    """Name the shares of a table that are below the least; empty if none is. steps: of the reviewer."""
+    low = [
+        f"{_name(*line.label)}, {told}: {_tell(cell)}"
+        for line in table.lines
+        if (line.label[0] != ANSWER) == steps
+        for told, cell in zip(WAYS.values(), line.cells, strict=False)
+        if cell.value is not None and cell.value < least
+    ]
+    if not low:
+        return ""
+    return (
+        f"Asked once more, it does not stay with its verdicts (wanted {100 * least:.1f}%): {'; '.join(low)}. "
+        "What the order or the seed decides is not the answer's."
+    )
+
+
+def _name(part: str, kind: str) -> str:
+    """Name a line where the table, with what it says of steps, is not beside it."""
+    return f"{kind} answers" if part == ANSWER else f"{part} ({STEP_NAMES[part]})"
+
+
+def _tell(cell: Cell) -> str:
+    low, high = cell.interval or (0, 1)
+    share = cell.value or 0
+    return (
+        f"{round(share * cell.n)} of {cell.n} {ROWS} the same ({100 * share:.1f}%, "
+        f"95% interval {100 * low:.1f}% to {100 * high:.1f}%)"
+    )

@@ -1,0 +1,249 @@
+"""Table 4: what people say of answers and steps, and how judges agree with them (section 4.4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.artifacts.rows import Dropped
+from tasks.judging.human_labels import HumanLabel
+from tasks.judging.trust import HumanAgreement, measure_agreement
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.longform.build.classify import INTERPRETIVE, KINDS
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.human_labels import PersonLabel
+from tasks.longform.judge.labels import ANSWER, STEPS, Verdict
+from tasks.longform.judge.peers import REVIEWED, list_verdicts
+from tasks.longform.outcomes import AnswerOutcome, select
+from tasks.longform.tables_peers import ALL, Peers
+from tasks.reports.tables import (
+    DRAWS,
+    ROWS,
+    Cell,
+    FigureTable,
+    Line,
+    leave_empty,
+    mean_cell,
+    rate_cell,
+)
+from tasks.scoring.metric import FloatArray, IntArray, divide
+from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
+
+TITLE = "Agreement with people"
+COLUMNS = ("people, mean", "judge, mean", "agreement", "Cohen's kappa", "people's own alpha")
+LEVELS: Mapping[Verdict, str] = {
+    Verdict.ONE: "low",
+    Verdict.TWO: "low",
+    Verdict.THREE: "low",
+    Verdict.FOUR: "medium",
+    Verdict.FIVE: "high",
+}
+"""People tell scores of 1 to 3 apart with difficulty (footnote 3): agreement is on levels."""
+NOBODY = (
+    "Not shown: no person has labelled these answers; the evaluation names no file of people's labels "
+    "(`labels`, a file in data/labels)."
+)
+
+
+@dataclass(frozen=True)
+class PeopleAgreement:
+    """How each judge agrees with people, over all that they labelled; None where they labelled nothing."""
+
+    judge: HumanAgreement | None
+    reviewer: HumanAgreement | None
+
+
+def compare_with_people(
+    outcomes: Sequence[AnswerOutcome],
+    peers: Peers,
+    labels: Sequence[PersonLabel],
+    unusable: Sequence[Dropped],
+    entry: AgentEvaluation,
+) -> FigureTable:
+    """Make Table 4, of each model and each agent of whose interactions people labelled some.
+
+    Steps have the revised verdict. unusable: lines of the file that were dropped.
+    """
+    if entry.labels is None:
+        return FigureTable("4", TITLE, (), (), (), (NOBODY,))
+    lost = _describe_unusable(unusable)
+    if not labels:
+        return FigureTable("4", TITLE, (), (), (), ("Not shown: the file holds no label of this run.", *lost))
+    lines = []
+    for model in entry.models:
+        for agent in entry.agents:
+            own = select(outcomes, model=model, agent=agent)
+            known = {outcome.interaction.id for outcome in own}
+            if not any(label.interaction in known for label in labels):
+                continue
+            for part in (ANSWER, *(STEPS if agent in REVIEWED else ())):
+                for kind in (*KINDS, *(() if part == ANSWER else (ALL,))):
+                    chosen = select(own, kind="" if kind == ALL else kind)
+                    cells = _compare(chosen, part, kind, peers, labels)
+                    lines.append(Line((model, agent, part, kind), cells))
+    raters = len({label.rater for label in labels})
+    notes = (
+        f"{raters} {'rater' if raters == 1 else 'raters'}. People's mean: the mean of the raters' own means; "
+        f"a share of {Verdict.MATCH.shown} or of {Verdict.PERFECT.shown}, or of scores 1 to 5. The judge's: "
+        "over the same interactions. Intervals are drawn over interactions, each with all its labels; those "
+        "of shares are Wilson's.",
+        "Agreement and kappa: the judge's verdict, for steps the revised one, against the label that most "
+        "people gave. Scores are low (1 to 3), medium (4) or high (5) there. An interaction on which people "
+        "are split evenly, or without a verdict, is in neither. Alpha: Krippendorff's, nominal.",
+        *lost,
+    )
+    return FigureTable("4", TITLE, ("model", "agent", "judged", "items"), COLUMNS, tuple(lines), notes)
+
+
+def measure_people(
+    outcomes: Sequence[AnswerOutcome], peers: Peers, labels: Sequence[PersonLabel], entry: AgentEvaluation
+) -> PeopleAgreement:
+    """Measure both judges over all models, agents and items, for the warnings at the page's head."""
+    if entry.labels is None:
+        return PeopleAgreement(None, None)
+    answers = [label for label in labels if label.part == ANSWER]
+    steps = [label for label in labels if label.part != ANSWER]
+    verdicts = {
+        f"{outcome.interaction.id} {part}": _level_known(_find_verdict(outcome, part, peers))
+        for outcome in outcomes
+        for part in (ANSWER, *STEPS)
+    }
+    judge, reviewer = (
+        measure_agreement(
+            verdicts,
+            [HumanLabel(f"{row.interaction} {row.part}", _level(row.label), row.rater) for row in own],
+        )
+        for own in (answers, steps)
+    )
+    return PeopleAgreement(judge if answers or not steps else None, reviewer if steps else None)
+
+
+def _compare(
+    outcomes: Sequence[AnswerOutcome], part: str, kind: str, peers: Peers, labels: Sequence[PersonLabel]
+) -> tuple[Cell, ...]:
+    by_id = {outcome.interaction.id: outcome for outcome in outcomes}
+    own = [label for label in labels if label.part == part and label.interaction in by_id]
+    if not own:
+        return (leave_empty("nobody labelled any", "labels"),) * len(COLUMNS)
+    given = {row: _find_verdict(by_id[row], part, peers) for row in sorted({x.interaction for x in own})}
+    chosen = {"interaction": tuple(sorted(by_id))}
+    labelled = Selection("human_labels", {"part": part, **chosen})
+    judged = (
+        Selection("reference_verdicts", chosen)
+        if part == ANSWER
+        else Selection("revisions", {"step": part, **chosen})
+    )
+    scored = part == ANSWER and kind == INTERPRETIVE
+    basis = Derivation("mean over what people labelled", (judged, labelled))
+    found = measure_agreement(
+        {row: _level_known(verdict) for row, verdict in given.items()},
+        [HumanLabel(label.interaction, _level(label.label), label.rater) for label in own],
+    )
+    return (
+        _average_raters(own, Derivation("mean of the raters' means", (labelled,), "label")),
+        _average_verdicts(list(given.values()), scored=scored, basis=basis),
+        _show_agreement(found, Derivation("agreement of judge and people", (judged, labelled))),
+        _show_undefined(
+            found.kappa,
+            found.n,
+            found.kappa_interval,
+            "with one label for all, chance agrees as well",
+            Derivation("Cohen's kappa of judge and people", (judged, labelled)),
+        ),
+        _show_undefined(
+            found.raters_alpha,
+            found.n_items,
+            found.raters_alpha_interval,
+            "one rater, or one label for all",
+            Derivation("Krippendorff's alpha", (labelled,)),
+        ),
+    )
+
+
+def _level(verdict: Verdict) -> str:
+    return LEVELS.get(verdict, verdict)
+
+
+def _level_known(verdict: Verdict | None) -> str | None:
+    return None if verdict is None else _level(verdict)
+
+
+def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> Verdict | None:
+    """Find the judge's verdict on a part; None if there is none."""
+    if part != ANSWER:
+        given = list_verdicts(peers.revisions.get((outcome.interaction.id, part), ()))
+        return given[0] if given else None
+    verdict = outcome.verdict
+    if verdict is None or outcome.quality is None:
+        return None
+    return verdict.verdict
+
+
+def _average_verdicts(verdicts: Sequence[Verdict | None], *, scored: bool, basis: Derivation) -> Cell:
+    scores = [None if verdict is None else verdict.score for verdict in verdicts]
+    if scored:
+        return mean_cell(scores, interval=True, basis=basis)
+    return rate_cell([None if score is None else score == 1 for score in scores], basis=basis)
+
+
+@dataclass(frozen=True)
+class RaterSample:
+    """Labels as numbers, shape (interactions, raters), NaN where a rater gave none; each is a unit."""
+
+    values: FloatArray
+
+    @property
+    def counts(self) -> IntArray:
+        """One of each."""
+        return np.ones(len(self.values), dtype=np.int64)
+
+    def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """Compute the mean of the raters' own means, of those who labelled any."""
+        given = ~np.isnan(self.values)
+        own = divide(weights @ np.where(given, self.values, 0.0), weights @ given.astype(np.float64))
+        told = ~np.isnan(own)
+        return {"mean": divide(np.where(told, own, 0.0).sum(axis=1), told.sum(axis=1).astype(np.float64))}
+
+
+def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> Cell:
+    """Average each rater's mean.
+
+    Labels on one interaction are not independent: interactions are drawn, with all their labels.
+    """
+    rows = sorted({label.interaction for label in labels})
+    raters = sorted({label.rater for label in labels})
+    values = np.full((len(rows), len(raters)), np.nan)
+    scored = [label for label in labels if label.label.score is not None]
+    for label in scored:
+        values[rows.index(label.interaction), raters.index(label.rater)] = label.label.score
+    sample = RaterSample(values)
+    mean = float(sample.figures(np.ones((1, len(rows))))["mean"][0])
+    drawn = bootstrap(sample, DRAWS.draws, DRAWS.seed)["mean"] if len(rows) > 1 else None
+    return Cell(mean, len(scored), len(labels) - len(scored), drawn, "labels", basis=basis)
+
+
+def _show_agreement(found: HumanAgreement, basis: Derivation) -> Cell:
+    failed = found.n_unsettled + found.n_unscored
+    if found.agreement is None:
+        return leave_empty("no interaction with a verdict and a label of most people", ROWS, failed)
+    interval = find_wilson_interval(round(found.agreement * found.n), found.n)
+    return Cell(found.agreement, found.n, failed, interval, ROWS, basis=basis)
+
+
+def _show_undefined(
+    value: float | None, n: int, interval: Interval | None, why: str, basis: Derivation
+) -> Cell:
+    return Cell(value, n, 0, interval, ROWS, "" if value is not None else f"not defined: {why}", basis)
+
+
+def _describe_unusable(unusable: Sequence[Dropped]) -> tuple[str, ...]:
+    if not unusable:
+        return ()
+    reasons = Counter(dropped.reason for dropped in unusable)
+    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    first = min(unusable, key=lambda dropped: dropped.id).detail
+    return (f"Lines of the file that could not be used: {listed} (such as {first}).",)

@@ -1,0 +1,278 @@
+"""What the item viewer shows of an interaction: what an agent did, and what judge and peers said of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.artifacts.rows import Origin
+from tasks.longform.answer_links import link_sentences
+from tasks.longform.build.items import LongformItem
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.labels import SCORES, STEPS, Verdict
+from tasks.longform.judge.peers import Review, group_reviews
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.solve.interaction import AgentQuery, Interaction
+from tasks.longform.view import ItemSources, count_things, decode_rows, list_origins, show_items
+from tasks.reports.blocks import (
+    BAD,
+    GOOD,
+    OFF,
+    Block,
+    Tag,
+    calls,
+    code,
+    dim,
+    fold,
+    group,
+    heading,
+    ids,
+    items,
+    links,
+    score_tag,
+    shared,
+    table,
+    tags,
+    text,
+)
+from tasks.reports.viewer import Filter, ViewedRow, Viewer
+
+STEP_NAMES: Mapping[str, str] = {
+    "IP": "Interaction planning",
+    "TE": "Tool employment",
+    "IS": "Information synthesis",
+}
+NO_ANSWER, NO_VERDICT = "no answer", "no verdict"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was said of interactions, as the stages' artifacts have it."""
+
+    verdicts: Sequence[ReferenceVerdict]
+    reviews: Sequence[Review]
+    meta_reviews: Sequence[Review]
+    revisions: Sequence[Review]
+    errors: Sequence[ErrorLabel]
+
+    def collect_origins(self) -> Mapping[str, list[Origin]]:
+        """Collect where all that was said comes from, by interaction."""
+        origins: defaultdict[str, list[Origin]] = defaultdict(list)
+        said: list[ReferenceVerdict | Review | ErrorLabel] = [
+            *self.verdicts,
+            *self.reviews,
+            *self.meta_reviews,
+            *self.revisions,
+            *self.errors,
+        ]
+        for row in said:
+            origins[row.interaction] += row.origin
+        return origins
+
+
+def view_interactions(
+    listed: Sequence[LongformItem],
+    sources: ItemSources,
+    interactions: Sequence[Interaction],
+    judged: Judged,
+    artifact: Path,
+) -> Viewer:
+    """Show every interaction, in the order given, with all that was said of it."""
+    by_id = {item.id: item for item in listed}
+    verdicts = {verdict.interaction: verdict for verdict in judged.verdicts}
+    passes = {
+        "Reviews": group_reviews(judged.reviews),
+        "Meta-reviews": group_reviews(judged.meta_reviews),
+        "Revision": group_reviews(judged.revisions),
+    }
+    errors = {(error.interaction, error.step): error for error in judged.errors}
+    origins = judged.collect_origins()
+    tagged = {made.id: tag_verdict(made, verdicts.get(made.id)) for made in interactions}
+    of_item: defaultdict[str, list[Interaction]] = defaultdict(list)
+    for made in interactions:
+        of_item[made.item].append(made)
+    rows = []
+    for made in interactions:
+        item, verdict = by_id[made.item], tagged[made.id]
+        reviewed = [
+            block
+            for step in STEPS
+            for block in _show_step(
+                step,
+                {title: groups.get((made.id, step), ()) for title, groups in passes.items()},
+                errors.get((made.id, step)),
+            )
+        ]
+        blocks = [
+            shared(item.id),
+            *_show_work(made, verdict),
+            *_show_judgement(verdicts.get(made.id)),
+            *(reviewed or [heading("Reviews"), dim("Nobody reviewed its steps.")]),
+            *_show_siblings(made, of_item[made.item], tagged),
+            *_show_sources(made, item, origins.get(made.id, ())),
+        ]
+        agent, model = (made.agent, ""), (made.model, "")
+        rows.append(
+            ViewedRow(
+                made.id,
+                item.question,
+                (item.database, item.kind, made.agent, made.model, verdict[0]),
+                [agent, model, verdict, (item.kind, OFF), (item.database, OFF)],
+                blocks,
+                also=(item.id,),
+            )
+        )
+    return Viewer(
+        "interaction",
+        "interactions",
+        "words of a question, plan, query, answer or review",
+        "Choose an interaction to see its question and database, the plan, the queries with what they found, "
+        "the answer, and what judge and reviewers said.",
+        (
+            Filter("database", "Database"),
+            Filter("kind", "Kind"),
+            Filter("agent", "Agent"),
+            Filter("model", "Model"),
+            Filter("verdict", "Verdict"),
+        ),
+        rows,
+        artifact,
+        shared=show_items(listed, sources),
+    )
+
+
+def tag_verdict(interaction: Interaction, verdict: ReferenceVerdict | None) -> Tag:
+    """Tag an interaction with its verdict, or with why there is none."""
+    if interaction.answer is None:
+        return (NO_ANSWER, OFF)
+    return _tag(verdict.verdict if verdict else None)
+
+
+def _tag(verdict: Verdict | None) -> Tag:
+    if verdict is None or verdict.score is None:
+        return (verdict.shown if verdict else NO_VERDICT, OFF)
+    if verdict in SCORES:
+        return (verdict.shown, score_tag(int(verdict.score))[1])
+    return (verdict.shown, GOOD if verdict.score else BAD)
+
+
+def _show_work(made: Interaction, verdict: Tag) -> Iterator[Block]:
+    """Show plan, steps and answer. Of the steps, the plan and the answer stand elsewhere in full."""
+    yield heading("Plan of", (made.agent, ""), (made.model, ""))
+    yield text(made.plan) if made.plan else dim("It makes none.")
+    steps = list(_show_steps(made))
+    yield heading(f"Steps ({len(steps):,})")
+    yield from steps or [dim("None but its answer.")]
+    if made.left_out:
+        yield dim(f"Left out of its prompts for lack of room: {'; '.join(made.left_out)}.")
+    yield heading("Answer", verdict)
+    if made.answer is None:
+        yield text(f"No answer: {made.problem}", "reply response")
+        return
+    yield _show_answer(made.answer, made.queries)
+    if made.problem:
+        yield dim(f"Problem: {made.problem}")
+
+
+def _show_steps(made: Interaction) -> Iterator[Block]:
+    """Show the steps in their order; a query's with its result."""
+    queries = iter([_show_query(number, query) for number, query in enumerate(made.queries, 1)])
+    for step in made.steps:
+        found = next(queries, None) if step.kind == "query" else None
+        if found is not None:
+            yield found
+        elif (step.kind, step.text) not in (("plan", made.plan), ("answer", made.answer)):
+            yield group("step", [text(step.text)], step.kind)
+    yield from queries
+
+
+def _show_query(number: int, query: AgentQuery) -> Block:
+    rows = decode_rows(query.rows)
+    found = table(query.columns, rows, total=query.n_rows, beside="as the agent saw them")
+    return fold(
+        f"Query {number}",
+        [code(query.sql, sql=True), text(query.error, "error") if query.error else found],
+        *([("error", BAD)] if query.error else []),
+        beside="" if query.error else f"· {count_things(query.n_rows, 'row')}",
+        style="query",
+        is_open=True,
+        anchor=f"query-{number}",
+    )
+
+
+def _show_answer(answer: str, queries: Sequence[AgentQuery]) -> Block:
+    """Show each sentence with the queries whose rows have what it states; plain text without queries."""
+    if not queries:
+        return text(answer, "reply response")
+    told = [
+        (sentence if numbers else f"{sentence} (in no query's rows)", numbers)
+        for sentence, numbers in link_sentences(answer, queries)
+    ]
+    return links(
+        [(part, [(f"query {number}", f"query-{number}") for number in numbers]) for part, numbers in told],
+        "reply response",
+    )
+
+
+def _show_judgement(verdict: ReferenceVerdict | None) -> Iterator[Block]:
+    reason, problem = (verdict.reason, verdict.problem) if verdict else ("", "")
+    yield heading("Compared with the reference")
+    yield text(reason) if reason else dim(problem or "No reason was given.")
+    if reason and problem:
+        yield dim(f"Problem: {problem}")
+
+
+def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabel | None) -> Iterator[Block]:
+    """Show what reviewers, meta-reviewers and the revision said of a step; nothing if none was asked."""
+    if not any(said.values()) and error is None:
+        return
+    yield heading(f"{step}: {STEP_NAMES[step]}")
+    columns = {title: list(_show_reviews(title, reviews)) for title, reviews in said.items()}
+    if error is None:
+        named = dim("None was named.")
+    else:
+        named = tags((error.label.shown if error.label else "no label", BAD), beside=error.problem)
+    columns["Revision"].append(group("note", [named], "Error"))
+    yield group("peers", [group("note", blocks, title) for title, blocks in columns.items()])
+
+
+def _show_reviews(title: str, reviews: Sequence[Review]) -> Iterator[Block]:
+    silent = "every meta-review says so" if title == "Revision" else "no rationale"
+    for review in reviews:
+        number = "" if title == "Revision" else f"{review.reviewer + 1}"
+        yield tags(_tag(review.verdict), beside=number)
+        yield text(review.rationale or review.problem or silent)
+        if review.rationale and review.problem:
+            yield dim(review.problem)
+    if not reviews:
+        yield dim("None.")
+
+
+def _show_siblings(
+    made: Interaction, siblings: Sequence[Interaction], tagged: Mapping[str, Tag]
+) -> Iterator[Block]:
+    others = [other for other in siblings if other is not made]
+    if others:
+        yield heading("The same question to others")
+        yield items(
+            [
+                (f"{other.agent} · {other.model}", *tagged[other.id], f"#interaction={other.id}")
+                for other in others
+            ],
+            "siblings",
+        )
+
+
+def _show_sources(made: Interaction, item: LongformItem, said: Iterable[Origin]) -> Iterator[Block]:
+    origins = [*made.origin, *said]
+    yield calls(
+        "Calls", [origin.reference for origin in origins if origin.kind == "call" and origin.reference]
+    )
+    rows = [origin for origin in made.origin if origin.kind != "call"]
+    yield ids(
+        interaction=made.id,
+        item=item.id,
+        **{"confirmed by": item.confirmed_by, "made from": list_origins([*rows, *item.origin])},
+    )

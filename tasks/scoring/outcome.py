@@ -1,0 +1,30 @@
+"""Outcomes of answers that are executed or judged: what a query, a program or a step came to."""
+
+from __future__ import annotations
+
+from tasks.scoring.label import Label
+
+
+class Outcome(Label):
+    """One answer's outcome. Those without a score are no verdict on the answer.
+
+    `benchloom score` counts them as failed; StreamBench counts their steps as wrong (section 3.1).
+    """
+
+    CORRECT = "correct", "", 1.0
+    WRONG = "wrong", "", 0.0
+    EMPTY = "empty", "", 0.0
+    """The rule `streambench`: a result without rows, on either side."""
+    ERROR = "error", "", 0.0
+    TIMEOUT = "timeout", "", 0.0
+    MEMORY = "memory", "", 0.0
+    GOLD_ERROR = "gold-error"
+    """The gold query does not run."""
+    NOT_RUN = "not-run"
+    """The libraries of the test program are not installed."""
+    NOT_SHOWN = "not-shown"
+    """The result cannot leave the process that ran the program."""
+    FAILED = "failed"
+    """There is no answer."""
+    UNJUDGED = "unjudged"
+    """There is an answer, and nothing could judge it."""

@@ -1,0 +1,252 @@
+"""Evaluations of several streams, joined: a column for each dataset of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from tasks.artifacts.parquet import read_rows
+from tasks.errors import BadInput
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.reports.figures_file import read_figures
+from tasks.reports.places import name_in_project
+from tasks.reports.tables import Cell
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview, read_nested
+from tasks.streambench.score.scores import StepScore
+from tasks.streambench.scored_steps import (
+    NON_STREAMING,
+    STREAMING,
+    TITLES,
+    ScoredStep,
+    StreamRuns,
+    StreamSystem,
+    gather_runs,
+    name_method,
+)
+from tasks.streambench.solve.stream_step import StreamStep
+
+SECTION = "streambench.evaluations"
+KINDS = ("sql", "ds1000", "toolbench", "ddxplus", "hotpotqa")
+"""In the order of the paper's columns; others follow."""
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class ReadEvaluation:
+    """An evaluation with what it ran. folder: of its artifacts; warnings: those of its own page."""
+
+    name: str
+    entry: StreamEvaluation
+    folder: Path
+    runs: StreamRuns
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What an overview reads of an evaluation's figures."""
+
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StreamColumn:
+    """A dataset of a stream. runs: the steps on its items, of all evaluations of the stream.
+
+    sources: run -> the evaluation that it is of. mixed: whether the stream has other datasets, too.
+    unshown: (evaluation, run) for each run of a method that an earlier evaluation has with the same models.
+    """
+
+    title: str
+    dataset: str
+    stream: str
+    kind: str
+    runs: StreamRuns
+    sources: Mapping[str, ReadEvaluation]
+    mixed: bool
+    unshown: tuple[tuple[str, str], ...]
+
+    def place(self, cell: Cell) -> Cell:
+        """Name the artifacts that a cell's scores are in: those of its runs' evaluations, by their paths."""
+        if cell.basis is None:
+            return cell
+        by_source: dict[Path, list[str]] = {}
+        for selection in cell.basis.rows:
+            run = str(selection.where["run"])
+            by_source.setdefault(self.sources[run].folder, []).append(run)
+        rows = tuple(self.select(folder, names) for folder, names in by_source.items())
+        return replace(cell, basis=replace(cell.basis, rows=rows))
+
+    def select(self, folder: Path, runs: Sequence[str]) -> Selection:
+        """Select the scores of some runs of an evaluation on the items of this dataset."""
+        through = {"item": self.select_items()} if self.mixed else {}
+        return Selection(name_in_project(folder / "scores"), {"run": tuple(runs)}, through)
+
+    def select_items(self) -> Selection:
+        """Select the items of this dataset."""
+        folder = next(iter(self.sources.values())).folder.parent
+        return Selection(name_in_project(folder / "items"), {"dataset": self.dataset})
+
+    def derive_all(self, measure: str, column: str = "") -> Derivation:
+        """Name the scores of all its runs as what a figure was computed from."""
+        by_source: dict[Path, list[str]] = {}
+        for run, source in self.sources.items():
+            by_source.setdefault(source.folder, []).append(run)
+        return Derivation(measure, tuple(self.select(*pair) for pair in by_source.items()), column)
+
+
+def read_evaluations(
+    folder: Path, entry: StreamOverview, settings: Mapping[str, object]
+) -> list[ReadEvaluation]:
+    """Read the evaluations of an overview. folder: of all streams.
+
+    Raises BadInput if one is not declared, or was not run.
+    """
+    declared = {
+        name: StreamEvaluation.model_validate(given) for name, given in read_nested(settings, SECTION).items()
+    }
+    names = sorted(declared) if entry.evaluations is None else entry.evaluations
+    if not names:
+        raise BadInput(SECTION, "has no evaluation that an overview could show")
+    if lost := [name for name in names if name not in declared]:
+        there = ", ".join(sorted(declared)) or "none"
+        raise BadInput(f"evaluation {lost[0]}", f"is not under {SECTION} (there: {there})")
+    return [_read_evaluation(folder, name, declared[name]) for name in names]
+
+
+def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
+    """Make the columns, in the paper's order of kinds."""
+    by_stream: dict[str, list[ReadEvaluation]] = {}
+    for one in evaluations:
+        by_stream.setdefault(one.entry.stream, []).append(one)
+    columns = [column for stream, own in by_stream.items() for column in _join_stream(stream, own)]
+    datasets = [column.dataset for column in columns]
+    titled = [
+        _name_column(
+            column,
+            f"{column.dataset} ({column.stream})" if datasets.count(column.dataset) > 1 else column.dataset,
+        )
+        for column in columns
+    ]
+    return sorted(titled, key=lambda one: KINDS.index(one.kind) if one.kind in KINDS else len(KINDS))
+
+
+def _name_column(column: StreamColumn, title: str) -> StreamColumn:
+    systems = {
+        system: [replace(one, column=title) for one in steps] for system, steps in column.runs.systems.items()
+    }
+    return replace(column, title=title, runs=StreamRuns(systems))
+
+
+def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoice]]:
+    """List the methods of all columns without ablations, each with its group: the paper's, then others."""
+    choices = dict.fromkeys(
+        system.choice for column in columns for system in column.runs.select() if column.runs.systems[system]
+    )
+    order = list(TITLES)
+
+    def rank(pair: tuple[str, MethodChoice]) -> tuple[bool, int, str]:
+        group, choice = pair
+        known = choice.method in order
+        return group != NON_STREAMING, order.index(choice.method) if known else len(order), choice.method
+
+    return sorted(((_name_group(columns, choice), choice) for choice in choices), key=rank)
+
+
+def list_models(columns: Sequence[StreamColumn]) -> list[str]:
+    """List the models of all columns, in order."""
+    return list(dict.fromkeys(model for column in columns for model in column.runs.models))
+
+
+def find_alone(
+    columns: Sequence[StreamColumn], model: str
+) -> Iterator[tuple[str, str, list[list[ScoredStep]]]]:
+    """Find the steps of each method with one model alone, by column; those run with it anywhere."""
+    for group, choice in list_choices(columns):
+        found = [
+            column.runs.list_steps(
+                system
+                for system in column.runs.select(model=model)
+                if system.choice == choice and not system.shared
+            )
+            for column in columns
+        ]
+        if any(found):
+            yield group, name_method(choice), found
+
+
+def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:
+    """Say in a line for each method what an earlier evaluation shows already, sorted."""
+    lines = set()
+    for column in columns:
+        shown = {run.rpartition("|")[0]: source.name for run, source in column.sources.items()}
+        for evaluation, run in column.unshown:
+            method = run.rpartition("|")[0]
+            label, _, models = method.partition("|")
+            name = f"{TITLES.get(label, label)} ({models.replace('+', ' + ')})"
+            lines.add(
+                f"{name} of {evaluation} over {column.title} is not shown: {shown[method]} has it, too."
+            )
+    return sorted(lines)
+
+
+def _name_group(columns: Sequence[StreamColumn], choice: MethodChoice) -> str:
+    groups = {column.runs.name_group(choice) for column in columns if choice in column.runs.choices}
+    return STREAMING if STREAMING in groups else NON_STREAMING
+
+
+def _join_stream(stream: str, evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
+    owners: dict[StreamSystem, ReadEvaluation] = {}
+    systems: dict[StreamSystem, Sequence[ScoredStep]] = {}
+    unshown: list[tuple[str, str]] = []
+    for one in evaluations:
+        for system, steps in one.runs.systems.items():
+            if owners.setdefault(system, one) is one:
+                systems[system] = steps
+            else:
+                unshown += [(one.name, run) for run in dict.fromkeys(own.step.run for own in steps)]
+    datasets = StreamRuns(systems).datasets
+    return [
+        _make_column(stream, dataset, systems, owners, len(datasets) > 1, tuple(unshown))
+        for dataset in datasets
+    ]
+
+
+def _make_column(
+    stream: str,
+    dataset: str,
+    systems: Mapping[StreamSystem, Sequence[ScoredStep]],
+    owners: Mapping[StreamSystem, ReadEvaluation],
+    mixed: bool,
+    unshown: tuple[tuple[str, str], ...],
+) -> StreamColumn:
+    own = {system: [one for one in steps if one.item.dataset == dataset] for system, steps in systems.items()}
+    sources = {one.step.run: owners[system] for system, steps in own.items() for one in steps}
+    kind = next(one.item.kind for steps in own.values() for one in steps)
+    return StreamColumn(dataset, dataset, stream, kind, StreamRuns(own), sources, mixed, unshown)
+
+
+def _read_evaluation(folder: Path, name: str, entry: StreamEvaluation) -> ReadEvaluation:
+    own = folder / entry.stream / name
+    steps = _read(own / "steps.parquet", StreamStep, name)
+    if not steps:
+        raise BadInput(own / "steps.parquet", "has no step to show")
+    runs = gather_runs(
+        _read(own.parent / "items.parquet", StreamItem, name),
+        steps,
+        _read(own / "scores.parquet", StepScore, name),
+        entry,
+    )
+    told = read_figures(own / "evaluation_figures.json", _Told)
+    return ReadEvaluation(name, entry, own, runs, told.warnings)
+
+
+def _read(path: Path, row: type[Row], evaluation: str) -> list[Row]:
+    if not path.is_file():
+        hint = f"benchloom run streambench-evaluation-figures@{evaluation}"
+        raise BadInput(path, "is not there: the evaluation was not run", hint=hint)
+    return list(read_rows(path, row))

@@ -1,0 +1,194 @@
+"""What the tables measure over scored steps: shares of right steps, gains and tokens, each with its basis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import fsum
+from statistics import fmean
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.reports.declared import Measure, Where
+from tasks.reports.tables import Cell, leave_empty
+from tasks.scoring.statistics import Interval, compare_paired, find_wilson_interval
+from tasks.streambench.score.curves import measure_error
+from tasks.streambench.scored_steps import ScoredStep, list_run_names
+
+STEPS = "steps"
+NOT_RUN = "not run"
+Steps = Sequence[ScoredStep]
+
+
+def leave_out(why: str) -> Cell:
+    """Make a cell without a value."""
+    return leave_empty(why, STEPS)
+
+
+def derive(measure: str, runs: Iterable[str], column: str) -> Derivation:
+    """Name the scores of runs as what a figure was computed from."""
+    return Derivation(measure, tuple(Selection("scores", {"run": run}) for run in runs), column)
+
+
+def count_steps(
+    value: float | None,
+    steps: Steps,
+    interval: Interval | None = None,
+    basis: Derivation | None = None,
+    why: str = "",
+) -> Cell:
+    """Make a cell of a figure over some steps; failed and unjudged ones are in its n."""
+    failed, unjudged = sum(one.failed for one in steps), sum(one.unjudged for one in steps)
+    return Cell(value, len(steps), failed, interval, STEPS, why, basis, unjudged)
+
+
+def rate_right(steps: Steps, part: str = "") -> Cell:
+    """Compute the share of right steps, 0 to 1, over one run or several of equal length.
+
+    Failed and unjudged steps count as wrong. The interval is Wilson's for one run; over several runs items
+    are drawn whole, since an item's steps are not independent. part: what the steps are of their runs, if not
+    all of them.
+    """
+    if not steps:
+        return leave_out("no step")
+    scores = [one.score.score for one in steps]
+    runs = list_run_names(steps)
+    if len(runs) == 1:
+        interval = find_wilson_interval(sum(map(int, scores)), len(scores))
+    else:
+        drawn = compare_paired(scores, [0.0] * len(scores), [one.step.item for one in steps])
+        interval = drawn.low, drawn.high
+    measure = f"mean over {part}" if part else "mean"
+    return count_steps(fmean(scores), steps, interval, derive(measure, runs, "score"))
+
+
+def _rate_part(steps: Steps, where: Where) -> Cell:
+    """Rate the steps of a column that is a part of its runs: a dataset, or a kind of item."""
+    kind = where.get("kind")
+    return rate_right(steps, str(where.get("dataset", "")) if kind is None else f"the items of {kind}")
+
+
+def _estimate_error(steps: Steps, where: Where) -> Cell:
+    """Compute the standard error (n - 1) of the shares of the seeds."""
+    seeds = {one.step.seed for one in steps}
+    shares = [fmean(one.score.score for one in steps if one.step.seed == seed) for seed in sorted(seeds)]
+    error = measure_error(shares)
+    basis = derive("standard error over runs", list_run_names(steps), "score")
+    return count_steps(error, steps, None, basis, "" if error is not None else "one seed")
+
+
+RIGHT = Measure[ScoredStep]("right", _rate_part, leave_out, "share")
+RIGHT_IF_RUN = replace(RIGHT, fill=lambda steps, where: rate_right(steps) if steps else leave_out(NOT_RUN))
+"""For tables whose cells are of single methods, which an evaluation may lack."""
+ERROR = Measure[ScoredStep]("standard error", _estimate_error, leave_out, "share")
+
+
+def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measure[ScoredStep]:
+    """Measure the mean of a figure of the metric over the steps that have it. values: by the steps' ids."""
+
+    def fill(steps: Steps, where: Where) -> Cell:
+        counted = [one for one in steps if name in values[one.step.id]]
+        if not counted:
+            return leave_out("of no step")
+        mean = sum(values[one.step.id][name] for one in counted) / len(counted)
+        basis = derive(f"mean of the metric's {name}", list_run_names(counted), "score")
+        return count_steps(mean, counted, None, basis)
+
+    return Measure(name, fill, leave_out, "mean")
+
+
+def compare_gain(own: Steps, base: Steps) -> Cell:
+    """Compute the mean difference of two methods over the seeds and items that both have."""
+    pairs = pair_steps(own, base)
+    if not pairs:
+        return leave_out("nothing to compare with")
+    found = compare_paired(
+        [a.score.score for a, _ in pairs],
+        [b.score.score for _, b in pairs],
+        [a.step.item for a, _ in pairs],
+    )
+    steps = [a for a, _ in pairs]
+    names = [*list_run_names(steps), *list_run_names(b for _, b in pairs)]
+    return count_steps(
+        found.difference, steps, (found.low, found.high), derive("paired difference", names, "score")
+    )
+
+
+def pair_steps(
+    first: Iterable[ScoredStep], second: Iterable[ScoredStep]
+) -> list[tuple[ScoredStep, ScoredStep]]:
+    """Pair the steps of two methods on the same item in the order of the same seed."""
+    others = {(one.step.seed, one.step.item): one for one in second}
+    return [
+        (one, others[one.step.seed, one.step.item])
+        for one in first
+        if (one.step.seed, one.step.item) in others
+    ]
+
+
+def read_tokens(one: ScoredStep, column: str) -> int:
+    """Return tokens_in or tokens_out of a step."""
+    return one.score.tokens_in if column == "tokens_in" else one.score.tokens_out
+
+
+def sum_tokens(steps: Steps, column: str) -> Cell:
+    """Sum a column of tokens over a run, and average the sums of several runs."""
+    if not steps:
+        return leave_out("no step")
+    runs = list_run_names(steps)
+    total = sum(read_tokens(one, column) for one in steps)
+    single = len(runs) == 1
+    basis = derive("sum" if single else "mean of the runs' sums", runs, column)
+    return count_steps(total if single else total / len(runs), steps, None, basis)
+
+
+def average_tokens(steps: Steps, column: str) -> Cell:
+    """Average a column of tokens over steps."""
+    if not steps:
+        return leave_out("no step")
+    mean = fsum(read_tokens(one, column) for one in steps) / len(steps)
+    return count_steps(mean, steps, None, derive("mean", list_run_names(steps), column))
+
+
+def average_models(steps: Steps, column: str) -> Cell:
+    """Average what each model of a shared memory would cost over the whole stream, over these models.
+
+    A model's cost of a stream is that of its own turns, for each turn, times the stream's length; where all
+    have as many turns the mean over models is what the turns cost.
+    """
+    if not steps:
+        return leave_out("no step")
+    costs = []
+    names = list_run_names(steps)
+    for run in names:
+        own = [one for one in steps if one.step.run == run]
+        for agent in dict.fromkeys(one.step.agent for one in own):
+            turns = [read_tokens(one, column) for one in own if one.step.agent == agent]
+            costs.append((run, len(own) * fmean(turns)))
+    means = [fmean(cost for run, cost in costs if run == name) for name in names]
+    return count_steps(fmean(means), steps, None, derive("mean over models, by turn", names, column))
+
+
+def _make_tokens(
+    name: str, read: Callable[[Steps, str], Cell], column: str, form: str
+) -> Measure[ScoredStep]:
+    return Measure(name, lambda steps, where: read(steps, column), leave_out, form)
+
+
+def _say_as_turns(steps: Steps, column: str) -> Cell:
+    return leave_out("as its turns")
+
+
+TOKENS = (
+    _make_tokens("tokens in", sum_tokens, "tokens_in", "count"),
+    _make_tokens("tokens out", sum_tokens, "tokens_out", "count"),
+    _make_tokens("in, a step", average_tokens, "tokens_in", "mean"),
+    _make_tokens("out, a step", average_tokens, "tokens_out", "mean"),
+)
+TOKENS_BY_MODEL = (
+    _make_tokens("tokens in", average_models, "tokens_in", "count"),
+    _make_tokens("tokens out", average_models, "tokens_out", "count"),
+    _make_tokens("in, a step", _say_as_turns, "tokens_in", "mean"),
+    _make_tokens("out, a step", _say_as_turns, "tokens_out", "mean"),
+)
+"""The same columns for a method whose models take turns, as if each model took them all."""

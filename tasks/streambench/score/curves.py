@@ -1,0 +1,123 @@
+"""Stage: accuracy, regret and memory after each step, over seeds (section 5.2)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import fsum, sqrt
+from statistics import fmean
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.errors import StageFailed
+from tasks.streambench.score.scores import StepScore
+
+Runs = Mapping[str, Sequence[StepScore]]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Stage curves: a method's state after step t, over its seeds."""
+
+    id: str
+    """`make_id("curve", method, agents, position)`"""
+    method: str
+    agents: tuple[str, ...]
+    position: int
+    seeds: int
+    accuracy: float
+    """The mean over seeds of the mean of the first t scores."""
+    error: float | None
+    """Standard error over seeds (n - 1); None for one seed."""
+    memory_size: float
+    regret: float
+    """Mean over seeds of: sum of the best method's first t scores minus this one's.
+
+    The best is the run of the same seed with the highest sum over all T, ties by its name."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class RunningSums:
+    """A run, with the sum of its first t scores at place t - 1."""
+
+    run: str
+    steps: Sequence[StepScore]
+    sums: Sequence[float]
+
+
+def curves(scores: list[StepScore]) -> Drafts[CurvePoint]:
+    """Compute a point for each method, models and position, as far as all its seeds reach.
+
+    A point's origin names the scores of its step alone, of its own runs and of the best ones: what came
+    before stands in the points before. Raises StageFailed for a run that lacks a position.
+    """
+    runs = {run: _sum_up(run, own) for run, own in group_runs(scores).items()}
+    best = {seed: _find_best(runs, seed) for seed in {score.seed for score in scores}}
+    systems: defaultdict[tuple[str, tuple[str, ...]], list[RunningSums]] = defaultdict(list)
+    for one in sorted(runs.values(), key=lambda one: (one.steps[0].seed, one.run)):
+        systems[one.steps[0].method, one.steps[0].agents].append(one)
+    points = [
+        _make_point(method, agents, position, own, [best[one.steps[0].seed] for one in own])
+        for (method, agents), own in sorted(systems.items())
+        for position in range(1, min(len(one.steps) for one in own) + 1)
+    ]
+    return Drafts(points)
+
+
+def group_runs(scores: Sequence[StepScore]) -> dict[str, list[StepScore]]:
+    """Group scores by run, each in the order of its stream."""
+    runs: defaultdict[str, list[StepScore]] = defaultdict(list)
+    for score in sorted(scores, key=lambda score: (score.run, score.position)):
+        runs[score.run].append(score)
+    return dict(runs)
+
+
+def measure_error(values: Sequence[float]) -> float | None:
+    """Compute the standard error of a mean (n - 1); None for one value."""
+    if len(values) < 2:
+        return None
+    mean = fmean(values)
+    return sqrt(fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
+
+
+def _sum_up(run: str, steps: Sequence[StepScore]) -> RunningSums:
+    for position, step in enumerate(steps, 1):
+        if step.position != position:
+            raise StageFailed(
+                f"streambench.curves: the run {run} has no step {position}; run streambench.steps again"
+            )
+    return RunningSums(run, steps, list(accumulate(step.score for step in steps)))
+
+
+def _find_best(runs: Mapping[str, RunningSums], seed: int) -> RunningSums:
+    """Find the run of a seed that ends highest, ties by its name."""
+    return min(
+        (one for one in runs.values() if one.steps[0].seed == seed), key=lambda one: (-one.sums[-1], one.run)
+    )
+
+
+def _make_point(
+    method: str,
+    agents: tuple[str, ...],
+    position: int,
+    own: Sequence[RunningSums],
+    best: Sequence[RunningSums],
+) -> CurvePoint:
+    place = position - 1
+    accuracies = [one.sums[place] / position for one in own]
+    leading = [one.sums[min(place, len(one.sums) - 1)] for one in best]
+    stands_on = [one.steps[place].id for one in (*own, *best) if place < len(one.steps)]
+    return CurvePoint(
+        id=make_id("curve", method, agents, position),
+        method=method,
+        agents=agents,
+        position=position,
+        seeds=len(own),
+        accuracy=fmean(accuracies),
+        error=measure_error(accuracies),
+        memory_size=fmean(one.steps[place].memory_size for one in own),
+        regret=fmean(lead - one.sums[place] for lead, one in zip(leading, own, strict=True)),
+        origin=tuple(Origin("row", f"scores#{row}") for row in dict.fromkeys(stands_on)),
+    )

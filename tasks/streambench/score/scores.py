@@ -1,0 +1,73 @@
+"""Stage: what each step scored and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.errors import StageFailed
+from tasks.models.calls import Call
+from tasks.scoring.outcome import Outcome
+from tasks.streambench.solve.stream_step import StreamStep
+
+
+@dataclass(frozen=True)
+class StepScore:
+    """Stage scores: a step with its cost. It has its step's id."""
+
+    id: str
+    run: str
+    method: str
+    agents: tuple[str, ...]
+    seed: int
+    position: int
+    item: str
+    agent: str
+    score: float
+    """0 or 1: the primary metric (section 3.2)."""
+    tokens_in: int
+    """Of `calls` alone, from the calls artifact; a call that two steps share counts in each."""
+    tokens_out: int
+    estimated: bool
+    """Whether a token count is not the provider's."""
+    memory_size: int
+    failed: bool
+    origin: tuple[Origin, ...]
+
+
+def scores(steps: list[StreamStep], steps_calls: list[Call]) -> Drafts[StepScore]:
+    """Join steps to the tokens of their calls (tables 8 to 11). Raises StageFailed for a missing call."""
+    calls = {call.id: call for call in steps_calls}
+    return Drafts([score_step(step, calls) for step in sorted(steps, key=lambda row: row.id)])
+
+
+def score_step(step: StreamStep, calls: Mapping[str, Call]) -> StepScore:
+    """Score one step by its bit; its cost is that of its answering calls alone.
+
+    calls: by ledger key. Raises StageFailed for a call that is not among them.
+    """
+    missing = [key for key in step.calls if key not in calls]
+    if missing:
+        raise StageFailed(
+            f"streambench.scores: step {step.id} names the call {missing[0]}, which is not in "
+            "steps.calls.parquet; run streambench.steps again"
+        )
+    own = [calls[key] for key in step.calls]
+    return StepScore(
+        id=step.id,
+        run=step.run,
+        method=step.method,
+        agents=step.agents,
+        seed=step.seed,
+        position=step.position,
+        item=step.item,
+        agent=step.agent,
+        score=float(step.bit),
+        tokens_in=sum(call.prompt_tokens for call in own),
+        tokens_out=sum(call.completion_tokens for call in own),
+        estimated=any(call.estimated for call in own),
+        memory_size=step.memory_size,
+        failed=step.outcome == Outcome.FAILED,
+        origin=(Origin("row", f"steps#{step.id}"), *(Origin("call", key) for key in step.calls)),
+    )

@@ -1,0 +1,184 @@
+"""Steps with their scores and items, by the methods and models that made them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tasks.scoring.outcome import Outcome
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.entries import MethodChoice, StreamEvaluation
+from tasks.streambench.score.scores import StepScore
+from tasks.streambench.solve.stream_step import StreamStep
+
+ZERO_SHOT, SELF_STREAM, MAM = "zero_shot", "self_stream_icl", "mam_stream_icl"
+TITLES: Mapping[str, str] = {
+    ZERO_SHOT: "Zero-Shot",
+    "few_shot": "Few-Shot",
+    "chain": "CoT",
+    "self_refine": "Self-Refine",
+    "grow_prompt": "GrowPrompt",
+    "mem_prompt": "MemPrompt",
+    SELF_STREAM: "Self-StreamICL",
+    MAM: "MAM-StreamICL",
+}
+"""The paper's names; a method of the user's goes by its own."""
+WITHOUT_STATE = (ZERO_SHOT, "few_shot", "chain", "self_refine")
+NON_STREAMING, STREAMING = "Non-streaming", "Streaming"
+
+
+@dataclass(frozen=True)
+class StreamSystem:
+    """A method with its models: one, or several that share a memory. choice: what it was declared by."""
+
+    choice: MethodChoice
+    agents: tuple[str, ...]
+
+    @property
+    def shared(self) -> bool:
+        """Whether several models take turns."""
+        return len(self.agents) > 1
+
+    @property
+    def ablated(self) -> bool:
+        """Whether it is there for Figure 2 or Table 7 alone."""
+        return self.choice.use != "all" or self.choice.memory_of is not None
+
+    @property
+    def title(self) -> str:
+        """Its method as tables name it."""
+        return name_method(self.choice)
+
+    @property
+    def models(self) -> str:
+        """Its models as tables name them."""
+        return " + ".join(self.agents)
+
+
+@dataclass(frozen=True)
+class ScoredStep:
+    """A step of a run with its score, its item and who made it. column: of an overview, empty elsewhere."""
+
+    step: StreamStep
+    score: StepScore
+    item: StreamItem
+    system: StreamSystem
+    column: str = ""
+
+    @property
+    def run(self) -> tuple[str, str]:
+        """Its run, named within all columns."""
+        return self.column, self.step.run
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has no answer."""
+        return self.score.failed
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether its answer has no verdict."""
+        return self.step.outcome == Outcome.UNJUDGED
+
+
+@dataclass(frozen=True)
+class StreamRuns:
+    """All that an evaluation ran. systems: in the order of the entry's methods, then of its models."""
+
+    systems: Mapping[StreamSystem, Sequence[ScoredStep]]
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models, in order."""
+        return tuple(dict.fromkeys(agent for system in self.systems for agent in system.agents))
+
+    @cached_property
+    def datasets(self) -> tuple[str, ...]:
+        """The datasets of the items, sorted."""
+        return tuple(sorted({one.item.dataset for one in self.steps}))
+
+    @cached_property
+    def choices(self) -> tuple[MethodChoice, ...]:
+        """The methods, in order."""
+        return tuple(dict.fromkeys(system.choice for system in self.systems))
+
+    @cached_property
+    def steps(self) -> Sequence[ScoredStep]:
+        """All steps, system by system."""
+        return self.list_steps(self.systems)
+
+    def list_steps(self, systems: Iterable[StreamSystem]) -> list[ScoredStep]:
+        """List the steps of some systems: by seed and position of each."""
+        return [one for system in systems for one in self.systems[system]]
+
+    def select(
+        self, *, model: str | None = None, method: str | None = None, ablated: bool | None = False
+    ) -> list[StreamSystem]:
+        """Select systems. model: those that it takes part in; ablated: None for both."""
+        return [
+            system
+            for system in self.systems
+            if (model is None or model in system.agents)
+            and (method is None or system.choice.method == method)
+            and (ablated is None or system.ablated == ablated)
+        ]
+
+    def find_steps(self, method: str, model: str) -> list[ScoredStep]:
+        """List the steps of a method's main run with one model alone."""
+        return self.list_steps(one for one in self.select(method=method, model=model) if not one.shared)
+
+    def name_group(self, choice: MethodChoice) -> str:
+        """Tell streaming methods from others; one of the user's own streams if it ever held a memory."""
+        if choice.method in TITLES:
+            return NON_STREAMING if choice.method in WITHOUT_STATE else STREAMING
+        own = self.list_steps(system for system in self.systems if system.choice == choice)
+        return STREAMING if any(one.step.memory_size or one.step.stored for one in own) else NON_STREAMING
+
+
+def gather_runs(
+    items: Iterable[StreamItem],
+    steps: Iterable[StreamStep],
+    scores: Iterable[StepScore],
+    entry: StreamEvaluation,
+) -> StreamRuns:
+    """Join an evaluation's steps with their scores and items."""
+    by_id = {item.id: item for item in items}
+    scored = {score.id: score for score in scores}
+    choices = {choice.label: choice for choice in entry.methods}
+    ranks = {label: rank for rank, label in enumerate(choices)}
+    groups: defaultdict[tuple[str, tuple[str, ...]], list[StreamStep]] = defaultdict(list)
+    for step in sorted(steps, key=lambda step: (step.seed, step.position)):
+        groups[step.method, step.agents].append(step)
+
+    def rank(key: tuple[str, tuple[str, ...]]) -> tuple[int, str, list[int], tuple[str, ...]]:
+        places = [
+            entry.models.index(agent) if agent in entry.models else len(entry.models) for agent in key[1]
+        ]
+        return ranks.get(key[0], len(ranks)), key[0], places, key[1]
+
+    systems = {
+        StreamSystem(choices.get(key[0]) or MethodChoice(method=key[0]), key[1]): groups[key]
+        for key in sorted(groups, key=rank)
+    }
+    return StreamRuns(
+        {
+            system: [ScoredStep(step, scored[step.id], by_id[step.item], system) for step in made]
+            for system, made in systems.items()
+        }
+    )
+
+
+def name_method(choice: MethodChoice) -> str:
+    """Name a method as tables do: `MemPrompt (only correct)`."""
+    title = TITLES.get(choice.method, choice.method)
+    more = [] if choice.use == "all" else [f"only {choice.use}"]
+    if choice.memory_of is not None:
+        more.append(f"memory of {choice.memory_of}, {choice.memory_rule.replace('_', ' ')}")
+    return f"{title} ({', '.join(more)})" if more else title
+
+
+def list_run_names(steps: Iterable[ScoredStep]) -> list[str]:
+    """List the runs of steps, in order."""
+    return list(dict.fromkeys(one.step.run for one in steps))

@@ -1,0 +1,351 @@
+"""Tables 2 to 11 and those of Figures 2 and 4, declared (sections 4.3 and 5, appendices B to E)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tasks.lineage.selection import CellValue
+from tasks.reports.declared import Measure, Slice, Table, Where, by
+from tasks.reports.tables import Cell, FigureTable, Line
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.measures import (
+    ERROR,
+    RIGHT,
+    RIGHT_IF_RUN,
+    TOKENS,
+    TOKENS_BY_MODEL,
+    average_value,
+    compare_gain,
+    leave_out,
+)
+from tasks.streambench.scored_steps import (
+    MAM,
+    SELF_STREAM,
+    ZERO_SHOT,
+    ScoredStep,
+    StreamRuns,
+    name_method,
+)
+
+ALL = "all"
+MODEL_NUMBERS, TOKENS_NUMBERS = ("4", "5", "6"), ("8", "9", "10")
+GAINED = (ZERO_SHOT, SELF_STREAM)
+"""The methods of Tables 3 and 11."""
+ABLATED = ("grow_prompt", "mem_prompt")
+USES = {"all": "use all", "correct": "only correct", "incorrect": "only incorrect"}
+MOST_KINDS = 12
+STRATA: Mapping[str, str] = {"sql": "db_id", "ds1000": "library", "toolbench": "api", "hotpotqa": "type"}
+"""Kind of items -> the field of `details` that tables are by."""
+BY_GROUP, BY_MODEL = ("", "method"), ("model", "method")
+"""Names of the label columns."""
+FAILED_NOTE = "Steps that failed or could not be judged are wrong ones, and counted beside each mean."
+TOKENS_NOTE = (
+    "Of the answering calls alone: neither a judge's nor the embedder's, nor unscored answers. A stream's "
+    "sum, averaged over seeds."
+)
+ESTIMATED = "The counts of some calls are estimates: their provider gave none."
+StepSlices = Sequence[Slice[ScoredStep]]
+
+
+def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
+    """Make every table of right steps, by key, in the order of the page."""
+    datasets = slice_datasets(runs)
+    declared = {
+        "memories": declare_memories(runs),
+        "uses": declare_uses(runs),
+        "values": declare_values(runs),
+    }
+    filled = {key: table.fill(runs.steps) for key, table in declared.items()}
+    return {
+        "means": declare_means(slice_methods(runs), datasets).fill(runs.steps),
+        "gains": tabulate_gains(runs, datasets),
+        **{
+            f"model-{model}": declare_model(place, model, slice_model(runs, model), datasets).fill(runs.steps)
+            for place, model in enumerate(runs.models)
+        },
+        "memories": filled["memories"],
+        "uses": filled["uses"],
+        "seeds": tabulate_seeds(runs),
+        "kinds": tabulate_kinds(runs),
+        "values": filled["values"],
+    }
+
+
+def slice_steps(label: tuple[str, ...], steps: Iterable[ScoredStep]) -> Slice[ScoredStep]:
+    """Slice by the runs that some steps are of."""
+    runs = frozenset(one.run for one in steps)
+    return Slice(label, lambda one: one.run in runs)
+
+
+def slice_systems(runs: StreamRuns) -> StepSlices:
+    """Make a line of each system, with ablations."""
+    return [slice_steps((system.models, system.title), steps) for system, steps in runs.systems.items()]
+
+
+def slice_methods(runs: StreamRuns) -> StepSlices:
+    """Make a line of each method over all its models; those that share a memory have one run a seed."""
+    found = {choice: [one for one in runs.select() if one.choice == choice] for choice in runs.choices}
+    return [
+        slice_steps((runs.name_group(choice), name_method(choice)), runs.list_steps(systems))
+        for choice, systems in found.items()
+        if systems
+    ]
+
+
+def slice_model(runs: StreamRuns, model: str) -> StepSlices:
+    """Make a line of each method with one model alone."""
+    return [
+        slice_steps((runs.name_group(system.choice), system.title), runs.systems[system])
+        for system in runs.select(model=model)
+        if not system.shared
+    ]
+
+
+def slice_gained(runs: StreamRuns) -> StepSlices:
+    """Make the lines of Tables 3 and 11: each model by Zero-Shot and by its own right answers."""
+    return [
+        slice_steps((model, steps[0].system.title), steps)
+        for model in runs.models
+        for method in GAINED
+        if (steps := runs.find_steps(method, model))
+    ]
+
+
+def slice_datasets(runs: StreamRuns) -> StepSlices:
+    """Make a column of all steps, and one of each dataset where there are several."""
+    if len(runs.datasets) == 1:
+        return [Slice(runs.datasets[0])]
+    return [Slice(ALL), *by(lambda one: one.item.dataset, {name: name for name in runs.datasets}, "dataset")]
+
+
+def declare_means(
+    rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep] = RIGHT
+) -> Table[ScoredStep]:
+    """Declare Table 2."""
+    notes = (
+        "The mean over models and seeds; a method that shares a memory takes turns between the models, "
+        f"and is one run. {FAILED_NOTE}",
+        "Intervals: Wilson's of one run; over several runs items are drawn whole.",
+    )
+    return Table("2", "Right steps, mean over models", BY_GROUP, rows, (right,), columns, notes)
+
+
+def declare_model(
+    place: int, model: str, rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep] = RIGHT
+) -> Table[ScoredStep]:
+    """Declare Tables 4 to 6, and on: one for each model."""
+    number = number_model(MODEL_NUMBERS, place)
+    return Table(number, f"Right steps, {model}", BY_GROUP, rows, (right,), columns, (FAILED_NOTE,))
+
+
+def number_model(numbers: Sequence[str], place: int) -> str:
+    """Choose the number of a model's table; beyond the paper's three a letter goes on."""
+    beyond = place - len(numbers)
+    return numbers[place] if beyond < 0 else f"{numbers[-1]}{chr(ord('b') + beyond % 25)}"
+
+
+def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
+    """Make Table 3: whether each model gains by its own right answers (section 5.3)."""
+
+    def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
+        system = steps[0].system
+        if system.choice.method == ZERO_SHOT:
+            return leave_out("of the other line")
+        return compare_gain(steps, runs.find_steps(ZERO_SHOT, system.models))
+
+    gain = Measure[ScoredStep]("gain over Zero-Shot", fill, leave_out, "difference")
+    note = "The gain is over the same items and seeds; its interval is a paired bootstrap's."
+    rates = Table(
+        "3",
+        "What a model gains by its own right answers",
+        BY_MODEL,
+        slice_gained(runs),
+        (RIGHT,),
+        datasets,
+        (note,),
+    )
+    return put_beside(rates.fill(runs.steps), replace(rates, measures=(gain,), columns=()).fill(runs.steps))
+
+
+def put_beside(first: FigureTable, second: FigureTable) -> FigureTable:
+    """Put the columns of a table beside those of another with the same lines."""
+    lines = zip(first.lines, second.lines, strict=True)
+    tables = (first, second)
+    return replace(
+        first,
+        columns=(*first.columns, *second.columns),
+        lines=tuple(Line(line.label, (*line.cells, *other.cells)) for line, other in lines),
+        forms=tuple(table.form_of(place) for table in tables for place in range(len(table.columns))),
+    )
+
+
+def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
+    """Declare Table 7: whose right answers are remembered, and who answers (appendix D).
+
+    One run for each chosen agent, in that agent's column.
+    """
+    rows = [
+        slice_steps(
+            (title, memory, "single agent"),
+            [one for model in runs.models for one in runs.find_steps(method, model)],
+        )
+        for method, title, memory in (
+            (ZERO_SHOT, "Zero-Shot", "none"),
+            (SELF_STREAM, "Self-StreamICL", "single agent"),
+        )
+    ]
+    chosen = [system for system in runs.systems if system.choice.memory_of is not None]
+    for rule in dict.fromkeys(system.choice.memory_rule for system in chosen):
+        title = f"MAM-StreamICL (ablation, {rule.replace('_', ' ')})"
+        own = [system for system in chosen if system.choice.memory_rule == rule]
+        rows.append(slice_steps((title, "single agent", "multi agent"), runs.list_steps(own)))
+    shared = runs.list_steps(runs.select(method=MAM))
+    rows.append(slice_steps(("MAM-StreamICL", "multi agent", "multi agent"), shared))
+    note = (
+        "Ablation: the agents take turns, and the memory holds the right answers of the column's agent "
+        "alone. Store on turn: what it answers when it is its turn; shadow: it answers every step, "
+        "unscored."
+    )
+    columns = [Slice(model, _remembers(model)) for model in runs.models]
+    heads = ("method", "memory", "inference")
+    return Table("7", "Whose memory, and who answers", heads, rows, (RIGHT_IF_RUN,), columns, (note,))
+
+
+def _remembers(model: str) -> Callable[[ScoredStep], bool]:
+    """Tell whether a step's run is shown in the column of a model."""
+
+    def check(one: ScoredStep) -> bool:
+        if one.system.choice.memory_of is not None:
+            return one.system.choice.memory_of == model
+        return one.system.choice.method == MAM or one.system.agents == (model,)
+
+    return check
+
+
+def declare_uses(runs: StreamRuns) -> Table[ScoredStep]:
+    """Declare Figure 2's table: all, only the right or only the wrong past steps shown (section 5.1.1)."""
+    rows = []
+    for model in runs.models:
+        zero = runs.find_steps(ZERO_SHOT, model)
+        for method in ABLATED:
+            systems = runs.select(model=model, method=method, ablated=None)
+            if systems:
+                title = name_method(systems[0].choice).partition(" (")[0]
+                rows.append(slice_steps((model, title), [*runs.list_steps(systems), *zero]))
+    columns = [
+        *(Slice(title, _uses(use)) for use, title in USES.items()),
+        Slice[ScoredStep]("Zero-Shot", lambda one: one.system.choice.method == ZERO_SHOT),
+    ]
+    note = "Filtered after the steps to show were selected: fewer than k may be left."
+    title = "Figure 2: which past steps are shown"
+    return Table("", title, BY_MODEL, rows, (RIGHT_IF_RUN,), columns, (note,))
+
+
+def _uses(use: str) -> Callable[[ScoredStep], bool]:
+    return lambda one: one.system.choice.use == use and one.system.choice.method != ZERO_SHOT
+
+
+def tabulate_seeds(runs: StreamRuns) -> FigureTable:
+    """Make Figure 4's table: mean and standard error over seeds (section 5.2, appendix C)."""
+    seeds: dict[CellValue, str] = {
+        seed: f"seed {seed}" for seed in sorted({one.step.seed for one in runs.steps})
+    }
+    note = "Each seed is another order of the same items. The standard error is over seeds (n - 1)."
+    table = Table(
+        "",
+        "Figure 4: orders of the stream",
+        BY_MODEL,
+        slice_systems(runs),
+        (replace(RIGHT, name="mean"), ERROR),
+        notes=(note,),
+    )
+    names: dict[CellValue, str] = {seed: f"seed {seed}" for seed in seeds}
+    columns: StepSlices = by(lambda one: one.step.seed, names)
+    each = replace(table, measures=(RIGHT_IF_RUN,), columns=columns)
+    return put_beside(table.fill(runs.steps), each.fill(runs.steps))
+
+
+def tabulate_kinds(runs: StreamRuns) -> FigureTable:
+    """Make the table of accuracy by kind of item, the most frequent kinds first."""
+    kind_of = {one.item.id: read_kind(one.item) for one in runs.steps}
+    sizes = Counter(kind for kind in kind_of.values() if kind)
+    kinds = sorted(sizes, key=lambda kind: (-sizes[kind], kind))
+    shown = kinds[:MOST_KINDS]
+    more = [f"Of {len(kinds)} kinds the {len(shown)} with the most items."] if len(kinds) > len(shown) else []
+    title = "Right steps by kind of item"
+    if len(kinds) < 2:
+        return FigureTable("", title, BY_MODEL, (), (), ("Not shown: the items are of one kind.",))
+    columns: StepSlices = by(lambda one: kind_of[one.item.id], {kind: kind for kind in shown}, "kind")
+    return Table("", title, BY_MODEL, slice_systems(runs), (RIGHT,), columns, tuple(more)).fill(runs.steps)
+
+
+def read_kind(item: StreamItem) -> str:
+    """Read the kind of an item: its database, library, API, type or diagnosis; empty where it has none."""
+    if item.kind == "ddxplus":
+        return item.gold
+    return str(read_object(item.details).get(STRATA.get(item.kind, ""), ""))
+
+
+def read_object(text: str) -> dict[str, object]:
+    """Read a JSON object; empty for what is none."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
+    """Declare the table of the metric's own figures: F1 of HotpotQA, well-formed calls of ToolBench."""
+    values = {one.step.id: read_values(one) for one in runs.steps}
+    names = sorted({name for own in values.values() for name in own})
+    return Table(
+        "",
+        "The metric's own figures",
+        BY_MODEL,
+        slice_systems(runs) if names else (),
+        tuple(average_value(name, values) for name in names),
+        notes=(
+            "As `benchloom score` has them: over the steps that have the figure. Failed steps have none.",
+        ),
+    )
+
+
+def read_values(one: ScoredStep) -> dict[str, float]:
+    """Read the metric's figures of a step, without those that are not defined."""
+    values = read_object(one.step.values).items()
+    return {name: float(value) for name, value in values if isinstance(value, (int, float))}
+
+
+def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
+    """Make Tables 8 to 10, and on, one for each model; Table 11; and the mean over models."""
+    means = declare_tokens("", "Tokens, mean over models", BY_GROUP, slice_methods(runs), runs.steps)
+    gained = declare_tokens("11", "Tokens of Table 3", BY_MODEL, slice_gained(runs), runs.steps)
+    by_model = {}
+    for place, model in enumerate(runs.models):
+        number = number_model(TOKENS_NUMBERS, place)
+        table = declare_tokens(number, f"Tokens, {model}", BY_GROUP, (), runs.steps)
+        lines: list[Line] = []
+        for system in runs.select(model=model):
+            steps, group = runs.systems[system], runs.name_group(system.choice)
+            titles = ("its turns", "mean over its models") if system.shared else ("",)
+            for title, measures in zip(titles, (TOKENS, TOKENS_BY_MODEL), strict=False):
+                row = slice_steps((group, ", ".join(filter(None, (system.title, title)))), steps)
+                lines += replace(table, rows=(row,), measures=measures).fill(steps).lines
+        by_model[f"tokens-{model}"] = replace(table.fill(()), lines=tuple(lines))
+    return {
+        **by_model,
+        "tokens-gains": gained.fill(runs.steps),
+        "tokens-means": means.fill(runs.steps),
+    }
+
+
+def declare_tokens(
+    number: str, title: str, heads: tuple[str, ...], rows: StepSlices, steps: Iterable[ScoredStep]
+) -> Table[ScoredStep]:
+    """Declare a table of tokens. steps: all of the page, of which some may have estimated counts."""
+    notes = (TOKENS_NOTE, *([ESTIMATED] if any(one.score.estimated for one in steps) else []))
+    return Table(number, title, heads, rows, TOKENS, notes=notes)

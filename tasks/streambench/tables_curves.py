@@ -1,0 +1,112 @@
+"""Tables read off the curves: time to an accuracy, regret against the best method, size of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.reports.declared import Measure, Slice, Table, Where
+from tasks.reports.tables import Cell, FigureTable
+from tasks.streambench.measures import NOT_RUN, leave_out
+from tasks.streambench.score.curves import CurvePoint
+from tasks.streambench.scored_steps import ZERO_SHOT, StreamRuns, StreamSystem
+from tasks.streambench.tables import BY_MODEL
+
+LEVELS = (0.25, 0.5, 0.75, 0.9)
+SLACK = 1e-9
+"""Below which two means of scores are the same, so that a mean's rounding does not decide."""
+Points = Sequence[CurvePoint]
+
+
+def tabulate_curves(runs: StreamRuns, curves: Iterable[CurvePoint]) -> dict[str, FigureTable]:
+    """Make the tables that are read off the curves, by key."""
+    points = sorted(curves, key=lambda point: point.position)
+    return {
+        "times": declare_times(runs, points).fill(points),
+        "regrets": declare_regrets(runs, points).fill(points),
+    }
+
+
+def slice_points(runs: StreamRuns) -> Sequence[Slice[CurvePoint]]:
+    """Make a line of the curve of each system."""
+    return [Slice((system.models, system.title), _is_of(system)) for system in runs.systems]
+
+
+def _is_of(system: StreamSystem) -> Callable[[CurvePoint], bool]:
+    label, agents = system.choice.label, system.agents
+    return lambda point: point.method == label and point.agents == agents
+
+
+def declare_times(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
+    """Declare the table of the steps that methods need for an accuracy."""
+    ends = {point.agents: point.accuracy for point in points if point.method == ZERO_SHOT}
+
+    def fill_end(curve: Points, where: Where) -> Cell:
+        if curve and (len(curve[0].agents) > 1 or curve[0].method == ZERO_SHOT):
+            return leave_out("of one model's methods")
+        return show_time(curve, ends.get(curve[0].agents) if curve else None)
+
+    levels = tuple(_measure_time(level) for level in LEVELS)
+    end = Measure[CurvePoint]("Zero-Shot's at the end", fill_end, leave_out, "count")
+    note = (
+        "The first step from which on the share of right steps so far, averaged over seeds, never falls "
+        "below the accuracy again."
+    )
+    title = "Steps to a given accuracy"
+    return Table("", title, BY_MODEL, slice_points(runs), (*levels, end), notes=(note,))
+
+
+def _measure_time(level: float) -> Measure[CurvePoint]:
+    return Measure(f"{level:.0%}", lambda curve, where: show_time(curve, level), leave_out, "count")
+
+
+def show_time(curve: Points, level: float | None) -> Cell:
+    """Make the cell of the step at which a curve reaches a level."""
+    if not curve or level is None:
+        return leave_out(NOT_RUN)
+    point = find_time(curve, level)
+    rows = (Selection("curves", {"method": curve[0].method}),)
+    basis = Derivation("steps to an accuracy", rows, "accuracy")
+    if point is None:
+        why = f"not reached: {100 * curve[-1].accuracy:.1f}% at the end"
+        return Cell(None, curve[-1].seeds, 0, None, "seeds", why, basis)
+    return Cell(point.position, point.seeds, 0, None, "seeds", "", basis)
+
+
+def find_time(curve: Points, level: float) -> CurvePoint | None:
+    """Find the first step from which on the accuracy so far never is below a level again."""
+    reached = None
+    for point in reversed(curve):
+        if point.accuracy < level - SLACK:
+            break
+        reached = point
+    return reached
+
+
+def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
+    """Declare the table of regret and memory, at half of the stream and at its end."""
+    note = (
+        "Regret: how many more steps the best run of the same seed had right by then, averaged over "
+        "seeds. The best is the one that ends highest; before its end it can lie behind. Memory: "
+        "entries."
+    )
+    measures = (
+        _measure_point("regret at half", "regret", at_half=True),
+        _measure_point("regret at the end", "regret"),
+        _measure_point("memory at half", "memory_size", at_half=True),
+        _measure_point("memory at the end", "memory_size"),
+    )
+    title = "Regret against the best method, and memory"
+    rows = [row for row in slice_points(runs) if row.choose(points)]
+    return Table("", title, BY_MODEL, rows, measures, notes=(note,))
+
+
+def _measure_point(name: str, column: str, *, at_half: bool = False) -> Measure[CurvePoint]:
+    def fill(curve: Points, where: Where) -> Cell:
+        point = curve[max(len(curve) // 2 - 1, 0)] if at_half else curve[-1]
+        basis = Derivation("mean", (Selection("curves", {"id": point.id}),), column)
+        value = point.regret if column == "regret" else point.memory_size
+        return Cell(value, point.seeds, 0, None, "seeds", basis=basis)
+
+    return Measure(name, fill, leave_out, "mean")

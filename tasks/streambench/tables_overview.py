@@ -1,0 +1,187 @@
+"""The tables over several streams: a line a method, a column a dataset (section 4.3, appendices B and E)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from tasks.lineage.derivation import Derivation
+from tasks.reports.declared import Measure, Slice, Table, Where
+from tasks.reports.tables import Cell, FigureTable
+from tasks.streambench.joined_streams import (
+    StreamColumn,
+    find_alone,
+    list_choices,
+    list_models,
+    list_unshown,
+)
+from tasks.streambench.measures import (
+    NOT_RUN,
+    RIGHT,
+    STEPS,
+    Steps,
+    compare_gain,
+    leave_out,
+    rate_right,
+    sum_tokens,
+)
+from tasks.streambench.scored_steps import ZERO_SHOT, ScoredStep, list_run_names, name_method
+from tasks.streambench.tables import (
+    BY_GROUP,
+    BY_MODEL,
+    GAINED,
+    TOKENS_NUMBERS,
+    StepSlices,
+    declare_means,
+    declare_model,
+    declare_tokens,
+    number_model,
+    slice_steps,
+)
+
+Columns = Sequence[StreamColumn]
+
+
+def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
+    """Make every table of an overview, by key, in the order of the page."""
+    by_title = {column.title: column for column in columns}
+    steps = [one for column in columns for one in column.runs.steps]
+    datasets = [_slice_column(column.title, column) for column in columns]
+    ways = [
+        _slice_column(f"{column.title}, {way}", column, tokens=f"tokens_{way}")
+        for column in columns
+        for way in ("in", "out")
+    ]
+    right = replace(RIGHT, fill=_place(by_title, lambda own, where: rate_right(own)))
+    summed = _place(by_title, lambda own, where: sum_tokens(own, str(where["tokens"])))
+    tokens = Measure("tokens", summed, leave_out, "count")
+    methods, gained = _slice_methods(columns), _slice_gained(columns)
+    models = list(enumerate(list_models(columns)))
+    alone = {model: [row for row, _ in _slice_alone(columns, model)] for _, model in models}
+
+    def count_tokens(number: str, title: str, heads: tuple[str, ...], rows: StepSlices) -> FigureTable:
+        declared = declare_tokens(number, title, heads, rows, steps)
+        return replace(declared, measures=(tokens,), columns=ways).fill(steps)
+
+    return {
+        "means": declare_means(methods, datasets, right).fill(steps),
+        "gains": _declare_gains(gained, datasets, right).fill(steps),
+        **{
+            f"model-{model}": declare_model(place, model, alone[model], datasets, right).fill(steps)
+            for place, model in models
+        },
+        "differences": _declare_differences(columns, datasets, by_title).fill(steps),
+        **{
+            f"tokens-{model}": count_tokens(
+                number_model(TOKENS_NUMBERS, place), f"Tokens, {model}", BY_GROUP, alone[model]
+            )
+            for place, model in models
+        },
+        "tokens-gains": count_tokens("11", "Tokens of Table 3", BY_MODEL, gained),
+        "tokens-means": count_tokens("", "Tokens, mean over models", BY_GROUP, methods),
+        "joined": _declare_joined(columns, by_title).fill(steps),
+    }
+
+
+def _slice_column(name: str, column: StreamColumn, **where: str) -> Slice[ScoredStep]:
+    return Slice(name, lambda one: one.column == column.title, {"column": column.title, **where})
+
+
+def _place(
+    columns: Mapping[str, StreamColumn], fill: Callable[[Steps, Where], Cell]
+) -> Callable[[Steps, Where], Cell]:
+    """Measure the steps of a column; the cell names the artifacts of the column's evaluations."""
+    return lambda steps, where: (
+        columns[str(where["column"])].place(fill(steps, where)) if steps else leave_out(NOT_RUN)
+    )
+
+
+def _slice_methods(columns: Columns) -> StepSlices:
+    return [
+        slice_steps(
+            (group, name_method(choice)),
+            [
+                one
+                for column in columns
+                for one in column.runs.list_steps(s for s in column.runs.select() if s.choice == choice)
+            ],
+        )
+        for group, choice in list_choices(columns)
+    ]
+
+
+def _slice_gained(columns: Columns) -> StepSlices:
+    titles = {choice.method: name_method(choice) for _, choice in list_choices(columns)}
+    return [
+        slice_steps((model, titles[method]), steps)
+        for model in list_models(columns)
+        for method in GAINED
+        if (steps := [one for column in columns for one in column.runs.find_steps(method, model)])
+    ]
+
+
+def _slice_alone(columns: Columns, model: str) -> list[tuple[Slice[ScoredStep], str]]:
+    """Make a line of each method with one model alone, and give the method beside it."""
+    rows = []
+    for group, title, found in find_alone(columns, model):
+        steps = [one for own in found for one in own]
+        rows.append((slice_steps((group, title), steps), steps[0].system.choice.method))
+    return rows
+
+
+def _declare_gains(rows: StepSlices, datasets: StepSlices, right: Measure[ScoredStep]) -> Table[ScoredStep]:
+    title = "A model without and with its own right answers"
+    note = "What each gains, with intervals, stands under Differences."
+    return Table("3", title, BY_MODEL, rows, (right,), datasets, (note,))
+
+
+def _declare_differences(
+    columns: Columns, datasets: StepSlices, by_title: Mapping[str, StreamColumn]
+) -> Table[ScoredStep]:
+    def compare(steps: Steps, where: Where) -> Cell:
+        base = by_title[steps[0].column].runs.find_steps(ZERO_SHOT, steps[0].system.models)
+        return compare_gain(steps, base)
+
+    rows = [
+        replace(row, name=(model, row.label[-1]))
+        for model in list_models(columns)
+        for row, method in _slice_alone(columns, model)
+        if method != ZERO_SHOT
+    ]
+    difference = Measure("difference", _place(by_title, compare), leave_out, "difference")
+    note = (
+        "Over the items and seeds that both have; the interval is a paired bootstrap's. A method that "
+        "takes turns between models has no one Zero-Shot to differ from."
+    )
+    return Table("", "Differences from Zero-Shot", BY_MODEL, rows, (difference,), datasets, (note,))
+
+
+def _declare_joined(columns: Columns, by_title: Mapping[str, StreamColumn]) -> Table[ScoredStep]:
+    """Declare the table of what a column has of each evaluation."""
+
+    def count(name: str, measure: str, field: str, read: Callable[[Steps], int]) -> Measure[ScoredStep]:
+        def fill(steps: Steps, where: Where) -> Cell:
+            column = by_title[steps[0].column]
+            chosen = column.select(column.sources[steps[0].step.run].folder, list_run_names(steps))
+            return Cell(read(steps), len(steps), 0, None, STEPS, basis=Derivation(measure, (chosen,), field))
+
+        return Measure(name, fill, leave_out, "count")
+
+    rows = [
+        slice_steps(
+            (column.title, column.kind, column.stream, source.name),
+            [one for one in column.runs.steps if column.sources[one.step.run] is source],
+        )
+        for column in columns
+        for source in {one.name: one for one in column.sources.values()}.values()
+    ]
+    measures = (
+        count("items", "distinct", "item", lambda steps: len({one.item.id for one in steps})),
+        count("orders", "distinct", "seed", lambda steps: len({one.step.seed for one in steps})),
+        count("models", "distinct", "agent", lambda steps: len({one.step.agent for one in steps})),
+        count("runs", "distinct", "run", lambda steps: len(list_run_names(steps))),
+        count("steps", "count", "", len),
+        count("failed", "sum", "failed", lambda steps: sum(one.failed for one in steps)),
+    )
+    heads = ("dataset", "kind", "stream", "evaluation")
+    return Table("", "What is joined", heads, rows, measures, notes=tuple(list_unshown(columns)))

@@ -1,0 +1,274 @@
+"""What the item viewers show: the steps of an evaluation, the runs of an overview, the items of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from tasks.models.calls import Call
+from tasks.reports import blocks
+from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
+from tasks.reports.calls import ShownCall
+from tasks.reports.viewer import Filter, ViewedRow, Viewer
+from tasks.scoring.outcome import Outcome
+from tasks.streambench.build.items import StreamItem
+from tasks.streambench.joined_streams import StreamColumn
+from tasks.streambench.scored_steps import ScoredStep, StreamRuns, list_run_names
+from tasks.streambench.tables import read_kind, read_object
+
+RIGHT, WRONG = ("right", "right"), ("wrong", "wrong")
+"""Values of the filter Outcome that the feedback's bit decides, with their labels."""
+LONGEST_TITLE = 200
+LONGEST_EXAMPLE = 300
+"""Characters of a past step that the list of what was retrieved shows; the link leads to all of it."""
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A data file of one run. rows: step -> blocks; trace: (step, title, class) by position."""
+
+    rows: Mapping[str, Sequence[Block]]
+    calls: Mapping[str, ShownCall]
+    trace: Sequence[tuple[str, str, str]]
+
+
+def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
+    """Show every step of an evaluation; what is long of a step is in its run's file."""
+    files = name_files(runs)
+    titles = {one.step.method: one.system.title for one in runs.steps}
+    outcomes = sorted({one.step.outcome for one in runs.steps})
+    offered = dict([RIGHT, WRONG, *((outcome.value, outcome.shown) for outcome in outcomes)])
+    seeds = dict.fromkeys(str(one.step.seed) for one in runs.steps)
+    return Viewer(
+        "step",
+        "steps",
+        "words of a question, its key or an id",
+        "Choose a step to see what was retrieved, the prompt, the answer and its feedback. J and K, or the "
+        "arrow keys, walk on to the next and back to the previous of the steps listed.",
+        (
+            Filter("method", "Method", list(titles.items())),
+            Filter("model", "Model", [(model, model) for model in runs.models]),
+            Filter("seed", "Seed", [(seed, seed) for seed in seeds]),
+            Filter("outcome", "Outcome", list(offered.items())),
+        ),
+        [_list_step(one, files[one.step.run]) for one in runs.steps],
+        artifact,
+        shared={one.item.id: _show_item(one.item) for one in runs.steps},
+        walk=True,
+    )
+
+
+def name_files(runs: StreamRuns) -> dict[str, str]:
+    """Name the data file of each run."""
+    return {run: f"run-{place}" for place, run in enumerate(list_run_names(runs.steps))}
+
+
+def _list_step(one: ScoredStep, file: str) -> ViewedRow:
+    step, item = one.step, one.item
+    return ViewedRow(
+        step.id,
+        item.text[:LONGEST_TITLE],
+        (step.method, step.agents, str(step.seed), (RIGHT[0] if step.bit else WRONG[0], step.outcome)),
+        ((f"step {step.position:,}", OFF), tag_outcome(one), (name_run(one), OFF)),
+        [blocks.shared(item.id), blocks.stored(file, step.id)],
+        (("steps", step.id), ("scores", step.id)),
+        also=(item.id,),
+    )
+
+
+def tag_outcome(one: ScoredStep) -> Tag:
+    """Tag a step's outcome."""
+    return one.step.outcome.shown, GOOD if one.step.bit else BAD
+
+
+def name_run(one: ScoredStep) -> str:
+    """Name the run of a step as pages do."""
+    return f"{one.system.title} · {one.system.models} · seed {one.step.seed}"
+
+
+def _show_item(item: StreamItem) -> Sequence[Block]:
+    """Show an item; its context is in every prompt, and left out here."""
+    return [blocks.text(item.text, "question"), blocks.tags((item.dataset, OFF), beside=item.key)]
+
+
+def show_runs(runs: StreamRuns, calls: Iterable[Call]) -> dict[str, RunFile]:
+    """Make the file of each run: its steps with their prompts."""
+    by_key = {call.id: call for call in calls}
+    by_file: defaultdict[str, list[ScoredStep]] = defaultdict(list)
+    files = name_files(runs)
+    for one in runs.steps:
+        by_file[files[one.step.run]].append(one)
+    return {file: _show_run(file, steps, by_key) for file, steps in by_file.items()}
+
+
+def _show_run(file: str, steps: Sequence[ScoredStep], calls: Mapping[str, Call]) -> RunFile:
+    past = {one.step.position: one for one in steps}
+    keys = {key for one in steps for key in (*one.step.calls, *one.step.judge_calls, *one.step.shadow_calls)}
+    return RunFile(
+        {one.step.id: show_step(one, file, past) for one in steps},
+        {key: _show_call(calls[key]) for key in sorted(keys) if key in calls},
+        [(one.step.id, f"step {one.step.position}: {one.step.outcome.shown}", _mark(one)) for one in steps],
+    )
+
+
+def _show_call(call: Call) -> ShownCall:
+    """Show a call, its messages decoded."""
+    values = {column.name: getattr(call, column.name) for column in fields(ShownCall)}
+    return ShownCall(**{**values, "messages": json.loads(call.messages)})
+
+
+def _mark(one: ScoredStep) -> str:
+    """Choose the class of a step's square in the trace of its run."""
+    if one.step.outcome is Outcome.FAILED:
+        return "failed"
+    return "right" if one.step.bit else "wrong"
+
+
+def show_step(one: ScoredStep, file: str, past: Mapping[int, ScoredStep]) -> Sequence[Block]:
+    """Show what was retrieved, asked, answered, told and stored. past: the run's steps by position."""
+    step = one.step
+    figures = " · ".join(f"{name} {value}" for name, value in read_object(step.values or "{}").items())
+    stored = "Nothing was stored." if step.stored is None else "The answer was stored."
+    tokens = f"{one.score.tokens_in:,} + {one.score.tokens_out:,} tokens"
+    return [
+        blocks.heading(f"Step {step.position:,} · {name_run(one)}"),
+        blocks.tags(tag_outcome(one), (f"answered by {step.agent}", OFF)),
+        blocks.component("trace", {"file": file, "step": step.id}),
+        blocks.heading(f"Retrieved ({len(step.shown)})"),
+        _show_retrieved(one, past),
+        *_fold_lines("Left out of the prompt", step.left_out, ("window", BAD)),
+        *_show_calls("Prompt and reply", step.calls, file, is_open=True),
+        blocks.heading("Answer"),
+        blocks.dim(f"None: {step.failed or 'no reason is given'}")
+        if step.answer is None
+        else blocks.code(step.answer),
+        blocks.heading("Feedback"),
+        blocks.tags(tag_outcome(one), beside=step.words or (RIGHT if step.bit else WRONG)[1]),
+        *([blocks.dim(f"No verdict: {step.failed}")] if step.failed and step.answer is not None else []),
+        *([blocks.dim(figures)] if figures else []),
+        blocks.dim(f"{stored} {step.memory_size:,} entries in the memory · {tokens}"),
+        blocks.fold("The true answer", [blocks.code(one.item.gold)]),
+        *_show_calls("The judge's calls", step.judge_calls, file),
+        *_show_calls("Unscored answers", step.shadow_calls, file),
+        blocks.component("others", {"step": step.id, "item": one.item.id}),
+        blocks.ids(step=step.id, item=one.item.id, key=one.item.key, run=step.run),
+    ]
+
+
+def _show_retrieved(one: ScoredStep, past: Mapping[int, ScoredStep]) -> Block:
+    if not one.step.shown:
+        return blocks.dim("Nothing: it was asked without examples.")
+    shown: list[Sequence[object]] = []
+    for entry in one.step.shown:
+        near = f"squared distance {entry.distance:.4f}" if entry.distance else ""
+        source = past.get(entry.position)
+        if source is None:
+            shown.append((f"a fixed example, {entry.item}", near))
+            continue
+        outcome, tone = tag_outcome(source)
+        what = " · ".join(filter(None, (f"of step {entry.position:,}", outcome, near)))
+        shown.append((source.item.text[:LONGEST_EXAMPLE], what, tone, f"#step={source.step.id}"))
+    return blocks.items(shown, "retrieved")
+
+
+def _fold_lines(title: str, lines: Collection[str], tag: Tag) -> Sequence[Block]:
+    return [blocks.fold(f"{title} ({len(lines):,})", [blocks.items(lines)], tag)] if lines else []
+
+
+def _show_calls(title: str, keys: Sequence[str], file: str, *, is_open: bool = False) -> Sequence[Block]:
+    return [blocks.calls(title, keys, file=file, is_open=is_open)] if keys else []
+
+
+def view_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str], streams: Path) -> Viewer:
+    """Show the runs that an overview joins, by column. pages: evaluation -> its page; streams: all data."""
+    rows = [
+        _show_joined(column, run, [one for one in steps if one.step.run == run], pages, streams)
+        for column in columns
+        for steps in column.runs.systems.values()
+        for run in list_run_names(steps)
+    ]
+    filters = (Filter("dataset", "Dataset"), Filter("method", "Method"), Filter("models", "Models"))
+    empty = "Choose a run to see what it is of, and where its steps are."
+    # The scores of several evaluations are named from the folder that all of them lie in.
+    return Viewer(
+        "run", "runs", "a dataset, method or model", empty, filters, rows, streams / "scores.parquet"
+    )
+
+
+def _show_joined(
+    column: StreamColumn, run: str, steps: Sequence[ScoredStep], pages: Mapping[str, str], streams: Path
+) -> ViewedRow:
+    source, system = column.sources[run], steps[0].system
+    right, failed = sum(one.step.bit for one in steps), sum(one.failed for one in steps)
+    unjudged = sum(one.unjudged for one in steps)
+    tokens = [sum(one.score.tokens_in for one in steps), sum(one.score.tokens_out for one in steps)]
+    share = f"{100 * right / len(steps):.1f}%"
+    facts = [
+        f"{right:,} of {len(steps):,} steps right ({share})",
+        f"{failed:,} failed, {unjudged:,} unjudged: they count as wrong",
+        f"models {system.models}, seed {steps[0].step.seed}, k = {steps[0].step.k}",
+        f"{tokens[0]:,} tokens in, {tokens[1]:,} out",
+    ]
+    page = (f"Evaluation {source.name}, step by step", "", "", pages[source.name])
+    return ViewedRow(
+        f"{source.name}|{column.title}|{run}",
+        f"{system.title}, {system.models}: {column.title}, seed {steps[0].step.seed}",
+        (column.title, system.title, system.models),
+        ((f"{share} right", OFF), *([(f"{failed:,} failed", "")] if failed else [])),
+        [
+            blocks.heading(f"{system.title} over {column.title}"),
+            blocks.items(facts),
+            blocks.items([page]),
+            blocks.dim("The command below leads to what its first step comes from."),
+        ],
+        [((source.folder / "scores").relative_to(streams).as_posix(), steps[0].score.id)],
+    )
+
+
+def view_items(
+    items: Iterable[StreamItem], places: Mapping[str, Sequence[tuple[int, int]]], artifact: Path
+) -> Viewer:
+    """Show the items of a stream. places: item -> (seed, position) in each order."""
+    return Viewer(
+        "item",
+        "items",
+        "words of an item or of its answer",
+        "Choose an item to see what a prompt shows of it, its true answer and where it stands in each order.",
+        (Filter("dataset", "Dataset"), Filter("kind", "Kind")),
+        [_show_stream_item(item, places[item.id]) for item in items],
+        artifact,
+    )
+
+
+def _show_stream_item(item: StreamItem, places: Sequence[tuple[int, int]]) -> ViewedRow:
+    kind = read_kind(item)
+    key = "" if item.memory_key == item.text else item.memory_key
+    folded = {
+        "What a prompt shows beside it": item.context,
+        "What a memory finds it by": key,
+        "What its environment needs": item.details,
+    }
+    named = {"item": item.id, "key": item.key, **({"file": item.file} if item.file else {})}
+    return ViewedRow(
+        item.id,
+        item.text[:300],
+        (item.dataset, kind),
+        (
+            (item.dataset, OFF),
+            *([(kind, "")] if kind and kind != item.dataset else []),
+            *((f"place {position:,} of seed {seed}", OFF) for seed, position in places[:1]),
+        ),
+        [
+            blocks.heading("Item"),
+            blocks.text(item.text, "question"),
+            blocks.heading("True answer"),
+            blocks.code(item.gold),
+            *(blocks.fold(title, [blocks.code(text)]) for title, text in folded.items() if text),
+            blocks.heading("Places"),
+            blocks.items(f"seed {seed}: {position:,}" for seed, position in places),
+            blocks.ids(**named),
+        ],
+    )

@@ -1,0 +1,82 @@
+"""A finished question with its answer table: the row of stage items, of imported and of own questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Origin
+from tasks.tanq.build.answer_table import FinalColumn, FinalRow
+from tasks.tanq.build.skill_use import SkillUse
+from tasks.tanq.graph.seed_question import SeedProof
+from tasks.tanq.labels import Support
+
+
+@dataclass(frozen=True)
+class ItemProof:
+    """A proof of an item with what it proves.
+
+    value: as shown; eval_result: its verdict's label; mention: the words of the text that name the value.
+    """
+
+    id: str
+    fact: str
+    entity: str
+    relation: str
+    value: str
+    article: str
+    revision: int | None
+    section: str
+    parent: str
+    position: int
+    kind: str
+    headers: tuple[str, ...]
+    row: str
+    text: str
+    eval_result: Support
+    mention: str = ""
+
+
+@dataclass(frozen=True)
+class ItemThing:
+    """A thing that an item names: its id in the graph and its article, empty for none."""
+
+    id: str
+    label: str
+    article: str
+
+
+@dataclass(frozen=True)
+class TanqItem:
+    """Stage items, imports and own datasets: a question with its answer table and the proofs of every cell.
+
+    question: what is asked in the end; ext_question_rephrased has the tags, ext_question_cleaned not;
+    instance_type: labels of what the answers are instances of; extended_types: of the relations' values;
+    intermediates: things on the way to the answers of a composition; near: things that meet one condition of
+    an intersection alone, none if they are not known; rows: with those that fail a filter;
+    answer_table: `a|b` lines, first header `entity`, values of a cell joined by `, `.
+    """
+
+    id: str
+    kind: str
+    shape: str
+    init_qid: str
+    init_question: str
+    ext_question: str
+    ext_question_rephrased: str
+    ext_question_cleaned: str
+    question: str
+    noun: str
+    relations: tuple[str, ...]
+    extended_types: tuple[str, ...]
+    skills: tuple[SkillUse, ...]
+    columns: tuple[FinalColumn, ...]
+    rows: tuple[FinalRow, ...]
+    answer_table: str
+    intermediates: tuple[ItemThing, ...]
+    things: tuple[ItemThing, ...]
+    instance_type: tuple[str, ...]
+    init_answer_proof: tuple[SeedProof, ...]
+    proofs: tuple[ItemProof, ...]
+    source: str
+    origin: tuple[Origin, ...]
+    near: tuple[ItemThing, ...] = ()

@@ -1,0 +1,60 @@
+"""The labels of the paper's verdicts: of evidence, of a predicted table's failures, of an agent's faults."""
+
+from __future__ import annotations
+
+from tasks.scoring.label import Label
+
+
+class Support(Label):
+    """What a proof says of its fact (section 3.3)."""
+
+    SUPPORTED = "supported"
+    REFUTED = "refuted"
+    NOT_ENOUGH = "not enough information"
+
+
+class Hallucination(Label):
+    """A person's answer to whether a prediction has another hallucination (section 5.6)."""
+
+    YES = "yes", "yes", 1.0
+    NO = "no", "no", 0.0
+
+
+class Failure(Label):
+    """The kinds of failure of Table 11, in its order; people label other hallucinations, rules the rest."""
+
+    MISSING_RELATION = "missing_relation", "missing relation"
+    NO_HEADER = "no_header", "no header"
+    FILTER_IGNORED = "filter_ignored", "filter ignored"
+    UNREQUESTED_RELATION = "unrequested_relation", "unrequested relation"
+    OTHER_HALLUCINATION = "other_hallucination", "other hallucination"
+    MISSING_ENTITY = "missing_entity", "missing entity"
+    NOT_A_TABLE = "not_a_table", "not a table"
+    PARTIAL_CELL = "partial_cell", "partial cell"
+    WRONG_CELL = "wrong_cell", "wrong cell"
+
+
+class Fault(Label):
+    """The faults of section 5.7 in the steps and the table of the open agent, in its order."""
+
+    SEARCH_ENDED = "search_ended", "search ended"
+    MALFORMED_TABLE = "malformed_table", "malformed table"
+    ATTRIBUTES_MISSING = "attributes_missing", "attributes missing"
+    ONE_CONDITION = "one_condition", "one condition"
+    INTERMEDIATES_LISTED = "intermediates_listed", "intermediates listed"
+    FILTER_IGNORED = Failure.FILTER_IGNORED.value, Failure.FILTER_IGNORED.shown
+
+
+class CellState(Label):
+    """How a cell of an answer fares in a predicted table, or a predicted cell in the answer (section 5.6)."""
+
+    RIGHT = "right", "as in the answer"
+    PARTIAL = "partial", "some of the answer's values, or none"
+    WRONG = "wrong", "not the answer's"
+    MISSING = "missing", "not in the predicted table"
+    OTHER = "other", "no row of the answer"
+    UNREQUESTED = "unrequested", "a column not asked for"
+    FAILING = "failing", "its row fails the filter"
+    UNTOLD = "untold", "the answer has no value here"
+    FOUND = "found", "in the answer too"
+    HEAD = "head", "a header"

@@ -1,0 +1,326 @@
+"""The tables of an evaluation: similarity by question and by prompt, failures and faults (section 5)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from statistics import fmean
+
+from tasks.artifacts.rows import Dropped
+from tasks.errors import StageFailed
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.reports.declared import Measure, Slice, Table, Where, by
+from tasks.reports.tables import DRAWS, Cell, FigureTable, leave_empty, rate_cell
+from tasks.scoring.metric import MeanAccumulator, Score
+from tasks.scoring.statistics import Interval, bootstrap
+from tasks.tanq.build.skill_use import SKILLS
+from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION, SIMPLE
+from tasks.tanq.labels import Failure, Fault, Hallucination
+from tasks.tanq.outcomes import (
+    MEASURES,
+    RULES,
+    TableOutcome,
+    TableSystem,
+    derive_scores,
+    list_main,
+    list_systems,
+)
+from tasks.tanq.score.hallucination_labels import HallucinationLabel
+from tasks.tanq.score.open_faults import can_have
+from tasks.tanq.solve.examples import CHOSEN, RANDOM
+from tasks.tanq.solve.prediction import OPEN
+
+OF = "predictions"
+HEADS = ("setting", "model", "prompt")
+RELATIONS = (1, 3, 5, 10)
+"""Numbers of relations in Table 9."""
+NOBODY = "no rule can tell it, and nobody labelled it"
+NO_PROMPT = "Not shown: no system with examples or instructions was run."
+Columns = Sequence[Slice[TableOutcome]]
+
+
+def count_skills(outcome: TableOutcome) -> int:
+    """Count the different skills of a question."""
+    return len({skill.name for skill in outcome.item.skills})
+
+
+def count_relations(outcome: TableOutcome) -> int:
+    """Count the relations that a question is extended with."""
+    return len(outcome.item.relations)
+
+
+def count_rows(outcome: TableOutcome) -> int:
+    """Count the rows of an answer table, without those that fail a filter."""
+    return sum(row.filter_pass for row in outcome.item.rows)
+
+
+COUNTED = {"count(relations)": count_relations, "sum(rows.filter_pass)": count_rows}
+"""Expressions that a slice may have without a value: the values are then those of the cell's own items."""
+
+
+def by_length(short: int, medium: int) -> Columns:
+    """Slice by the number of rows. short, medium: the most rows of such a table."""
+
+    def make(name: str, least: int, most: float) -> Slice[TableOutcome]:
+        return Slice(
+            name, lambda outcome: least <= count_rows(outcome) <= most, {"sum(rows.filter_pass)": ()}
+        )
+
+    return make("short", 0, short), make("medium", short + 1, medium), make("long", medium + 1, float("inf"))
+
+
+def by_skill(name: str) -> Slice[TableOutcome]:
+    """Slice by a skill that a question takes."""
+    return Slice(
+        name.replace("_", " "),
+        lambda outcome: any(skill.name == name for skill in outcome.item.skills),
+        {"skills.name": name},
+    )
+
+
+def by_shots(name: str, shots: int, choice: str) -> Slice[TableOutcome]:
+    """Slice by the examples of a prompt."""
+    return Slice(name, lambda outcome: (outcome.system.shots, outcome.system.choice) == (shots, choice))
+
+
+BY_QUESTION: Mapping[str, tuple[str, Columns]] = {
+    "5": (
+        "By kind of question",
+        (
+            *by(
+                lambda outcome: outcome.item.kind,
+                {kind: kind for kind in (SIMPLE, COMPOSITION, INTERSECTION)},
+                "kind",
+            ),
+            Slice("all"),
+        ),
+    ),
+    "6": ("By skill", tuple(map(by_skill, SKILLS))),
+    "8": (
+        "By number of skills",
+        by(count_skills, {0: "none", 1: "one", 2: "two", 3: "three"}, "distinct(skills.name)"),
+    ),
+    "9": (
+        "By number of relations",
+        (
+            *by(count_relations, {number: str(number) for number in RELATIONS}, "count(relations)"),
+            Slice(
+                "other", lambda outcome: count_relations(outcome) not in RELATIONS, {"count(relations)": ()}
+            ),
+        ),
+    ),
+    "10-section": (
+        "By length of the answer table (section: short to 3, medium to 6 rows)",
+        by_length(3, 6),
+    ),
+    "10-caption": (
+        "By length of the answer table (caption: short to 2, medium to 6 rows)",
+        by_length(2, 6),
+    ),
+}
+"""Key -> title and columns of the tables with a line for each main system.
+
+Section 5.5 and the caption of Table 10 disagree on what a short table is.
+"""
+BY_SHOTS: Columns = (
+    by_shots("no shot", 0, ""),
+    by_shots("one shot", 1, RANDOM),
+    by_shots("three random shots", 3, RANDOM),
+    by_shots("three chosen shots", 3, CHOSEN),
+    by_shots("five random shots", 5, RANDOM),
+)
+BY_INSTRUCTION: Columns = by(
+    lambda outcome: outcome.system.instruction,
+    {name: name for name in ("empty", "simple", "detailed", "steps")},
+)
+
+
+def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
+    """Fill the tables of scores by both rules, by key. Raises StageFailed for a skill without a column."""
+    used = {skill.name for outcome in outcomes for skill in outcome.item.skills}
+    if other := sorted(used.difference(SKILLS)):
+        raise StageFailed(f"tanq.evaluation_figures: no column of Table 6 for the skill {other[0]}")
+    main = list_main(list_systems(outcomes))
+    lines = [slice_system(system, system.label) for system in main]
+    prompted = [system for system in main if system.instruction and not system.is_people]
+    notes = () if prompted else (NO_PROMPT,)
+    tables: dict[str, FigureTable] = {}
+    for rule in RULES:
+        for key, (title, columns) in BY_QUESTION.items():
+            measures = list_measures(rule, "no such question")
+            number = key.partition("-")[0]
+            tables[f"{key}-{rule}"] = Table(
+                number, f"{title}, rule {rule}", HEADS, lines, measures, columns
+            ).fill(outcomes)
+        for key, title, same, columns in (
+            ("15", "By number of examples", "instruction", BY_SHOTS),
+            ("16", "By instruction", "examples", BY_INSTRUCTION),
+        ):
+            rows = [slice_prompts(system, same) for system in prompted]
+            measures = list_measures(rule, "not run")
+            tables[f"{key}-{rule}"] = Table(
+                key, f"{title}, rule {rule}", HEADS, rows, measures, columns, notes
+            ).fill(outcomes)
+    return tables
+
+
+def slice_system(system: TableSystem, name: str | tuple[str, ...]) -> Slice[TableOutcome]:
+    """Slice by the system that made a prediction."""
+    return Slice(name, lambda outcome: outcome.system == system)
+
+
+def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
+    """Slice by setting and model, over prompts with the main one's `instruction` or `examples`."""
+
+    def read(system: TableSystem) -> tuple[object, ...]:
+        kept = (system.instruction,) if same == "instruction" else (system.shots, system.choice)
+        return system.setting, system.model, *kept
+
+    return Slice(main.label, lambda outcome: read(outcome.system) == read(main))
+
+
+def list_measures(rule: str, absent: str) -> list[Measure[TableOutcome]]:
+    """List precision, recall and F1 by a rule. absent: why a cell without predictions is empty."""
+    return [make_share(name, partial(average, rule=rule, measure=name, absent=absent)) for name in MEASURES]
+
+
+def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: str, absent: str) -> Cell:
+    """Average a measure by a rule, a fraction of 1, with a bootstrap interval.
+
+    Predictions without a reply are failed, and in no mean.
+    """
+    given = tuple(values for outcome in outcomes if (values := outcome.measure(rule)) is not None)
+    failed = len(outcomes) - len(given)
+    if not given:
+        return leave_empty(f"none of {failed} predictions has a reply" if failed else absent, OF, failed)
+    return Cell(
+        fmean(values[MEASURES.index(measure)] for values in given),
+        len(given),
+        failed,
+        draw_intervals(given).get(measure),
+        OF,
+        basis=derive_scores(outcomes, "mean", f"{rule}_{measure}", items=describe_items(outcomes, where)),
+    )
+
+
+@lru_cache(maxsize=1)
+def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interval | None]:
+    """Draw the intervals of all measures over the same samples; none of a single prediction.
+
+    The cells of the measures follow each other, so that each set of predictions is drawn once.
+    """
+    if len(given) < 2:
+        return {}
+    accumulator = MeanAccumulator(MEASURES)
+    for values in given:
+        accumulator.add(None, Score(dict(zip(MEASURES, values, strict=True))))
+    return bootstrap(accumulator.sample(), DRAWS.draws, DRAWS.seed)
+
+
+def describe_items(outcomes: Sequence[TableOutcome], where: Where) -> Where:
+    """Describe the items of a cell for lineage: each expression with all its values."""
+    return {
+        name: (value if isinstance(value, tuple) else (value,))
+        or tuple(sorted({COUNTED[name](outcome) for outcome in outcomes}))
+        for name, value in where.items()
+    }
+
+
+def tabulate_failures(
+    outcomes: Sequence[TableOutcome],
+    labels: Sequence[HallucinationLabel],
+    unusable: Sequence[Dropped],
+    *,
+    labelled: bool,
+) -> FigureTable:
+    """Fill Table 11: the share of replies with each failure, told by rule but for other hallucinations.
+
+    unusable: lines of people's labels that were dropped. labelled: whether the evaluation names such a file.
+    """
+    people = settle(labels)
+    systems = [system for system in list_main(list_systems(outcomes)) if not system.is_people]
+
+    def measure(own: Sequence[TableOutcome], where: Where) -> Cell:
+        kind = Failure.read(str(where["failures"]))
+        if kind == Failure.OTHER_HALLUCINATION:
+            return rate_labelled(own, people)
+        told = [None if outcome.prediction.failed else kind in outcome.score.failures for outcome in own]
+        return rate_cell(told, OF, derive_scores(own, "share", "failures", replied=True, hit=kind))
+
+    said = f"{len(people)} predictions have a person's word on other hallucinations."
+    reasons = sorted(Counter(row.reason for row in unusable).items())
+    return Table(
+        "11",
+        "Kinds of failure",
+        ("failure",),
+        list_kinds("failures", Failure),
+        [make_share("", measure)],
+        [slice_system(system, system.name) for system in systems],
+        (
+            "Shares of all replies; a reply may have several. Told by rule, but for other hallucinations.",
+            said if labelled else "The evaluation names no file of people's labels (`labels`).",
+            *(f"{number} lines of the file could not be used: {reason}." for reason, number in reasons),
+        ),
+    ).fill(outcomes)
+
+
+def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
+    """Fill the table of the open agent's faults, over all its replies and over those that can have one."""
+    systems = [system for system in list_systems(outcomes) if system.setting == OPEN]
+
+    def measure_all(own: Sequence[TableOutcome], where: Where, items: Where | None = None) -> Cell:
+        fault = Fault.read(str(where["faults"]))
+        told = [None if outcome.score.faults is None else fault in outcome.score.faults for outcome in own]
+        return rate_cell(told, OF, derive_scores(own, "share", "faults", items=items, hit=fault))
+
+    def measure_able(own: Sequence[TableOutcome], where: Where) -> Cell:
+        able = [outcome for outcome in own if can_have(outcome.item)[Fault.read(str(where["faults"]))]]
+        return measure_all(able, where, {"id": tuple(sorted({outcome.item.id for outcome in able}))})
+
+    head = "faults", "Faults of the open agent (section 5.7)", ("fault",)
+    if not systems:
+        return FigureTable(*head, (), (), ("Not shown: the open agent was not run.",))
+    return Table(
+        *head,
+        list_kinds("faults", Fault),
+        [make_share("of all", measure_all), make_share("of those that can", measure_able)],
+        [slice_system(system, system.model) for system in systems],
+        ("Told by rule from the agent's steps and its table.",),
+    ).fill(outcomes)
+
+
+def list_kinds(column: str, kinds: Iterable[Failure] | Iterable[Fault]) -> list[Slice[TableOutcome]]:
+    """List a line for each kind. It is over all outcomes, since a measure counts those with the kind."""
+    return [Slice(kind.shown, where={column: kind}) for kind in kinds]
+
+
+def make_share(name: str, fill: Callable[[Sequence[TableOutcome], Where], Cell]) -> Measure[TableOutcome]:
+    """Make a measure that is a share of predictions."""
+    return Measure(name, fill, partial(leave_empty, of=OF), "share")
+
+
+def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | None]) -> Cell:
+    """Compute the share of labelled predictions with another hallucination; failed are those at a tie."""
+    told = [people[outcome.prediction.id] for outcome in outcomes if outcome.prediction.id in people]
+    if not told:
+        return leave_empty(NOBODY, OF)
+    made_by = sorted({outcome.prediction.system for outcome in outcomes})
+    labelled = Selection(
+        "hallucination_labels", {}, {"prediction": Selection("predictions", {"system": tuple(made_by)})}
+    )
+    return rate_cell(told, OF, Derivation("share, by the word of most raters", (labelled,), "label"))
+
+
+def settle(labels: Iterable[HallucinationLabel]) -> dict[str, bool | None]:
+    """Settle each labelled prediction by the word of most raters; None at a tie."""
+    words: defaultdict[str, Counter[Hallucination]] = defaultdict(Counter)
+    for label in labels:
+        words[label.prediction][label.label] += 1
+    return {
+        prediction: None
+        if said[Hallucination.YES] == said[Hallucination.NO]
+        else said[Hallucination.YES] > said[Hallucination.NO]
+        for prediction, said in words.items()
+    }

@@ -1,0 +1,71 @@
+"""Labels of judges and people: what they count, where they are allowed, and unknown ones in artifacts."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tasks.artifacts.parquet import read_rows, write_rows
+from tasks.errors import BadInput
+from tasks.longform.judge.error_types import ErrorLabel
+from tasks.longform.judge.human_labels import PersonLabel
+from tasks.longform.judge.judge_repeats import SWAPPED, JudgeRepeat
+from tasks.longform.judge.labels import ANSWER, CHOICES, ERRORS, STEPS, ErrorType, Verdict
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict, list_scored
+from tasks.scoring.label import UnknownLabel
+from tests.longform.scripted_judges import make_review
+
+VERDICT = ReferenceVerdict("row-a", "x1", "i1", "conclusive", Verdict.MATCH, None, "", "", ())
+REVIEW = make_review("Perfect", id="row-a")
+REPEAT = JudgeRepeat("row-a", "x1", "i1", ANSWER, SWAPPED, Verdict.FOUR, Verdict.FIVE, "", ())
+
+
+@pytest.mark.parametrize(
+    ("stage", "row", "column"),
+    [
+        ("reference_verdicts", VERDICT, "label"),
+        ("reviews", REVIEW, "verdict"),
+        ("meta_reviews", REVIEW, "verdict"),
+        ("revisions", REVIEW, "verdict"),
+        ("judge_repeats", REPEAT, "before"),
+        ("judge_repeats", REPEAT, "verdict"),
+        ("error_types", ErrorLabel("row-a", "x1", "i1", "IP", ErrorType.OTHER, "", ()), "label"),
+        ("human_labels", PersonLabel("row-a", "x1", "i1", "IP", "ann", Verdict.PERFECT, ()), "label"),
+    ],
+)
+def test_an_unknown_word_names_the_stage_s_artifact_the_row_and_the_word(
+    tmp_path: Path, stage: str, row: object, column: str
+) -> None:
+    path = tmp_path / f"{stage}.parquet"
+    write_rows(path, type(row), [row])
+    assert read_rows(path, type(row)) == [row]
+    table = pq.read_table(path)
+    place = table.column_names.index(column)
+    pq.write_table(table.set_column(place, table.schema.field(place), pa.array(["Splendid"])), path)
+    with pytest.raises(
+        BadInput, match=rf"{stage}\.parquet: row 1 \(row-a\), {column}: 'Splendid' is not a known"
+    ):
+        read_rows(path, type(row))
+
+
+def test_a_score_beyond_the_scale_raises() -> None:
+    odd = ReferenceVerdict("row-a", "x1", "i1", "interpretive", None, 6, "", "", ())
+    with pytest.raises(UnknownLabel, match="'6' is not a Verdict label"):
+        list_scored([odd])
+
+
+def test_nights_compare_a_match_and_a_score_on_one_scale() -> None:
+    scores = [
+        ReferenceVerdict("s", "x", "i", "interpretive", None, score, "", "", ()) for score in range(1, 6)
+    ]
+    assert [row.value for row in list_scored(scores)] == [0, 0.25, 0.5, 0.75, 1]
+    missed = ReferenceVerdict("m", "x", "i", "conclusive", Verdict.NOT_MATCH, None, "", "", ())
+    unread = ReferenceVerdict("u", "x", "i", "conclusive", None, None, "", "no_verdict", ())
+    assert [row.value for row in list_scored([VERDICT, missed, unread])] == [1, 0, None]
+
+
+def test_every_verdict_and_every_error_is_a_choice_somewhere() -> None:
+    assert {word for words in CHOICES.values() for word in words} == set(Verdict)
+    assert {word for words in ERRORS.values() for word in words} == set(ErrorType)
+    assert set(ERRORS) == set(STEPS) < set(CHOICES)
