@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
-from flows.code import find_module
-from flows.discovery import list_flows
+from flows.code import find_module, to_path
+from flows.discovery import list_evaluating, list_flows
 from flows.graph import DeclaredGraph
 from flows.night_settings import LABEL
 from flows.run.binding import Places, bind, find_function
+from flows.run.evaluated import name_written, read_strands
 from flows.run.loading import row_type_of
 from flows.run.model_settings import read_mapping
 from flows.run.session import Session
@@ -29,34 +30,19 @@ from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
 from tasks.files import write_text
+from tasks.lineage.bases import BASES, derive_rest, encode_bases
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
+from tasks.reports.own_evaluation import Evaluation, Measured, measure_strands, resolve_figures
+from tasks.reports.tables import round_figures
+from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.own_items import write_name
 
 FOLDER = "data/evaluations"
 FIGURES = "figures.json"
-
-
-class FlowEvaluation(Protocol):
-    """The functions that the module `evaluation` of a paper must have."""
-
-    def read_own(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-        """Read and check the user's dataset. Raises BadInput, one line."""
-        ...
-
-    def evaluate(
-        self, rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection
-    ) -> Evaluated:
-        """Compute figures from the stages' rows. rows: by artifact, also `<artifact>_dropped`."""
-        ...
-
-
-class EvaluationTable(Protocol):
-    """The function that the module `evaluation_table` beside it must have."""
-
-    def print_figures(self, figures: Mapping[str, object]) -> None:
-        """Print the figures of figures.json as a table."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -72,18 +58,37 @@ class FlatPlaces(Places):
         return self.place(path) if self.place(path).exists() else self.root / path
 
 
-def find_evaluation(flow: str, root: Path) -> tuple[FlowEvaluation, EvaluationTable]:
-    """Import a flow's evaluation: the module of that name below tasks/<flow>. Raises BadInput."""
-    flows = [own.name for own in list_flows() if any(scope.evaluates for scope in own.list_scopes())]
+def find_evaluation(flow: str, root: Path) -> Evaluation:
+    """Import a flow's declaration: `EVALUATION` in `evaluation.py` below tasks/<flow>. Raises BadInput."""
+    flows = [found.name for found in list_flows() if any(scope.evaluates for scope in found.list_scopes())]
     if flow not in flows:
         raise BadInput(
             f"evaluate {flow}", "is no flow that evaluates systems", hint=f"there are {', '.join(flows)}"
         )
     module = find_module(f"{flow}.evaluation", root)
-    return (
-        cast("FlowEvaluation", importlib.import_module(module)),
-        cast("EvaluationTable", importlib.import_module(f"{module}_table")),
-    )
+    declared = getattr(importlib.import_module(module), "EVALUATION", None)
+    if not isinstance(declared, Evaluation):
+        raise BadInput(to_path(module), "declares no EVALUATION", hint="see docs/stages.md")
+    return declared
+
+
+def read_own(
+    flow: str,
+    evaluation: Evaluation,
+    params: Mapping[str, object],
+    options: EvaluationOptions,
+    entry: SystemEntry,
+) -> OwnDataset:
+    """Read and check the user's dataset for a system. Raises BadInput, one line.
+
+    An option of other flows is refused, and so is a system that needs documents where the flow has none.
+    """
+    for name in sorted({"documents", "turns", "language"} - evaluation.takes):
+        if getattr(options, name):
+            raise BadInput(f"--{name}", f"is of other flows than {flow}")
+    if "documents" not in evaluation.takes and needs_documents(entry):
+        raise BadInput(f"systems.{options.system}", f"retrieves from documents, and {flow} has none")
+    return evaluation.read(options, entry, make_reader(params))
 
 
 def read_system(params: Mapping[str, object], options: EvaluationOptions) -> SystemEntry:
@@ -166,25 +171,50 @@ def prepare_out(out: Path) -> None:
         raise BadInput(out, "cannot be written to")
 
 
-def write_evaluation(
-    out: Path,
-    own: OwnDataset,
-    rows: Mapping[str, tuple[type, Sequence[Any]]],
-    calls: Sequence[Call],
-    figures: Mapping[str, object],
+def write_rows_of(
+    out: Path, own: OwnDataset, rows: Mapping[str, tuple[type, Sequence[Any]]], calls: Sequence[Call]
 ) -> None:
-    """Write the rows, then the figures; every file is renamed into place."""
+    """Write the rows and calls of an evaluation; every file is renamed into place."""
     for name, (row, written) in rows.items():
         if not name.endswith("_dropped") and (name not in own.artifacts or name in own.kept):
             write_rows(out / f"{name}.parquet", row, written)
     write_rows(out / "calls.parquet", Call, calls)
+
+
+def measure_rows(
+    evaluation: Evaluation,
+    rows: Mapping[str, tuple[type, Sequence[Any]]],
+    params: Mapping[str, object],
+    options: EvaluationOptions,
+    own: OwnDataset,
+    out: Path,
+) -> Measured:
+    """Compute the figures as the flow declares, else from its scored answers. out: where the rows are."""
+    if evaluation.measure is not None:
+        found = {artifact: written for artifact, (_, written) in rows.items()}
+        return evaluation.measure(found, options, make_reader(params))
+    scope = next(scope for scope in list_evaluating() if scope.evaluates in own.stages)
+    strands = read_strands(scope, own.key, options.system, lambda name: out / f"{name}.parquet", "evaluate")
+    return measure_strands(strands, name_written(scope.evaluates))
+
+
+def write_figures(
+    out: Path, flow: str, options: EvaluationOptions, entry: SystemEntry, own: OwnDataset, measured: Measured
+) -> dict[str, Any]:
+    """Write figures.json beside the rows, from which numbers are computed, and return it."""
+    bases = {f"/{name}": Derivation("count", (Selection(name),)) for name in own.kept}
+    resolved = resolve_figures(measured.figures, out, bases)
+    figures: dict[str, Any] = {
+        **describe_evaluation(flow, options, entry, own),
+        **cast("dict[str, Any]", round_figures(resolved)),
+        "left_out": list(own.problems),
+        "failures": list(measured.failures),
+    }
+    known = {**bases, **measured.bases}
+    figures[BASES] = encode_bases(figures, derive_rest(figures, measured.rest, known))
     text = json.dumps(figures, ensure_ascii=False, indent=1, allow_nan=False)
     write_text(out / FIGURES, text + "\n")
-
-
-def write_name(path: Path) -> str:
-    """Return a file's name as text; bytes that are not UTF-8 are replaced."""
-    return os.fsencode(path.name).decode("utf-8", "replace")
+    return figures
 
 
 def describe_evaluation(

@@ -12,20 +12,22 @@ from pathlib import Path
 
 from flows.evaluation import (
     FIGURES,
-    describe_evaluation,
     find_evaluation,
-    make_reader,
+    measure_rows,
     overlay,
     place_out,
     prepare_out,
+    read_own,
     read_system,
     run_stages,
-    write_evaluation,
+    write_figures,
+    write_rows_of,
 )
 from flows.lineage.evaluated import write_record
 from flows.run.session import open_session
 from flows.settings import find_project, get_section, load_params
-from tasks.lineage.bases import BASES, encode_bases
+from tasks.lineage.bases import BASES
+from tasks.reports.printed import print_tables
 from tasks.systems.evaluation import EvaluationOptions, clean
 
 NAMED = 50
@@ -43,11 +45,10 @@ def evaluate_command(
     """Carry out `benchloom evaluate`; returns the exit code."""
     root = find_project()
     os.chdir(root)
-    evaluation, table = find_evaluation(name, root)
-    params = load_params(root)
+    evaluation, params = find_evaluation(name, root), load_params(root)
     options = replace(options, as_of=options.as_of or str(get_section(params, "evaluation.as_of") or ""))
     entry = read_system(params, options)
-    own = evaluation.read_own(options, entry, make_reader(params))
+    own = read_own(name, evaluation, params, options, entry)
     out = place_out(root, options, own.key)
     prepare_out(out)
     for line in (*own.notes, *cut_lines(own.problems)):
@@ -61,29 +62,20 @@ def evaluate_command(
         raise
     finally:
         session.close()
-    evaluated = evaluation.evaluate(
-        {artifact: found for artifact, (_, found) in rows.items()}, options, make_reader(params)
-    )
-    figures: dict[str, object] = {
-        **describe_evaluation(name, options, entry, own),
-        **evaluated.figures,
-        "left_out": list(own.problems),
-        "failures": list(evaluated.failures),
-    }
-    bases = encode_bases(figures, evaluated.bases)
-    figures[BASES] = bases
-    write_evaluation(out, own, rows, calls, figures)
+    write_rows_of(out, own, rows, calls)
+    measured = measure_rows(evaluation, rows, params, options, own, out)
+    figures = write_figures(out, name, options, entry, own, measured)
     write_record(out, root, overlay(params, options, own), name, options, own)
-    for line in cut_lines(evaluated.failures):
+    for line in cut_lines(measured.failures):
         say(line)
     say(f"written to {name_path(out, root)}")
-    if first := next(iter(bases), ""):
+    if first := next(iter(figures[BASES]), ""):
         say(f"a figure's sources: benchloom lineage '{name_path(out, root)}/{FIGURES}#{first}'")
     if as_json:
         print(json.dumps(figures, ensure_ascii=False, allow_nan=False))
     else:
-        table.print_figures(figures)
-    return 1 if own.problems or evaluated.failures else 0
+        print_tables(evaluation.printed, figures, evaluation.notes(figures))
+    return 1 if own.problems or measured.failures else 0
 
 
 def cut_lines(lines: Sequence[str]) -> list[str]:

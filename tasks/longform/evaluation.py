@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tasks.artifacts.rows import make_id
-from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.health_basis import derive_health
 from tasks.judging.trust import TrustThresholds, find_warnings
@@ -23,61 +21,25 @@ from tasks.longform.outcomes import (
     INTERACTIONS,
     AnswerOutcome,
     average_scores,
-    count_outcomes,
     join_outcomes,
     rate_matches,
 )
 from tasks.longform.own_entries import SystemLimits
-from tasks.longform.own_items import read_own_items
+from tasks.longform.own_items import READER
 from tasks.longform.publish.cautions import warn_failed
 from tasks.longform.solve.interaction import Interaction
 from tasks.longform.tables_peers import derive_perfect, rate_perfect
-from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
-from tasks.systems.capabilities import needs_documents
-from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection, refuse_options
+from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
+from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.tables import Cell, mean_cell
+from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
+from tasks.systems.own_items import ItemDataset
 
-STAGES = (
-    "system_interactions",
-    "reference_verdicts",
-    "reviews",
-    "meta_reviews",
-    "revisions",
-    "error_types",
-    "peer_canaries",
-)
 PEERS = ("reviews", "meta_reviews", "revisions")
 
 
-def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the items. Raises BadInput, one line."""
-    refuse_options(options, "a long-form question comes with its database")
-    if needs_documents(entry):
-        raise BadInput(f"systems.{options.system}", "retrieves from documents, and long-form items have none")
-    params = read("longform.system_interactions", SystemLimits)
-    found = read_own_items(options.dataset)
-    items = found.items[: options.limit]
-    settings = entry.model_dump(mode="json"), params.model_dump(mode="json")
-    asked = [(item.id, item.question, item.kind, item.reference, item.script) for item in items]
-    key = make_id("evaluation", options.system, asked, *settings, options.as_of)
-    judged = params.model_dump(include={"judge", "reviewer", "reviewers", "meta_reviewers"})
-    return OwnDataset(
-        key,
-        {
-            "longform.systems": {"set": key, "system": options.system},
-            "longform.evaluations": {"set": key, **judged},
-        },
-        {"items": (LongformItem, items)},
-        tuple(f"longform.{stage}" for stage in STAGES),
-        found.problems,
-        (),
-        {"items": len(items)},
-        kept=("items",),
-    )
-
-
-def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
-    """Compute the figures from the stages' rows. rows: name of the artifact -> its rows."""
+def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
+    """Compute the figures from the stages' rows."""
     outcomes = join_outcomes(rows["items"], rows["interactions"], rows["reference_verdicts"])
     health = measure_peers(rows["peer_canaries"])
     thresholds = read("judging.thresholds", TrustThresholds)
@@ -95,18 +57,15 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
         missing = sum(review.verdict is None for review in given)
         peers = find_warnings(thresholds, n=len(given), n_unscored=missing, canaries=health.reviewer)
         warnings = [*warnings, *(f"peer review: {warning}" for warning in peers)]
-    counted = count_outcomes(outcomes)
-    # failed: without an answer; unscored: without a verdict; reviewed: with a plan.
-    counts = {name: counted[name] for name in ("failed", "scored", "unscored")}
     figures = {
         "warnings": [*warnings, *warn_failed(outcomes, thresholds.unscored_share)],
         "canaries": asdict(health),
-        "counts": {"items": len(outcomes), **counts, "reviewed": len(whole)},
+        "counts": count_outcomes(outcomes),
         "answers": measure_answers(outcomes),
         "steps": {step: measure_step(step, whole, reviews) for step in STEPS} if whole else {},
     }
     failures = list_failures(outcomes, reviews, rows)
-    return Evaluated(_round(figures), failures, derive_counts(outcomes, rows["peer_canaries"]))
+    return Measured(figures, failures, derive_peers(rows["peer_canaries"]))
 
 
 def is_reviewed(interaction: Interaction) -> bool:
@@ -114,7 +73,7 @@ def is_reviewed(interaction: Interaction) -> bool:
     return not find_gap(interaction)
 
 
-def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, FigureCell]:
+def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
     """Compute quality by kind, and means of queries and answers (Table 2).
 
     An interaction without a query counts as 0, unless none has any: such a system does not tell its queries.
@@ -138,8 +97,8 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, FigureCell]:
     }
 
 
-def derive_counts(outcomes: Sequence[AnswerOutcome], canaries: Sequence[CanaryRow]) -> dict[str, Derivation]:
-    """Name the rows of the counts, by their places in the figures."""
+def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
+    """Count interactions. failed: without an answer; unscored: without a verdict."""
     answered = [outcome for outcome in outcomes if outcome.answered]
     parts = {
         "items": outcomes,
@@ -148,16 +107,16 @@ def derive_counts(outcomes: Sequence[AnswerOutcome], canaries: Sequence[CanaryRo
         "unscored": [outcome for outcome in answered if outcome.quality is None],
         "reviewed": [outcome for outcome in outcomes if is_reviewed(outcome.interaction)],
     }
+    return {name: Derivation("count", (_select_interactions(part),)) for name, part in parts.items()}
+
+
+def derive_peers(canaries: Sequence[CanaryRow]) -> dict[str, Derivation]:
+    """Name the rows of the figures on canaries, of the judge and of the reviewers."""
     kinds = {row.kind for row in canaries}
-    tried = {"judge": kinds - set(STEPS), "reviewer": kinds & set(STEPS)}
-    derived = {
-        f"/counts/{name}": Derivation("count", (_select_interactions(part),)) for name, part in parts.items()
-    }
-    derived["/items"] = Derivation("count", (Selection("items"),))
-    for name, own in tried.items():
-        derived |= derive_health(
-            f"/canaries/{name}", Selection("peer_canaries", {"kind": tuple(sorted(own)), "further": False})
-        )
+    derived: dict[str, Derivation] = {}
+    for name, tried in {"judge": kinds - set(STEPS), "reviewer": kinds & set(STEPS)}.items():
+        rows = Selection("peer_canaries", {"kind": tuple(sorted(tried)), "further": False})
+        derived |= derive_health(f"/canaries/{name}", rows)
     return derived
 
 
@@ -171,7 +130,7 @@ def _select_known(outcomes: Sequence[AnswerOutcome], name: str) -> Selection:
 
 def measure_step(
     step: str, whole: Sequence[Interaction], reviews: Mapping[str, Sequence[Review]]
-) -> dict[str, FigureCell]:
+) -> dict[str, Cell]:
     """Compute the share of interactions whose step is Perfect, by the majority of each kind of peers."""
     ids = [interaction.id for interaction in whole]
     return {
@@ -188,7 +147,7 @@ def _keep(reviews: Sequence[Review], whole: Sequence[Interaction]) -> list[Revie
 def list_failures(
     outcomes: Sequence[AnswerOutcome],
     reviews: Mapping[str, Sequence[Review]],
-    rows: Mapping[str, Sequence[Any]],
+    rows: OwnRows,
 ) -> list[str]:
     """List what has no answer or verdict, one line each, with the reason."""
     lines = []
@@ -204,11 +163,50 @@ def list_failures(
         for review in reviews[name]
         if review.verdict is None
     ]
-    unread = [canary for canary in rows["peer_canaries"] if canary.given is None]
-    return lines + [f"canary {canary.id}: unscored: {canary.problem}" for canary in unread]
+    return lines + list_unread(rows["peer_canaries"])
 
 
-def _round(figures: Mapping[str, object]) -> dict[str, object]:
-    rounded = round_figures(figures)
-    assert isinstance(rounded, dict)  # noqa: S101 - as it was given
-    return rounded
+def tell_steps(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Say why no step was reviewed."""
+    if not figures["steps"]:
+        yield "No plan was told with an answer: no step was reviewed."
+
+
+JUDGING = ("judge", "reviewer", "reviewers", "meta_reviewers")
+EVALUATION = Evaluation(
+    ItemDataset(
+        LongformItem,
+        stages=(
+            "longform.system_interactions",
+            "longform.reference_verdicts",
+            "longform.reviews",
+            "longform.meta_reviews",
+            "longform.revisions",
+            "longform.error_types",
+            "longform.peer_canaries",
+        ),
+        entries={"longform.systems": {"set": KEY, "system": SYSTEM}, "longform.evaluations": {"set": KEY}},
+        reader=READER,
+        identify=lambda item: (item.id, item.question, item.kind, item.reference, item.script),
+        settings=("longform.system_interactions", SystemLimits),
+        settled={"longform.evaluations": JUDGING},
+    ),
+    measure,
+    (
+        Printed(
+            ("measure",),
+            (Rows("/answers/*", ("{0}",)), Rows("/steps/*/*", ("{0} Perfect, {1}",))),
+            (Column("n", "n"), Column("without", "failed"), Column("figure", digits=2)),
+            "{items} items, {scored} scored, {failed} failed, {unscored} unscored",
+            names={
+                "match rate": "match rate, conclusive (0 to 1)",
+                "mean score": "mean score, interpretive (1 to 5)",
+                "answer words": "words of the answer",
+                "reviews": "reviewers",
+                "meta_reviews": "meta-reviewers",
+                "revisions": "after revision",
+            },
+        ),
+    ),
+    tell_steps,
+)

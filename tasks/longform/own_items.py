@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +20,8 @@ from tasks.longform.build.evidence import Claim
 from tasks.longform.build.items import LongformItem
 from tasks.longform.build.sql import write_literal
 from tasks.longform.solve.describe_database import read_database
-from tasks.systems.own_items import LINES, BadOwnItem, OwnItems, read_items, take_optional, take_text
+from tasks.scoring.items import BadItem, Record
+from tasks.systems.own_items import LINES, Reader, Source, check_choice, take_text
 
 LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_000_000, bytes=100_000)
 CREATE = re.compile(
@@ -38,20 +38,14 @@ One that is not closed runs to the end, so that a script is passed over once.
 """
 
 
-def read_own_items(folder: Path) -> OwnItems[LongformItem]:
-    """Read a dataset folder, and build every database within limits. Raises BadInput without any item."""
-    return read_items(folder, LongformItem, partial(_read_item, folder), _check, "docs/longform.md")
-
-
-def _read_item(folder: Path, record: object) -> LongformItem:
-    if not isinstance(record, dict):
-        raise BadOwnItem("is no JSON object")
+def _make_item(record: Record, source: Source) -> LongformItem:
     question, reference, kind = (take_text(record, name) for name in ("question", "reference", "kind"))
-    script = take_text(record, "script", LIMITS.characters) if "script" in record else _dump(record, folder)
-    name, item_id = (take_optional(record, field) for field in ("database", "id"))
-    claims = record.get("claims", [])
+    stated = record.get("script") is not None
+    script = take_text(record, "script", LIMITS.characters) if stated else _dump(record, source.file.parent)
+    name, item_id = (take_text(record, field, default="") for field in ("database", "id"))
+    claims = record.get("claims") or []
     if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
-        raise BadOwnItem("claims is no list of objects with `text` and `sql`")
+        raise BadItem("claims is no list of objects with `text` and `sql`")
     unread = tuple(Claim(take_text(claim, "text"), take_text(claim, "sql"), (), "") for claim in claims)
     own = Origin("file", LINES)
     return LongformItem(
@@ -67,18 +61,18 @@ def _read_item(folder: Path, record: object) -> LongformItem:
     )
 
 
-def _dump(record: Mapping[str, object], folder: Path) -> str:
+def _dump(record: Record, folder: Path) -> str:
     """Write a SQLite file as a script."""
-    if "database" not in record:
-        raise BadOwnItem("has neither `script` nor `database`")
+    if record.get("database") is None:
+        raise BadItem("has neither `script` nor `database`")
     name = take_text(record, "database")
     file = _find_file(folder, name)
     if file is None:
-        raise BadOwnItem(f"database {name[:60]!r} is no file of the folder")
+        raise BadItem(f"database {name[:60]!r} is no file of the folder")
     try:
         tables = read_database(file).tables
     except sqlite3.Error as error:
-        raise BadOwnItem(f"database {name!r} cannot be read: {error}") from None
+        raise BadItem(f"database {name!r} cannot be read: {error}") from None
     # A comment in the last line would hide the semicolon.
     lines = [f"{table.sql}\n;" if "--" in table.sql else f"{table.sql};" for table in tables]
     for table in tables:
@@ -97,21 +91,20 @@ def _find_file(folder: Path, name: str) -> Path | None:
 
 
 def _check(item: LongformItem) -> LongformItem:
-    """Check an item's kind, build its database, run its claims' queries. Raises BadOwnItem or SqlError."""
-    if item.kind not in KINDS:
-        raise BadOwnItem(f"kind is {item.kind[:40]!r}, and must be one of {', '.join(KINDS)}")
+    """Check an item's kind, build its database, run its claims' queries. Raises BadItem or SqlError."""
+    check_choice("kind", item.kind, KINDS)
     if not item.question.strip() or not item.reference.strip():
-        raise BadOwnItem("question or reference is empty")
+        raise BadItem("question or reference is empty")
     if (size := len(item.script)) > LIMITS.characters:
-        raise BadOwnItem(f"its script has {size:,} characters; at most {LIMITS.characters:,} are allowed")
+        raise BadItem(f"its script has {size:,} characters; at most {LIMITS.characters:,} are allowed")
     create, inserts = _split(item.script)
     if not create or not inserts:
-        raise BadOwnItem(f"its script has no {'INSERT' if create else 'CREATE TABLE'}")
+        raise BadItem(f"its script has no {'INSERT' if create else 'CREATE TABLE'}")
     try:
         script = build_scratch(create, inserts, LIMITS).script
     except BadInput as error:
         said = str(error).rpartition(" (")[0].split(": ", 2)[-1]
-        raise BadOwnItem(f"a CREATE TABLE of its script does not run: {said}") from error
+        raise BadItem(f"a CREATE TABLE of its script does not run: {said}") from error
     return replace(item, script=script, claims=_run_claims(item.claims, script))
 
 
@@ -124,7 +117,7 @@ def _split(script: str) -> tuple[list[str], str]:
         if CREATE.match(text):
             create.append(text)
         elif text.upper().startswith("CREATE"):
-            raise BadOwnItem(f"its script may hold CREATE TABLE and INSERT alone, and not {text[:60]!r}")
+            raise BadItem(f"its script may hold CREATE TABLE and INSERT alone, and not {text[:60]!r}")
         elif text:
             inserts.append(text)
     return create, "\n".join(inserts)
@@ -142,3 +135,6 @@ def _run_claims(claims: Sequence[Claim], script: str) -> tuple[Claim, ...]:
         replace(claim, columns=result.columns, rows=json.dumps([list(row) for row in result.rows]))
         for claim, result in zip(claims, results, strict=True)
     )
+
+
+READER = Reader(_make_item, _check, LongformItem, page="docs/longform.md")

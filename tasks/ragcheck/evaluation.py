@@ -6,44 +6,43 @@ The flow's own stages run for one system and one judge, without people's ratings
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from tasks.artifacts.rows import Dropped, make_id
+from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
-from tasks.judging.canaries import CanaryRow
 from tasks.judging.health_basis import derive_health
 from tasks.judging.trust import TrustThresholds
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.ragcheck.answers import SystemAnswer
-from tasks.ragcheck.baselines import BaselineSimilarity
-from tasks.ragcheck.comparison import ConversationFigure, comparison
-from tasks.ragcheck.contexts import Context
-from tasks.ragcheck.conversations import Conversation, End
+from tasks.ragcheck.comparison import FLAGGED, LEAK, MEAN, ConversationFigure, comparison
+from tasks.ragcheck.contexts import RULES
+from tasks.ragcheck.conversations import End
 from tasks.ragcheck.corpus import corpus
 from tasks.ragcheck.correlations import MeasureCorrelation, correlations
 from tasks.ragcheck.entries import Assessment, Continuity
-from tasks.ragcheck.evaluation_basis import derive_continuity, derive_correctness
-from tasks.ragcheck.evaluation_figures import ContinuityFigure, MeasureFigure, RagFigures, WrittenEstimate
 from tasks.ragcheck.figures import Estimate, Resampling
-from tasks.ragcheck.guards import Guard
+from tasks.ragcheck.grading import TOP_SCORE
+from tasks.ragcheck.guards import ANSWERS, ASKED
 from tasks.ragcheck.judge_report import report_judge
 from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, recognise_set
 from tasks.ragcheck.questions import ReferenceQuestion, questions
-from tasks.ragcheck.scores import JudgeScore
+from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
+from tasks.reports.printed import Column, Printed, Rows
 from tasks.systems.capabilities import can_search, check_documents, needs_documents
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
-Figure = TypeVar("Figure")
+Figure = TypeVar("Figure", MeasureCorrelation, ConversationFigure)
 JUDGE = "judge"
 ALL = "all"
 """The key of all datasets together in the figures."""
+COUNTS = ("n", "scored", "unsure", "failed", "skipped", "note")
+"""What a figure is written with, as far as its row has it."""
 PART_ONE = (
     "ragcheck.answers",
     "ragcheck.contexts",
@@ -52,21 +51,6 @@ PART_ONE = (
     "ragcheck.baselines",
 )
 PART_TWO = ("ragcheck.conversations", "ragcheck.guards")
-
-
-@dataclass(frozen=True)
-class RagEvaluation:
-    """The rows that an evaluation's stages wrote. conversations: None without Part II."""
-
-    questions: Sequence[ReferenceQuestion]
-    answers: Sequence[SystemAnswer]
-    contexts: Sequence[Context]
-    unretrieved: Sequence[Dropped]
-    scores: Sequence[JudgeScore]
-    canaries: Sequence[CanaryRow]
-    baselines: Sequence[BaselineSimilarity]
-    conversations: Sequence[Conversation] | None
-    guards: Sequence[Guard]
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
@@ -139,159 +123,149 @@ def read_documents(
     return (corpus(question_set).rows if needs_documents(entry) else ()), ()
 
 
-def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
-    """Compute the figures from the rows that the stages wrote.
-
-    rows: artifact (or `<artifact>_dropped`) -> its rows. read: reads the parameters for intervals and judge
-    thresholds.
-    """
-    evaluation = RagEvaluation(
-        rows["questions"],
-        rows["answers"],
-        rows["contexts"],
-        rows["contexts_dropped"],
-        rows["scores"],
-        rows["canaries"],
-        rows["baselines"],
-        rows["conversations"] if options.turns else None,
-        rows["guards"] if options.turns else (),
-    )
-    thresholds = read("judging.thresholds", TrustThresholds)
-    resampling = read("ragcheck.correlations", Resampling)
-    figures = make_figures(evaluation, options.system, thresholds, resampling)
-    return Evaluated(figures, list_failures(evaluation), derive_counts(evaluation))
-
-
 def make_entry(system: str) -> Assessment:
     """Make an entry of `ragcheck.correctness` with one system, one judge and no ratings."""
     return Assessment(systems=(system,), judges=(JUDGE,), ratings=Path(__file__).with_name("unrated.csv"))
 
 
-def make_figures(
-    evaluation: RagEvaluation, system: str, thresholds: TrustThresholds, resampling: Resampling
-) -> RagFigures:
-    """Compute an evaluation's figures, over all questions and per dataset if there is more than one."""
-    judge = report_judge(
-        JUDGE, [score.score for score in evaluation.scores], evaluation.canaries, (), thresholds
+def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
+    """Compute the figures, over all questions and per dataset if there is more than one.
+
+    A measure's n is scored + unsure + failed + skipped; continuity is None without Part II.
+    """
+    thresholds, resampling = (
+        read("judging.thresholds", TrustThresholds),
+        read("ragcheck.correlations", Resampling),
     )
-    measures = correlations(
-        list(evaluation.questions),
-        list(evaluation.answers),
-        list(evaluation.scores),
-        list(evaluation.baselines),
-        [],
-        make_entry(system),
-        resampling,
-    ).rows
-    conversations = evaluation.conversations
-    return {
+    grades = [score.score for score in rows["scores"]]
+    judge = report_judge(JUDGE, grades, rows["canaries"], (), thresholds)
+    asked, answers, scores, baselines = (
+        list(rows[name]) for name in ("questions", "answers", "scores", "baselines")
+    )
+    entry = make_entry(options.system)
+    means = correlations(asked, answers, scores, baselines, [], entry, resampling).rows
+    led = (Selection("conversations"),) if options.turns else ()
+    counts = {
+        "questions": (Selection("questions"),),
+        "failed": (Selection("answers", {"text": None}),),
+        "grades": (Selection("scores"),),
+        "unscored": (Selection("scores", {"score": None}),),
+        "conversations": led,
+        "failed_conversations": tuple(replace(every, where={"ended": End.FAILED}) for every in led),
+    }
+    figures: dict[str, object] = {
         "warnings": judge.warnings,
         "canaries": asdict(judge.canaries),
-        "counts": count_rows(evaluation),
-        "correctness": _nest((row.dataset, row.measure, _write_measure(row)) for row in measures),
-        "continuity": None
-        if conversations is None
-        else _nest(
-            (row.dataset, row.measure, _write_continuity(row))
-            for row in comparison(
-                list(evaluation.questions),
-                list(conversations),
-                list(evaluation.guards),
-                Continuity(systems=(system,), judge=JUDGE),
-                resampling,
-            ).rows
-        ),
+        "counts": {name: Derivation("count", selections) for name, selections in counts.items()},
+        "correctness": nest_figures(means, lambda row: write_estimate(row.mean, derive_correctness(row))),
+        "continuity": None,
     }
+    if options.turns:
+        pair = Continuity(systems=(options.system,), judge=JUDGE)
+        texts = comparison(asked, list(rows["conversations"]), list(rows["guards"]), pair, resampling).rows
+        figures["continuity"] = nest_figures(
+            texts, lambda row: write_estimate(row.estimate, derive_continuity(row))
+        )
+    bases = derive_health("/canaries", Selection("canaries", {"further": False}))
+    bases["/documents"] = Derivation("count", (Selection("corpus"),))
+    return Measured(figures, list_failures(rows), bases)
 
 
-def count_rows(evaluation: RagEvaluation) -> dict[str, int]:
-    """Count rows and failures. failed: questions without an answer; unscored: grades without a score."""
-    conversations = evaluation.conversations or ()
-    return {
-        "questions": len(evaluation.questions),
-        "failed": sum(answer.text is None for answer in evaluation.answers),
-        "grades": len(evaluation.scores),
-        "unscored": sum(score.score is None for score in evaluation.scores),
-        "conversations": len(conversations),
-        "failed_conversations": sum(conversation.ended == End.FAILED for conversation in conversations),
-    }
-
-
-def derive_counts(evaluation: RagEvaluation) -> dict[str, Derivation]:
-    """Name the rows of the counts and of the judge's figures on canaries, by their places in the figures."""
-    rows = {
-        "/documents": Selection("corpus"),
-        "/counts/questions": Selection("questions"),
-        "/counts/failed": Selection("answers", {"text": None}),
-        "/counts/grades": Selection("scores"),
-        "/counts/unscored": Selection("scores", {"score": None}),
-        "/counts/conversations": Selection("conversations"),
-        "/counts/failed_conversations": Selection("conversations", {"ended": End.FAILED}),
-    }
-    derived = {
-        place: Derivation("count", (own,))
-        if own.artifact != "conversations" or evaluation.conversations is not None
-        else Derivation("count", ())
-        for place, own in rows.items()
-    }
-    return derived | derive_health("/canaries", Selection("canaries", {"further": False}))
-
-
-def list_failures(evaluation: RagEvaluation) -> list[str]:
-    """List one line with the reason per missing answer, grade or verdict and per failed conversation."""
-    keys = {question.id: question.key for question in evaluation.questions}
-    lines = [
-        f"question {keys[answer.question]}: no answer: {answer.problem}"
-        for answer in evaluation.answers
-        if answer.text is None
-    ]
-    for reason, count in sorted(Counter(dropped.detail for dropped in evaluation.unretrieved).items()):
-        lines.append(f"{count} contexts are missing, and their grades: {reason}")
-    lines += [
-        f"question {keys[score.question]}: {score.rule}: unscored: {score.problem}"
-        for score in evaluation.scores
-        if score.score is None
-    ]
-    lines += [
-        f"canary {canary.id}: unscored: {canary.problem}"
-        for canary in evaluation.canaries
-        if canary.given is None
-    ]
-    return lines + [
-        f"question {keys[conversation.question]}: conversation failed: {conversation.problem}"
-        for conversation in evaluation.conversations or ()
-        if conversation.ended == End.FAILED
-    ]
-
-
-def _nest(figures: Iterable[tuple[str, str, Figure]]) -> dict[str, dict[str, Figure]]:
-    nested: dict[str, dict[str, Figure]] = {}
-    for dataset, measure, figure in figures:
-        nested.setdefault(dataset or ALL, {})[measure] = figure
+def nest_figures(
+    rows: Iterable[Figure], write: Callable[[Figure], dict[str, object]]
+) -> dict[str, dict[str, dict[str, object]]]:
+    """Write figures by dataset (or `all`) and measure, each with the counts that its row has."""
+    nested: dict[str, dict[str, dict[str, object]]] = {}
+    for row in rows:
+        counts = {name: getattr(row, name) for name in COUNTS if hasattr(row, name)}
+        nested.setdefault(row.dataset or ALL, {})[row.measure] = {**write(row), **counts}
     return nested
 
 
-def _write_measure(row: MeasureCorrelation) -> MeasureFigure:
-    return {
-        **_write_estimate(row.mean),
-        "basis": derive_correctness(row).to_json(),
-        "n": row.n,
-        "scored": row.scored,
-        "unsure": row.unsure,
-        "failed": row.failed,
-        "skipped": row.skipped,
-        "note": row.note,
-    }
+def write_estimate(estimate: Estimate, basis: Derivation) -> dict[str, object]:
+    """Write a mean or share with its 95% interval, and the rows that it was computed from."""
+    return {**asdict(estimate), "basis": basis.to_json()}
 
 
-def _write_continuity(row: ConversationFigure) -> ContinuityFigure:
-    return {
-        **_write_estimate(row.estimate),
-        "basis": derive_continuity(row).to_json(),
-        "n": row.n,
-        "failed": row.failed,
-    }
+def derive_correctness(row: MeasureCorrelation) -> Derivation:
+    """Derive a measure's mean over a dataset's answers: "not sure" (0) and failures are in none."""
+    through = _choose_dataset(row.dataset)
+    if row.measure in RULES:
+        sure = tuple(range(1, TOP_SCORE + 1))
+        scores = Selection("scores", {"rule": row.measure, "score": sure}, through)
+        return Derivation("mean", (scores,), "score")
+    return Derivation("mean", (Selection("baselines", {"measure": row.measure}, through),), "value")
 
 
-def _write_estimate(estimate: Estimate) -> WrittenEstimate:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+def derive_continuity(row: ConversationFigure) -> Derivation:
+    """Derive a mean over conversations, or the share of an agent's texts that give words away."""
+    if row.kind == MEAN:
+        rows = Selection("conversations", {}, _choose_dataset(row.dataset))
+        return Derivation("mean", (rows,), row.measure)
+    tasks = ANSWERS if row.measure.startswith(LEAK) else (ASKED,)
+    own = tuple(task for task in tasks if row.measure == f"{LEAK}_{task}") or tasks
+    column = FLAGGED if row.measure == FLAGGED else "words"
+    return Derivation("share of those with words", (Selection("guards", {"task": own}),), column)
+
+
+def _choose_dataset(dataset: str) -> dict[str, Selection]:
+    return {"question": Selection("questions", {"dataset": dataset})} if dataset else {}
+
+
+def list_failures(rows: OwnRows) -> list[str]:
+    """List one line with the reason per missing answer, grade or verdict and per failed conversation."""
+    keys = {question.id: question.key for question in rows["questions"]}
+    lines = [
+        f"question {keys[answer.question]}: no answer: {answer.problem}"
+        for answer in rows["answers"]
+        if answer.text is None
+    ]
+    for reason, count in sorted(Counter(dropped.detail for dropped in rows["contexts_dropped"]).items()):
+        lines.append(f"{count} contexts are missing, and their grades: {reason}")
+    lines += [
+        f"question {keys[score.question]}: {score.rule}: unscored: {score.problem}"
+        for score in rows["scores"]
+        if score.score is None
+    ]
+    return [
+        *lines,
+        *list_unread(rows["canaries"]),
+        *(
+            f"question {keys[conversation.question]}: conversation failed: {conversation.problem}"
+            for conversation in rows.get("conversations", ())
+            if conversation.ended == End.FAILED
+        ),
+    ]
+
+
+EVALUATION = Evaluation(
+    read_own,
+    measure,
+    (
+        Printed(
+            ("dataset", "measure"),
+            (Rows("/correctness/*/*", ("{0}", "{1}")),),
+            (
+                Column("scored", "scored"),
+                Column("not sure", "unsure"),
+                Column("failed", "failed"),
+                Column("mean", digits=3),
+            ),
+            "{questions} questions, {failed} without an answer; {grades} grades, {unscored} unscored",
+            names={
+                "word_recall": "word recall",
+                "rouge_l": "ROUGE-L",
+                "E2": "E2 (question)",
+                "E3": "E3 (with reference)",
+            },
+            keeps=lambda mean: mean["n"] > mean["skipped"],
+        ),
+        Printed(
+            ("dataset", "figure"),
+            (Rows("/continuity/*/*", ("{0}", "{1}")),),
+            (Column("n", "n"), Column("mean or share", digits=3)),
+            "{conversations} conversations of at most {turns} turns, {failed_conversations} failed",
+        ),
+    ),
+    takes=frozenset({"documents", "turns", "language"}),
+)

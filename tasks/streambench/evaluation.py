@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import BadInput
-from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
+from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
+from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.tables import Cell, mean_cell
 from tasks.sources.stream_dataset import ITEMS
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.build.items import items as read_items
@@ -24,21 +24,16 @@ from tasks.streambench.entries import Stream
 from tasks.streambench.environments.finding import find_environment
 from tasks.streambench.solve.options import OwnLimits
 from tasks.streambench.solve.stream_step import StreamStep
-from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection, refuse_options
+from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
 STAGE = "streambench.system_steps"
 STREAMS = "streambench.streams"
-FEW = 20
-"""Items below which figures are warned of."""
+STEPS = Selection("steps")
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
     """Read and check the stream. Raises BadInput, one line."""
-    refuse_options(options, "an item of a stream comes with its context")
-    if needs_documents(entry):
-        raise BadInput(f"systems.{options.system}", "retrieves from documents, and streams have none")
     params = read(STAGE, OwnLimits)
     folder = check_folder(options.dataset)
     stream = Stream(datasets=(folder.name,), seeds=params.seeds, rule=params.rule, options=params.options)
@@ -66,8 +61,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
         },
         (STAGE,),
         [f"item {row.id}: left out: {row.reason}: {row.detail}" for row in found.dropped],
-        (),
-        {"items": len(items), "kind": items[0].kind},
+        about={"items": len(items), "kind": items[0].kind},
         settings={f"{STREAMS}.{key}": stream.model_dump(mode="json")},
         kept=("items", "sequence"),
     )
@@ -85,80 +79,71 @@ def check_folder(folder: Path) -> Path:
     return whole
 
 
-def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
-    """Compute the figures from the steps. rows: name of the artifact -> its rows."""
+def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
+    """Compute the figures from the steps."""
     steps: Sequence[StreamStep] = rows["steps"]
     runs: dict[str, list[StreamStep]] = {}
     for step in sorted(steps, key=lambda step: (step.method, step.seed, step.position)):
         runs.setdefault(step.method, []).append(step)
-    failed = [step for step in steps if step.failed]
-    items = len(rows["items"])
+    failed = sorted((step for step in steps if step.failed), key=lambda step: (step.run, step.position))
+    items, reasons = len(rows["items"]), tuple(sorted({step.failed for step in failed}))
+    warning = f"{len(failed)} of {len(steps)} steps have no answer or no verdict: they count as wrong."
     figures = {
-        "warnings": warn_of(items, len(failed), len(steps)),
+        "warnings": [*warn_few(items), *([warning] if failed else [])],
         "counts": {
-            "items": items,
-            "steps": len(steps),
-            "right": sum(step.bit for step in steps),
-            "failed": sum(step.answer is None for step in steps),
+            "items": Derivation("count", (Selection("items"),)),
+            "steps": Derivation("count", (STEPS,)),
+            "right": Derivation("sum", (STEPS,), "bit"),
+            "failed": Derivation("count", (Selection("steps", {"answer": None}),)),
             "unjudged": sum(step.answer is not None for step in failed),
         },
-        "methods": {method: measure_method(own, items) for method, own in runs.items()},
+        "methods": {method: measure_method(run, items, reasons) for method, run in runs.items()},
     }
-    rounded = round_figures(figures)
-    assert isinstance(rounded, dict)  # noqa: S101 - as it was given
-    ordered = sorted(failed, key=lambda step: (step.run, step.position))
-    lines = [f"{step.run}, step {step.position} (item {step.item}): {step.failed}" for step in ordered]
-    return Evaluated(rounded, lines, derive_counts(runs, items))
+    unjudged = Derivation("steps with an answer alone", (Selection("steps", {"failed": reasons}),))
+    lines = [f"{step.run}, step {step.position} (item {step.item}): {step.failed}" for step in failed]
+    return Measured(figures, lines, {"/counts/unjudged": unjudged})
 
 
-def measure_method(steps: Sequence[StreamStep], items: int) -> dict[str, object]:
-    """Measure a method: accuracy over all steps (failed ones are wrong), in each half, memory at the end."""
-    half = items // 2
-    rows = Selection("steps", {"method": steps[0].method})
+def measure_method(steps: Sequence[StreamStep], items: int, reasons: tuple[str, ...]) -> dict[str, object]:
+    """Measure a method: accuracy over all steps (failed ones are wrong), in each half, memory at the end.
 
-    def rate(chosen: Sequence[StreamStep], part: str = "", *, interval: bool = False) -> FigureCell:
+    reasons: why steps failed.
+    """
+    half, where = items // 2, {"method": steps[0].method}
+    rows = Selection("steps", where)
+
+    def rate(chosen: Sequence[StreamStep], part: str = "", *, interval: bool = False) -> Cell:
         basis = Derivation(f"mean over {part}" if part else "mean", (rows,), "bit")
         return mean_cell([float(step.bit) for step in chosen], "steps", interval=interval, basis=basis)
 
-    last = [step.memory_size for step in steps if step.position == items]
     return {
         "accuracy": rate(steps, interval=True),
         "first_half": rate([step for step in steps if step.position <= half], "the first half"),
         "second_half": rate([step for step in steps if step.position > half], "the second half"),
-        "failed": sum(bool(step.failed) for step in steps),
-        "seeds": len({step.seed for step in steps}),
-        "memory": sum(last) / len(last) if last else 0.0,
+        "failed": Derivation("count", (Selection("steps", {**where, "failed": reasons}),)),
+        "seeds": Derivation("distinct", (rows,), "seed"),
+        "memory": Derivation("mean", (Selection("steps", {**where, "position": items}),), "memory_size"),
     }
 
 
-def derive_counts(runs: Mapping[str, Sequence[StreamStep]], items: int) -> dict[str, Derivation]:
-    """Name the rows of the counts, by their places in the figures. runs: method -> its steps."""
-    steps = Selection("steps")
-    failed = tuple(sorted({step.failed for own in runs.values() for step in own} - {""}))
-    derived = {
-        "/items": Derivation("count", (Selection("items"),)),
-        "/counts/items": Derivation("count", (Selection("items"),)),
-        "/counts/steps": Derivation("count", (steps,)),
-        "/counts/right": Derivation("sum", (steps,), "bit"),
-        "/counts/failed": Derivation("count", (Selection("steps", {"answer": None}),)),
-        "/counts/unjudged": Derivation(
-            "steps with an answer alone", (Selection("steps", {"failed": failed}),)
+EVALUATION = Evaluation(
+    read_own,
+    measure,
+    (
+        Printed(
+            ("method",),
+            (Rows("/methods/*", ("{0}",)),),
+            (
+                Column("seeds", "seeds"),
+                Column("n", "accuracy/n"),
+                Column("failed", "failed"),
+                Column("accuracy", "accuracy", scale=100, digits=1),
+                Column("first half", "first_half", scale=100, digits=1),
+                Column("second half", "second_half", scale=100, digits=1),
+                Column("memory", "memory"),
+            ),
+            "{items} items, {steps} steps, {right} right, {failed} without an answer, "
+            "{unjudged} without a verdict",
         ),
-    }
-    for method in runs:
-        rows, place = {"method": method}, f"/methods/{escape_pointer(method)}"
-        last = Selection("steps", {**rows, "position": items})
-        derived |= {
-            f"{place}/failed": Derivation("count", (Selection("steps", {**rows, "failed": failed}),)),
-            f"{place}/seeds": Derivation("distinct", (Selection("steps", rows),), "seed"),
-            f"{place}/memory": Derivation("mean", (last,), "memory_size"),
-        }
-    return derived
-
-
-def warn_of(items: int, failed: int, steps: int) -> list[str]:
-    """Warn of figures over few items, and of failures, which count as wrong."""
-    warnings = [f"{items} items are few: read the intervals."] if items < FEW else []
-    if failed:
-        warnings.append(f"{failed} of {steps} steps have no answer or no verdict: they count as wrong.")
-    return warnings
+    ),
+)

@@ -1,4 +1,4 @@
-"""`benchloom evaluate`: a user's dataset and options, and the result of a paper's stages on them."""
+"""`benchloom evaluate`: its options, and a user's dataset as it is read for the stages of a flow."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from tasks.errors import BadInput
-from tasks.lineage.derivation import Derivation
-
 Model = TypeVar("Model", bound=BaseModel)
+KEY, SYSTEM = "${key}", "${system}"
+"""Placeholders in a declared entry: the evaluation's key, and the name of the system under test."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +28,6 @@ class EvaluationOptions:
     """ragcheck: also run conversations, of at most this many turns."""
     language: str = ""
     """ragcheck: the language of the questions."""
-
-
-def refuse_options(options: EvaluationOptions, why: str) -> None:
-    """Raise BadInput for an option that is of flows with documents or conversations. why: not of this one."""
-    for option, value in (
-        ("--turns", options.turns),
-        ("--language", options.language),
-        ("--documents", options.documents),
-    ):
-        if value:
-            raise BadInput(option, f"is of other flows: {why}")
 
 
 class ReadSection(Protocol):
@@ -67,25 +55,13 @@ class OwnDataset:
     stages: tuple[str, ...]
     """The stages to run, in order."""
     problems: Sequence[str]
-    notes: Sequence[str]
+    notes: Sequence[str] = ()
     about: Mapping[str, object] = field(default_factory=dict)
     """Further fields of figures.json, specific to the flow."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Parameters overridden for this evaluation: dotted name -> value."""
-    kept: tuple[str, ...] = ("questions",)
+    kept: tuple[str, ...] = ("items",)
     """Names of `artifacts` that are written beside the answers."""
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """An evaluation's result. failures: one line for each row without an answer or a verdict.
-
-    bases: JSON pointer of a plain number in `figures` -> the rows that it was computed from.
-    """
-
-    figures: Mapping[str, object]
-    failures: Sequence[str]
-    bases: Mapping[str, Derivation] = field(default_factory=dict)
 
 
 def clean(text: str) -> str:

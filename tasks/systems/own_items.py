@@ -1,18 +1,29 @@
-"""Read a user's items for `benchloom evaluate`: a folder with items.parquet, or items.jsonl."""
+"""Read a user's dataset for `benchloom evaluate`: JSON Lines or Parquet, a row at a time, however broken."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast, get_type_hints
 
-from tasks.artifacts.parquet import read_rows
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.errors import BadInput, SqlError
+from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
+from tasks.systems.entries import SystemEntry
+from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, OwnDataset, ReadSection
 
 PARQUET, LINES = "items.parquet", "items.jsonl"
+BATCH = 1_000
 MOST_TEXT = 100_000
+"""Maximum characters of a text."""
 
 
 class Identified(Protocol):
@@ -25,84 +36,251 @@ class Identified(Protocol):
 
 
 Item = TypeVar("Item", bound=Identified)
+Member = TypeVar("Member")
 
 
-class BadOwnItem(ValueError):
-    """Raised for an item that cannot be asked; the message says why."""
+@dataclass(frozen=True)
+class Source:
+    """Where a row of a user's file stands. place: such as `line 3`."""
+
+    file: Path
+    place: str
+
+    @property
+    def reference(self) -> str:
+        """The place as errors and origins name it."""
+        return f"{write_name(self.file)}, {self.place}"
+
+
+@dataclass(frozen=True)
+class Reader(Generic[Item]):
+    """How the rows of a user's file become items.
+
+    make: makes an item of a JSON object or a Parquet row. check: returns an item that can be asked. Both
+    raise BadItem, BadInput or SqlError; the row is then left out. page: of the docs, says what a row is.
+    """
+
+    make: Callable[[Record, Source], Item]
+    check: Callable[[Item], Item] = lambda item: item
+    row: type[Item] | None = None
+    """A record with exactly the columns of this row type is an item as the flow writes it."""
+    names: tuple[str, ...] = (PARQUET, LINES)
+    """The files that are looked for in a folder; the first that is there is read."""
+    page: str = ""
+
+    def read(self, found: Record | BadItem, source: Source) -> Item:
+        """Make an item, and check it. found: a record, or what is wrong with it."""
+        if isinstance(found, BadItem):
+            raise found
+        whole = self.row is not None and list(found) == schema_of(self.row).names
+        return self.check(validate_row(self.row, found) if self.row and whole else self.make(found, source))
 
 
 @dataclass(frozen=True)
 class OwnItems(Generic[Item]):
-    """Items sorted by id. problems: one line for each that is left out."""
+    """Items sorted by id. problems: one line for each row that is left out. file: the file that was read."""
 
     items: tuple[Item, ...]
     problems: tuple[str, ...]
+    file: Path
 
 
-def read_items(
-    folder: Path, row: type[Item], read: Callable[[object], Item], check: Callable[[Item], Item], page: str
-) -> OwnItems[Item]:
-    """Read a dataset folder. Raises BadInput without any item.
-
-    read: makes an item of a line of items.jsonl, None where it is no JSON; check: returns an item that can be
-    asked. Both raise BadOwnItem, BadInput or SqlError. page: the page of the docs that says what an item is.
-    """
-    if not folder.is_dir():
-        raise BadInput(folder, "is no folder", hint=f"a folder with {PARQUET} or {LINES}; see {page}")
-    found = next((folder / name for name in (PARQUET, LINES) if (folder / name).is_file()), None)
-    if found is None:
-        raise BadInput(folder, f"has neither {PARQUET} nor {LINES}", hint=f"see {page}")
-    items: dict[str, Item] = {}
+def read_items(path: Path, reader: Reader[Item]) -> OwnItems[Item]:
+    """Read a .jsonl, .jsonl.gz or .parquet file, or a folder's. Raises BadInput if no row can be read."""
+    file = _find_file(path, reader)
+    kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
-    for place, given in _read_parquet(found, row) if found.name == PARQUET else _read_lines(found):
+    for place, found in _read_table(file) if file.suffix == ".parquet" else _read_lines(file):
+        source = Source(file, place)
         try:
-            item = check(given if isinstance(given, row) else read(given))
-        except (BadOwnItem, BadInput, SqlError) as error:
-            problems.append(f"{found.name}, {place}: {' '.join(str(error).split())}")
+            item = reader.read(found, source)
+        except (BadItem, BadInput, SqlError) as error:
+            problems.append(f"{source.reference}: {' '.join(str(error).split())}")
             continue
-        if item.id in items:
-            problems.append(f"{found.name}, {place}: the id {item.id!r} stands twice; the first is kept")
-        else:
-            items[item.id] = item
-    if not items:
-        raise BadInput(found, f"has no item that can be asked ({problems[0] if problems else 'it is empty'})")
-    return OwnItems(tuple(items[name] for name in sorted(items)), tuple(problems))
+        first, _ = kept.setdefault(item.id, (place, item))
+        if first != place:
+            problems.append(f"{source.reference}: repeats the id of {first}")
+    if not kept:
+        raise BadInput(
+            path,
+            "has no item that can be asked",
+            hint="; ".join(problems[:3]) or f"it is empty; {reader.page}",
+        )
+    return OwnItems(tuple(kept[name][1] for name in sorted(kept)), tuple(problems), file)
 
 
-def take_text(record: Mapping[str, object], name: str, most: int = MOST_TEXT) -> str:
-    """Take a text of a record, clean and without blanks around it. Raises BadOwnItem, also for a long one."""
-    text = record.get(name)
-    if not isinstance(text, str) or not text.strip():
-        raise BadOwnItem(f"{name} is missing" if text is None else f"{name} is no text, or empty")
-    if len(text) > most:
-        raise BadOwnItem(f"{name} has more than {most:,} characters")
-    return clean_text(text).strip()
+def _find_file(path: Path, reader: Reader[Any]) -> Path:
+    if not path.exists():
+        raise BadInput(path, "no such file or folder")
+    if not path.is_dir():
+        return path
+    found = next((path / name for name in reader.names if (path / name).is_file()), None)
+    if found is None:
+        raise BadInput(path, f"has no {' and no '.join(reader.names)}", hint=f"see {reader.page}")
+    return found
 
 
-def take_optional(record: Mapping[str, object], name: str) -> str:
-    """Take a text that may be left out, or a whole number as one; empty if it is. Raises BadOwnItem."""
-    value = record.get(name)
-    return "" if value is None else take_text({name: str(value) if type(value) is int else value}, name)
+def _read_lines(file: Path) -> Iterator[tuple[str, Record | BadItem]]:
+    """Yield each line's place, and its record or what is wrong with it."""
+    with open_items(str(file)) as stream:
+        for number, raw in enumerate(split_lines(stream), 1):
+            if isinstance(raw, str):
+                yield f"line {number}", BadItem(raw)
+            elif raw and not raw.isspace():
+                try:
+                    yield f"line {number}", parse_record(raw)
+                except BadItem as error:
+                    yield f"line {number}", error
 
 
-def clean_text(text: str) -> str:
-    """Replace half characters, and drop NUL, which no database and no file of texts holds."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "")
-
-
-def _read_parquet(file: Path, row: type[Item]) -> Iterator[tuple[str, object]]:
-    for item in read_rows(file, row):
-        yield f"item {item.id}", item
-
-
-def _read_lines(file: Path) -> Iterator[tuple[str, object]]:
+def _read_table(file: Path) -> Iterator[tuple[str, Record | BadItem]]:
+    """Yield each row's place, and its record; behind the last one that can be read, what is wrong."""
+    number = 0
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(file, f"cannot be read ({type(error).__name__})") from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                yield f"line {number}", json.loads(line)
-            except (ValueError, RecursionError):
-                yield f"line {number}", None
+        with pq.ParquetFile(file) as table:
+            for batch in table.iter_batches(BATCH):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield f"row {number}", record
+    except (pa.ArrowException, OSError, ValueError) as error:
+        what = " ".join(str(error).split())[:200]
+        yield f"after row {number}", BadItem(f"cannot be read as Parquet: {what}")
+
+
+def write_name(path: Path) -> str:
+    """Return a file's name as text; bytes that are not UTF-8 are replaced."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
+
+
+def take_text(
+    record: Record, name: str, most: int = MOST_TEXT, *, default: str | None = None, verbatim: bool = False
+) -> str:
+    """Return a text of a record, or a number as text; `default`, if given, if it is missing or empty.
+
+    verbatim: keep the blanks around it, and NUL, which no database and no text file holds. Raises BadItem.
+    """
+    value = record.get(name)
+    if default is not None and (value is None or value == ""):
+        return default
+    if value is None or isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise BadItem(f"{name} is {'missing' if value is None else describe_type(value)}; expected text")
+    try:
+        text = str(value)
+        text.encode()
+    except ValueError as error:  # a lone surrogate, or a number of too many digits
+        raise BadItem(f"{name} cannot be written as text") from error
+    if not text.strip():
+        raise BadItem(f"{name} is empty")
+    if len(text) > most:
+        raise BadItem(f"{name} has more than {most:,} characters")
+    return text if verbatim else text.replace("\0", "").strip()
+
+
+def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
+    """Return a value that is one of the choices. Raises BadItem."""
+    if value not in choices:
+        raise BadItem(f"{name} is {value[:40]!r}, and must be one of {', '.join(choices)}")
+    return value
+
+
+def fill_row(row: type[Item], record: Record, source: Source) -> Item:
+    """Make an item of a record by the names and types of a row's fields.
+
+    A field without a default is required. `id` may be missing: it is then a hash of the other fields; so may
+    `group`, which is then the id, and `origin` is the row's place. Raises BadItem.
+    """
+    hints = get_type_hints(row)
+    given: dict[str, Any] = {}
+    for part in fields(row):  # type: ignore[arg-type] # mypy: an item is a dataclass
+        default = part.default if isinstance(part.default, str) else None
+        if part.name in {"id", "group"}:
+            given[part.name] = take_text(record, part.name, default="")
+        elif part.name == "origin":
+            given[part.name] = (Origin("file", source.reference),)
+        elif hints[part.name] is str:
+            given[part.name] = take_text(record, part.name, default=default)
+        elif part.name in record or part.default is MISSING:
+            given[part.name] = record.get(part.name)
+    asked = {name: value for name, value in given.items() if name not in {"id", "group", "origin"}}
+    given["id"] = given["id"] or make_id("own item", row.__name__, asked)
+    if "group" in given:
+        given["group"] = given["group"] or given["id"]
+    return validate_row(row, given)
+
+
+def validate_row(row: type[Item], record: Record) -> Item:
+    """Make a row of a record that has all its fields. Raises BadItem."""
+    try:
+        return cast("Item", _adapt(row).validate_python(record))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadItem(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+@cache
+def _adapt(row: type) -> TypeAdapter[Any]:
+    return TypeAdapter(row)
+
+
+def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[Member]:
+    """Sample up to `limit` groups by seed and name, whatever the file's order, and keep their rows."""
+    every, find_group = list(rows), attrgetter("group")
+    groups = sorted(set(map(find_group, every)), key=lambda group: make_id("evaluated", seed, group))
+    chosen = set(groups[:limit])
+    return [row for row in every if find_group(row) in chosen]
+
+
+@dataclass(frozen=True)
+class ItemDataset(Generic[Item]):
+    """A user's dataset, declared: what an item is, what determines an answer to it, and which stages run.
+
+    Stands for the function that reads it (`Evaluation.read`).
+    """
+
+    row: type[Item]
+    stages: tuple[str, ...]
+    """The stages to run, in order."""
+    entries: Mapping[str, Mapping[str, object]]
+    """Section of params.yaml -> the entry that the stages run for; `KEY` stands for the evaluation's key,
+    `SYSTEM` for the system's name."""
+    reader: Reader[Item] | None = None
+    """None: the fields of a line are those of the row (`fill_row`)."""
+    identify: Callable[[Item], object] = lambda item: asdict(item)  # type: ignore[call-overload] # a dataclass
+    """What of an item determines the evaluation's key."""
+    settings: tuple[str, type[BaseModel]] | None = None
+    """The section of params.yaml that determines the answers, too."""
+    settled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Section of params.yaml -> the fields of its entry that are those of `settings`."""
+    named: tuple[str, ...] = ()
+    """Further words of the evaluation's key, such as the flow's name."""
+    artifact: str = "items"
+    """The stages' argument, and the file that is written beside the answers."""
+
+    def __call__(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
+        """Read and check the items. Raises BadInput, one line."""
+        reader = self.reader or Reader(
+            lambda record, source: fill_row(self.row, record, source), row=self.row, page="docs/stages.md"
+        )
+        found = read_items(options.dataset, reader)
+        grouped = any(part.name == "group" for part in fields(self.row))  # type: ignore[arg-type] # a dataclass
+        items = sample_groups(found.items, options.limit, 0) if grouped else found.items[: options.limit]
+        params = read(*self.settings) if self.settings else None
+        determined = [part.model_dump(mode="json") for part in (entry, params) if part is not None]
+        asked = [self.identify(item) for item in items]
+        key = make_id("evaluation", *self.named, options.system, asked, *determined, options.as_of)
+        values = {KEY: key, SYSTEM: options.system}
+        entries = {
+            section: {name: values.get(str(value), value) for name, value in fields.items()}
+            | (params.model_dump(include=set(self.settled.get(section, ()))) if params else {})
+            for section, fields in self.entries.items()
+        }
+        return OwnDataset(
+            key,
+            entries,
+            {self.artifact: (self.row, items)},
+            self.stages,
+            found.problems,
+            (),
+            {self.artifact: len(items)},
+            kept=(self.artifact,),
+        )

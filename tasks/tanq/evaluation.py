@@ -2,104 +2,170 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tasks.artifacts.rows import make_id
-from tasks.errors import BadInput
+from tasks.artifacts.rows import Origin, make_id
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
-from tasks.systems.capabilities import needs_documents
-from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection, refuse_options
-from tasks.tanq.build.tanq_item import TanqItem
+from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
+from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.tables import Cell, mean_cell
+from tasks.scoring.items import BadItem, Record
+from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
+from tasks.systems.own_items import LINES, MOST_TEXT, ItemDataset, Reader, Source, check_choice, take_text
+from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
+from tasks.tanq.build.tanq_item import ItemProof, TanqItem
 from tasks.tanq.graph.seed_question import KINDS
-from tasks.tanq.labels import Failure
-from tasks.tanq.own_items import read_own_items
+from tasks.tanq.labels import Failure, Support
 from tasks.tanq.score.scores import PredictionScore
-from tasks.tanq.solve.prediction import Prediction
 from tasks.tanq.solve.system_predictions import SystemTables
+from tasks.tanq.solve.table_text import write_table_text
 
-STAGES = ("system_predictions", "scores")
+MOST_CELLS = 20_000
 RULES = ("released", "paper")
 FIGURES = ("precision", "recall", "f1")
-PREDICTIONS, GIVEN = Selection("predictions"), Selection("predictions", {"failed": ""})
-FEW = 20
-"""Items below which figures are warned of."""
+GIVEN = Selection("predictions", {"failed": ""})
 
 
-def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the items. Raises BadInput, one line."""
-    refuse_options(options, "tanq.system_predictions.proofs sends proofs")
-    if needs_documents(entry):
-        raise BadInput(f"systems.{options.system}", "retrieves from documents, and tables have none")
-    params = read("tanq.system_predictions", SystemTables)
-    found = read_own_items(options.dataset)
-    items = found.items[: options.limit]
-    settings = entry.model_dump(mode="json"), params.model_dump(mode="json")
-    asked = [
-        (item.id, item.question, item.answer_table, [proof.id for proof in item.proofs]) for item in items
-    ]
-    key = make_id("evaluation", "tanq", options.system, asked, *settings, options.as_of)
-    return OwnDataset(
-        key,
-        {"tanq.systems": {"set": key, "system": options.system}, "tanq.evaluations": {"set": key}},
-        {"items": (TanqItem, items)},
-        tuple(f"tanq.{stage}" for stage in STAGES),
-        found.problems,
-        (),
-        {"items": len(items)},
-        kept=("items",),
+def _check(item: TanqItem) -> TanqItem:
+    if not item.question.strip() or not item.columns or not any(row.filter_pass for row in item.rows):
+        raise BadItem("has no question, no column or no row")
+    return item
+
+
+def _make_item(record: Record, source: Source) -> TanqItem:
+    """Make an item of its question and table; the rest is optional."""
+    question = take_text(record, "question")
+    table = _read_table(record.get("answer_table"))
+    kind = check_choice("kind", take_text(record, "kind", default=KINDS[0]), KINDS)
+    given = record.get("proofs") or []
+    if not isinstance(given, list):
+        raise BadItem("proofs is no list")
+    proofs = tuple(_read_proof(proof, place) for place, proof in enumerate(given))
+    text = write_table_text([[", ".join(cell) for cell in row] for row in table])
+    return TanqItem(
+        id=take_text(record, "id", default="") or make_id("own table", question, text),
+        kind=kind,
+        shape="",
+        init_qid="",
+        init_question="",
+        ext_question="",
+        ext_question_rephrased="",
+        ext_question_cleaned="",
+        question=question,
+        noun="",
+        relations=tuple(name for (name, *_) in table[0][1:]),
+        extended_types=(),
+        skills=(),
+        columns=tuple(FinalColumn(header, header, "text", "") for (header, *_) in table[0][1:]),
+        rows=tuple(_make_row(row) for row in table[1:]),
+        answer_table=text,
+        intermediates=(),
+        things=(),
+        instance_type=(),
+        init_answer_proof=(),
+        proofs=proofs,
+        source=LINES,
+        origin=(Origin("file", LINES),),
     )
 
 
-def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
-    """Compute the figures from the stages' rows. rows: name of the artifact -> its rows."""
-    predictions: Sequence[Prediction] = rows["predictions"]
-    scores: Mapping[str, PredictionScore] = {score.id: score for score in rows["scores"]}
-    items: Mapping[str, TanqItem] = {item.id: item for item in rows["items"]}
+def _make_row(row: Sequence[tuple[str, ...]]) -> FinalRow:
+    name = ", ".join(row[0])
+    return FinalRow(name, name, True, tuple(FinalCell(values, ()) for values in row[1:]))
+
+
+def _read_table(table: object) -> list[list[tuple[str, ...]]]:
+    """Read a table: lines of `a|b`, or a list of rows of texts, numbers, null or lists of these."""
+    if isinstance(table, str):
+        table = [line.split("|") for line in table.strip("\n").split("\n")]
+    if not isinstance(table, list) or not all(isinstance(row, list) for row in table) or len(table) < 2:
+        raise BadItem("answer_table is no table: lines of `a|b`, or a list of rows, the header first")
+    if sum(map(len, table)) > MOST_CELLS:
+        raise BadItem(f"answer_table has more than {MOST_CELLS:,} cells")
+    rows = [[_read_cell(cell) for cell in row] for row in table]
+    width = len(rows[0])
+    if width < 2 or any(len(row) != width for row in rows) or not all(row[0] for row in rows):
+        raise BadItem("answer_table needs two columns or more, in every row, and a name for each row")
+    if any(len(header) != 1 for header in rows[0]):
+        raise BadItem("answer_table has a header that is not one text")
+    return rows
+
+
+def _read_cell(cell: object) -> tuple[str, ...]:
+    values = cell if isinstance(cell, list) else [cell]
+    found = []
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+            raise BadItem("answer_table has a cell that is no text, number, null or list of these")
+        text = "" if value is None else " ".join(str(value).replace("\0", "").replace("|", " ").split())
+        if len(text) > MOST_TEXT:
+            raise BadItem(f"answer_table has a cell of more than {MOST_TEXT:,} characters")
+        found += [text] if text else []
+    return tuple(found)
+
+
+def _read_proof(proof: object, place: int) -> ItemProof:
+    if not isinstance(proof, dict):
+        raise BadItem("proofs has what is no object with `article` and `text`")
+    article, text = take_text(proof, "article"), take_text(proof, "text")
+    section = take_text(proof, "section", default="")
+    return ItemProof(
+        id=make_id("own proof", place, article, text),
+        fact="",
+        entity="",
+        relation="",
+        value="",
+        article=article,
+        revision=None,
+        section=section,
+        parent="",
+        position=place,
+        kind="text",
+        headers=(),
+        row="",
+        text=text,
+        eval_result=Support.SUPPORTED,
+    )
+
+
+def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
+    """Compute the figures from the stages' rows."""
+    predictions = rows["predictions"]
+    scores = {score.id: score for score in rows["scores"]}
+    kinds = {item.id: item.kind for item in rows["items"]}
     given = [scores[prediction.id] for prediction in predictions if not prediction.failed]
-    failed = len(predictions) - len(given)
-    kinds = {score.item: items[score.item].kind for score in given}
+    lost = [prediction for prediction in predictions if prediction.failed]
+    asked = {kinds[prediction.item] for prediction in predictions}
+    failures = {failure for score in given for failure in score.failures}
+    reasons = tuple(sorted({prediction.failed for prediction in lost}))
+    warning = f"{len(lost)} of {len(predictions)} questions have no answer: they are in no mean below."
     figures = {
-        "warnings": warn_of(len(predictions), failed),
+        "warnings": [*warn_few(len(predictions)), *([warning] if lost else [])],
         "counts": {
-            "items": len(predictions),
-            "scored": len(given),
-            "failed": failed,
-            "no_table": sum(Failure.NOT_A_TABLE in score.failures for score in given),
+            "items": Derivation("count", (Selection("predictions"),)),
+            "scored": Derivation("count", (GIVEN,)),
+            "failed": Derivation("count", (Selection("predictions", {"failed": reasons}),)),
+            "no_table": count_failure(Failure.NOT_A_TABLE),
         },
-        "rms": measure_rms(given, failed),
+        "rms": measure_rms(given, len(lost)),
         "kinds": {
             kind: measure_rms(
                 [score for score in given if kinds[score.item] == kind],
-                sum(items[row.item].kind == kind for row in predictions if row.failed),
+                sum(kinds[prediction.item] == kind for prediction in lost),
                 kind,
             )
             for kind in KINDS
-            if any(items[row.item].kind == kind for row in predictions)
+            if kind in asked
         },
-        "failure_kinds": count_failures(given),
+        # Those of Table 11 that a rule can tell.
+        "failure_kinds": {failure: count_failure(failure) for failure in Failure if failure in failures},
     }
-    rounded = round_figures(figures)
-    assert isinstance(rounded, dict)  # noqa: S101 - as it was given
-    lines = [f"item {row.item}: no table: {row.failed}" for row in predictions if row.failed]
-    return Evaluated(rounded, lines, derive_counts(predictions))
+    return Measured(figures, [f"item {row.item}: no table: {row.failed}" for row in lost])
 
 
-def warn_of(items: int, failed: int) -> list[str]:
-    """Warn of figures over few items, and of failures, which are in no mean."""
-    warnings = [f"{items} items are few: read the intervals."] if items < FEW else []
-    if failed:
-        warnings.append(f"{failed} of {items} questions have no answer: they are in no mean below.")
-    return warnings
-
-
-def measure_rms(
-    scores: Sequence[PredictionScore], failed: int, kind: str = ""
-) -> dict[str, dict[str, FigureCell]]:
+def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") -> dict[str, dict[str, Cell]]:
     """Compute the means of both rules, fractions of 1, with intervals. kind: of the items; empty for all."""
     through = {"id": GIVEN, **({"item": Selection("items", {"kind": kind})} if kind else {})}
     rows = (Selection("scores", {}, through),)
@@ -117,26 +183,47 @@ def measure_rms(
     }
 
 
-def count_failures(scores: Sequence[PredictionScore]) -> dict[str, int]:
-    """Count predictions by kind of failure, those of Table 11 that a rule can tell."""
-    found = Counter(kind for score in scores for kind in set(score.failures))
-    return {kind: found[kind] for kind in Failure if found[kind]}
+def count_failure(kind: str) -> Derivation:
+    """Count the predictions that failed in a way."""
+    return Derivation("count", (Selection("scores", {"failures": kind}, {"id": GIVEN}),))
 
 
-def derive_counts(predictions: Sequence[Prediction]) -> dict[str, Derivation]:
-    """Name the rows of the counts, by their places in the figures."""
-    lost = Selection("predictions", {"failed": tuple(sorted({row.failed for row in predictions} - {""}))})
-    counts = {
-        "items": PREDICTIONS,
-        "scored": GIVEN,
-        "failed": lost,
-        "no_table": _select_failure(Failure.NOT_A_TABLE),
-    }
-    kinds = {f"/failure_kinds/{kind}": _select_failure(kind) for kind in Failure}
-    rows = {**{f"/counts/{name}": selection for name, selection in counts.items()}, **kinds}
-    rows["/items"] = Selection("items")
-    return {place: Derivation("count", (selection,)) for place, selection in rows.items()}
+def tell_failures(figures: Mapping[str, Any]) -> Iterator[str]:
+    """List the kinds of failures in a line."""
+    kinds = [f"{kind.replace('_', ' ')} {count}" for kind, count in figures["failure_kinds"].items()]
+    yield f"failures: {', '.join(kinds) or 'none'}"
 
 
-def _select_failure(kind: str) -> Selection:
-    return Selection("scores", {"failures": kind}, {"id": GIVEN})
+READER = Reader(_make_item, _check, TanqItem, page="docs/tanq.md")
+EVALUATION = Evaluation(
+    ItemDataset(
+        TanqItem,
+        stages=("tanq.system_predictions", "tanq.scores"),
+        entries={"tanq.systems": {"set": KEY, "system": SYSTEM}, "tanq.evaluations": {"set": KEY}},
+        reader=READER,
+        identify=lambda item: (
+            item.id,
+            item.question,
+            item.answer_table,
+            [proof.id for proof in item.proofs],
+        ),
+        settings=("tanq.system_predictions", SystemTables),
+        named=("tanq",),
+    ),
+    measure,
+    (
+        Printed(
+            ("questions", "rule"),
+            (Rows("/rms/*", ("all", "{0}")), Rows("/kinds/*/*", ("{0}", "{1}"))),
+            (
+                Column("n", "f1/n"),
+                Column("without", "f1/failed"),
+                Column("precision", "precision", scale=100, digits=1),
+                Column("recall", "recall", scale=100, digits=1),
+                Column("F1", "f1", scale=100, digits=1),
+            ),
+            "{items} items, {scored} scored, {failed} failed, {no_table} without a table",
+        ),
+    ),
+    tell_failures,
+)

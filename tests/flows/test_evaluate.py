@@ -13,6 +13,7 @@ from flows.settings import set_params
 from tasks.artifacts.parquet import count_rows, write_rows
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.systems.contract import Document
+from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.night_model import NightModel
 from tests.flows.sample import Sample, interrupt, make_sample, wait_for
@@ -75,6 +76,7 @@ def test_the_built_in_rag_is_asked_judged_and_written_down_once(project, model, 
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
     assert figures == json.loads((out / "figures.json").read_text())
+    assert_as_kept(figures, "grammar")
     assert figures["counts"]["scored"] == 6
     assert figures["rates"]["open"]["all"]["accuracy"] == 1.0
     assert figures["hypothesis"]["open"]["rates"]["accuracy"]["difference"] == 0.0
@@ -215,7 +217,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
     ("flow", "words", "line"),
     [
         ("ragcheck", ("--system", "weak"), "questions.jsonl, line 1: 'reference' is None"),
-        ("grammar", ("--system", "alone", "--turns", "2"), "--turns: is of `evaluate ragcheck`"),
+        ("grammar", ("--system", "alone", "--turns", "2"), "--turns: is of other flows than grammar"),
         ("other", ("--system", "weak"), "is no flow"),
         ("grammar", ("--system", "nobody"), "(there: "),
         ("grammar", ("--system", "weak"), "systems.weak: retrieves, and there are no documents"),
@@ -224,7 +226,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
         ("grammar", ("--system", "alone", "--as-of", "../x"), "is no label"),
         ("grammar", ("--system", "alone", "--out", "params.yaml"), "cannot be made a folder (file exists)"),
         ("grammar", ("--system", "alone", "--dataset", "nowhere.jsonl"), "no such file"),
-        ("grammar", ("--system", "alone", "--dataset", "params.yaml"), "holds no question that can be read"),
+        ("grammar", ("--system", "alone", "--dataset", "params.yaml"), "has no item that can be asked"),
     ],
 )
 def test_what_is_wrong_is_one_line_before_anybody_is_asked(project, model, flow, words, line):

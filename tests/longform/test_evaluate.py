@@ -9,6 +9,7 @@ from aiohttp import web
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.longform.solve.interaction import Interaction
+from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.sample import Sample, make_sample
 from tests.judging.scripted import sign
@@ -101,11 +102,12 @@ def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
     done = project.call("flows.cli", *words, "--json")
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == 1, done.stderr
-    assert "items.jsonl, line 5: is no JSON object" in done.stderr
+    assert "items.jsonl, line 5: is no JSON: " in done.stderr
     assert "item conclusive-fails: no answer: the system raised ValueError" in done.stderr
     out = project.root / "out"
     figures = json.loads(done.stdout)
     assert figures == json.loads((out / "figures.json").read_text())
+    assert_as_kept(figures, "longform")
     assert figures["counts"] == {"items": 4, "failed": 1, "scored": 3, "unscored": 0, "reviewed": 2}
     assert (figures["answers"]["match rate"]["value"], figures["answers"]["match rate"]["n"]) == (1.0, 2)
     assert figures["answers"]["mean score"]["value"] == 4.0
@@ -168,8 +170,8 @@ def test_an_agent_over_http_is_what_a_function_of_the_same_answers_is(project: S
 def test_a_dataset_that_is_none_is_told_in_one_line(project: Sample) -> None:
     (project.root / "empty").mkdir()
     for dataset, said in (
-        ("nowhere", "is no folder"),
-        ("empty", "has neither items.parquet nor items.jsonl"),
+        ("nowhere", "no such file or folder"),
+        ("empty", "has no items.parquet and no items.jsonl"),
     ):
         done = project.call("flows.cli", "evaluate", "longform", "--dataset", dataset, "--system", "ours")
         assert done.returncode == 2, done.stderr

@@ -1,15 +1,14 @@
 """The figures of a user's own system: what counts as zero, and what is warned of."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tasks.longform.evaluation import evaluate, measure_answers
+from tasks.longform.evaluation import EVALUATION, measure_answers
 from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.outcomes import join_outcomes
-from tasks.systems.evaluation import EvaluationOptions
+from tests.flows.evaluated import OPTIONS, read_default
 from tests.longform.scripted_judges import make_interaction, make_item, make_query
 
 ITEMS = [make_item(number) for number in range(10)]
@@ -36,11 +35,6 @@ def make_rows(asking: int, answered: int) -> dict[str, Any]:
     return {"items": ITEMS, "interactions": made, "reference_verdicts": verdicts, **empty}
 
 
-def read_default(_: str, model: Any) -> Any:
-    """Read a section that params.yaml leaves as it is."""
-    return model()
-
-
 def test_an_item_without_a_query_counts_as_none() -> None:
     # One query on one of ten items: 1 / 10.
     rows = make_rows(asking=1, answered=10)
@@ -57,10 +51,8 @@ def test_a_system_that_tells_no_query_has_no_mean_of_them() -> None:
 
 @pytest.mark.parametrize(("answered", "warned"), [(1, True), (10, False)])
 def test_items_without_an_answer_are_warned_of(answered: int, warned: bool) -> None:
-    read: Any = read_default
-    options = EvaluationOptions(dataset=Path("mine"), system="ours")
-    rows = make_rows(asking=0, answered=answered)
-    figures: Any = evaluate(rows, options, read).figures
-    assert figures["answers"]["match rate"]["value"] == 1.0
+    assert EVALUATION.measure is not None
+    figures: Any = EVALUATION.measure(make_rows(0, answered), OPTIONS, read_default).figures
+    assert figures["answers"]["match rate"].value == 1.0
     said = "9 of 10 interactions have no answer (90.0%): they are in no mean below."
     assert (said in figures["warnings"]) == warned

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tasks.artifacts.parquet import write_rows
-from tasks.artifacts.rows import make_id
 from tasks.databases.scratch import write_database
 from tasks.errors import BadInput
 from tasks.longform import own_items
 from tasks.longform.build.items import LongformItem
-from tasks.longform.own_items import LIMITS, read_own_items
+from tasks.longform.own_items import LIMITS, READER
+from tasks.systems.own_items import OwnItems, read_items
 from tests.longform.scripted_agents import SCRIPT
 
 ITEM = {"id": "a", "question": "Which?", "reference": "Balmoor.", "kind": "conclusive", "script": SCRIPT}
@@ -25,6 +25,10 @@ def write(folder: Path, *records: Any) -> Path:
     lines = (record if isinstance(record, str) else json.dumps(record) for record in records)
     (folder / "items.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return folder
+
+
+def read_own_items(folder: Path) -> OwnItems[LongformItem]:
+    return read_items(folder, READER)
 
 
 def test_lines_are_read_with_their_claims_run(tmp_path: Path) -> None:
@@ -98,10 +102,7 @@ def test_a_hostile_or_broken_script_is_one_line_and_the_others_are_read(
 @pytest.mark.parametrize(
     ("record", "said"),
     [
-        ("{nope", "is no JSON object"),
-        ("[1]", "is no JSON object"),
         ({**ITEM, "id": "b", "kind": "open"}, "kind is 'open', and must be one of conclusive, interpretive"),
-        ({**ITEM, "id": "b", "question": " "}, "question is no text, or empty"),
         ({"question": "q", "kind": "conclusive"}, "reference is missing"),
         ({"question": "q", "kind": "conclusive", "reference": "r"}, "has neither `script` nor `database`"),
         ({**ITEM, "id": "b", "script": "INSERT INTO a VALUES (1);"}, "its script has no CREATE TABLE"),
@@ -110,7 +111,6 @@ def test_a_hostile_or_broken_script_is_one_line_and_the_others_are_read(
             {**ITEM, "id": "b", "script": "CREATE TABLE a (x, x); INSERT INTO a VALUES (1, 2);"},
             "line 2: a CREATE TABLE of its script does not run: duplicate column name: x",
         ),
-        (ITEM, "the id 'a' stands twice; the first is kept"),
         ({**ITEM, "id": "b", "claims": ["x"]}, "claims is no list of objects with `text` and `sql`"),
         ({**ITEM, "id": "b", "claims": [{"text": "t", "sql": "SELECT town FROM stadium"}]}, "no such column"),
         ({**ITEM, "id": "b", "claims": [{"text": "t", "sql": "DROP TABLE stadium"}]}, "line 2: "),
@@ -120,21 +120,6 @@ def test_a_bad_line_is_named(tmp_path: Path, record: Any, said: str) -> None:
     found = read_own_items(write(tmp_path, ITEM, record))
     assert len(found.items) == 1
     assert said in found.problems[0]
-
-
-@pytest.mark.parametrize(("field", "value"), [("id", "\ud800"), ("database", "\ud800"), ("id", 7)])
-def test_a_name_of_any_characters_is_read_as_one_that_can_be_written(
-    tmp_path: Path, field: str, value: object
-) -> None:
-    (item,) = read_own_items(write(tmp_path, {**ITEM, field: value})).items
-    assert getattr(item, field) == ("7" if value == 7 else "?")
-    assert make_id("evaluation", item.id, item.database)
-
-
-@pytest.mark.parametrize("value", [["x"], {}, True, " "])
-def test_an_id_that_is_no_text_is_named(tmp_path: Path, value: object) -> None:
-    found = read_own_items(write(tmp_path, ITEM, {**ITEM, "id": value}))
-    assert found.problems == ("items.jsonl, line 2: id is no text, or empty",)
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a" * 5000])
@@ -172,16 +157,3 @@ def test_a_database_outside_the_folder_is_not_read(tmp_path: Path) -> None:
     named = {name: value for name, value in ITEM.items() if name != "script"}
     records = [ITEM, {**named, "id": "b", "database": "../out.sqlite"}]
     assert "is no file of the folder" in read_own_items(write(tmp_path / "in", *records)).problems[0]
-
-
-def test_a_folder_without_items_is_told_in_one_line(tmp_path: Path) -> None:
-    for place, said in ((tmp_path / "none", "is no folder"), (tmp_path, "has neither items.parquet nor")):
-        with pytest.raises(BadInput, match=said):
-            read_own_items(place)
-    with pytest.raises(BadInput, match="no item that can be asked"):
-        read_own_items(write(tmp_path))
-    with pytest.raises(BadInput, match="line 1: is no JSON object"):
-        read_own_items(write(tmp_path, "{"))
-    (tmp_path / "items.parquet").write_bytes(b"PAR1")
-    with pytest.raises(BadInput, match=r"items\.parquet"):
-        read_own_items(tmp_path)

@@ -14,6 +14,7 @@ from tasks.artifacts.parquet import count_rows, read_rows
 from tasks.ragcheck.conversations import Conversation
 from tasks.ragcheck.scores import JudgeScore
 from tasks.sources.mtrag import read_tasks
+from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.sample import interrupt, wait_for
 from tests.ragcheck.scenes import QUESTIONS, ROOT, RagProject, make_project, reply
@@ -88,6 +89,7 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
 def test_turns_lead_conversations_of_so_many_turns_at_most(project, tmp_path):
     out = tmp_path / "mine"
     figures = json.loads(evaluate(project, "--turns", "2", "--out", str(out), "--json")[0])
+    assert_as_kept(figures, "ragcheck")
     conversations = read_rows(out / "conversations.parquet", Conversation)
     # With a memory the second answer names what the reference names.
     assert sorted(conversation.scores for conversation in conversations) == [(2, 5), (2, 5), (2, 5), (5,)]

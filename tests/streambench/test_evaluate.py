@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from flows.evaluation import make_reader, read_system, run_stages
+from flows.evaluation import make_reader, read_own, read_system, run_stages, write_figures, write_rows_of
 from flows.run.session import open_session
 from flows.settings import load_params
 from tasks.errors import BadInput
-from tasks.streambench import evaluation, evaluation_table
+from tasks.reports.printed import print_tables
+from tasks.streambench.evaluation import EVALUATION
 from tasks.systems.evaluation import EvaluationOptions
 
 ROOT = Path(__file__).parents[2]
@@ -44,26 +45,31 @@ def params(monkeypatch, tmp_path):
     return given
 
 
-def run(params, options, *, replay=False):
-    read = make_reader(params)
-    own = evaluation.read_own(options, read_system(params, options), read)
+def read(params, options):
+    return read_own("streambench", EVALUATION, params, options, read_system(params, options))
+
+
+def run(params, options, out, *, replay=False):
+    own = read(params, options)
     session = open_session(ROOT, params, replay=replay)
     try:
         rows, calls = run_stages(ROOT, params, options, own, session)
     finally:
         session.close()
     found = {name: given for name, (_, given) in rows.items()}
-    return own, found, calls, evaluation.evaluate(found, options, read)
+    write_rows_of(out, own, rows, calls)
+    measured = EVALUATION.measure(found, options, make_reader(params))
+    figures = write_figures(out, "streambench", options, read_system(params, options), own, measured)
+    return own, found, calls, figures
 
 
-def test_a_system_goes_through_the_stream_and_is_measured(folder, params, capsys):
+def test_a_system_goes_through_the_stream_and_is_measured(folder, params, capsys, tmp_path):
     options = EvaluationOptions(dataset=folder, system="ours")
-    own, rows, calls, evaluated = run(params, options)
+    own, rows, calls, figures = run(params, options, tmp_path)
     assert len(own.problems) == 1
     assert "no_gold" in own.problems[0], "what cannot be asked is named"
     assert len(rows["steps"]) == 4 * 2 * 2
     assert {row.agent for row in rows["steps"]} == {"ours"}
-    figures = evaluated.figures
     # Zero-shot knows item a alone; with any step before it in the window all but the one that fails is known.
     assert figures["methods"]["zero_shot"]["accuracy"]["value"] == 0.25
     grown = [row for row in rows["steps"] if row.method == "grow_prompt"]
@@ -82,23 +88,19 @@ def test_a_system_goes_through_the_stream_and_is_measured(folder, params, capsys
         "failed": 4,
         "unjudged": 0,
     }
-    assert len(evaluated.failures) == 4
-    assert "raised ValueError" in evaluated.failures[0]
+    assert len(figures["failures"]) == 4
+    assert "raised ValueError" in figures["failures"][0]
     assert any(warning.startswith("4 of 16 steps have no answer") for warning in figures["warnings"])
-    evaluation_table.print_figures({"system": "ours", "dataset": "mine", **figures})
+    print_tables(EVALUATION.printed, figures, EVALUATION.notes(figures))
     assert "grow_prompt" in capsys.readouterr().out
 
-    again = run(params, options, replay=True)
+    again = run(params, options, tmp_path, replay=True)
     assert again[1]["steps"] == rows["steps"], "the ledger answers"
     assert {call.id for call in again[2]} == {call.id for call in calls}
 
 
 def test_a_limit_takes_the_first_items(folder, params):
-    own = evaluation.read_own(
-        EvaluationOptions(dataset=folder, system="ours", limit=2),
-        read_system(params, EvaluationOptions(dataset=folder, system="ours")),
-        make_reader(params),
-    )
+    own = read(params, EvaluationOptions(dataset=folder, system="ours", limit=2))
     assert [len(rows) for _, rows in own.artifacts.values()] == [2, 4, 0]
 
 
@@ -106,7 +108,7 @@ def test_a_folder_that_is_none_is_told_in_one_line(folder, params):
     def refuse(said, **more):
         options = EvaluationOptions(**{"dataset": folder, "system": "ours", **more})
         with pytest.raises(BadInput, match=said):
-            evaluation.read_own(options, read_system(params, options), make_reader(params))
+            read(params, options)
 
     refuse("is no folder", dataset=folder / "nowhere")
     refuse("is of other flows", turns=3)

@@ -11,6 +11,7 @@ from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.solve.stream_step import StreamStep
+from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.sample import Sample, make_sample
 from tests.models.scenes import serving
@@ -97,6 +98,7 @@ def test_a_stream_of_ones_own_is_run_measured_and_replayed(project, asked):
     assert "no_gold" in done.stderr
     figures = json.loads(done.stdout)
     assert figures == json.loads((project.root / "mine/figures.json").read_text(encoding="utf-8"))
+    assert_as_kept(figures, "streambench")
     assert (figures["flow"], figures["system"], figures["dataset"]) == ("streambench", "ours", "cities")
     texts = {item.id: item.text for item in read_rows(project.root / "mine/items.parquet", StreamItem)}
     assert sorted(texts.values()) == sorted(item["text"] for item in ITEMS if item["gold"])

@@ -15,6 +15,7 @@ from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.systems.evaluation import EvaluationOptions
 from tasks.tanq.solve.prediction import Prediction
+from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
 
 ROOT = Path(__file__).parents[2]
@@ -67,8 +68,9 @@ def test_a_system_is_asked_scored_and_written_down_once(
     said = capsys.readouterr()
     figures: Any = json.loads(said.out)
     assert figures == json.loads((out / "figures.json").read_text())
+    assert_as_kept(figures, "tanq")
     assert figures["counts"] == {"items": 3, "scored": 2, "failed": 1, "no_table": 1}
-    assert "items.jsonl, line 4: is no JSON object" in said.err
+    assert "items.jsonl, line 4: is no JSON: " in said.err
     assert "item rivers: no table: the system raised ValueError" in said.err
     # One capital is right, and the other far from what it should be.
     released, paper = (figures["kinds"]["composition"][rule] for rule in ("released", "paper"))

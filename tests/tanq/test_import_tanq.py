@@ -11,12 +11,13 @@ from flows.commands.import_ import app
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.scoring.rms import Rms
+from tasks.systems.own_items import read_items
 from tasks.tanq.build.answer_table import FinalCell
 from tasks.tanq.build.tanq_item import ItemThing, TanqItem
+from tasks.tanq.evaluation import READER
 from tasks.tanq.graph.seed_question import SeedProof
 from tasks.tanq.importers.published_items import find_skill, find_verdict
 from tasks.tanq.labels import Support
-from tasks.tanq.own_items import read_own_items
 
 PROOF = {
     "text": "Dusk was scored by Ed Frey and Gil Hart, Jr.", "wikipedia_title": "Dusk (film)",
@@ -106,7 +107,7 @@ def test_a_record_becomes_an_item_with_its_table_values_and_proofs(root):
     assert (item.instance_type, item.extended_types) == (("film",), ("WD Item", "Numeric"))
     assert read_skipped(root) == [("skill_unknown", "line 1")]
     # What `evaluate tanq` reads is the same item.
-    assert read_own_items(root / "data/raw/tanq/main").items == (item,)
+    assert read_items(root / "data/raw/tanq/main", READER).items == (item,)
 
 
 def test_the_table_alone_is_enough_and_it_scores_itself_fully(root):

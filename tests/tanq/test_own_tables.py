@@ -7,18 +7,20 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from flows.evaluation import read_own
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
 from tasks.models.ask import Answer
+from tasks.reports.printed import print_tables
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions
+from tasks.systems.own_items import read_items
 from tasks.tanq.build.tanq_item import TanqItem
-from tasks.tanq.evaluation import evaluate, read_own
-from tasks.tanq.evaluation_table import print_figures
-from tasks.tanq.own_items import read_own_items
+from tasks.tanq.evaluation import EVALUATION, READER
 from tasks.tanq.score.scores import PredictionScore
 from tasks.tanq.solve.prediction import Prediction
 from tasks.tanq.solve.system_predictions import OwnTables, SystemTables, system_predictions
+from tests.flows.evaluated import measure_rows
 from tests.tanq.table_items import make_item
 
 GOOD = {"id": "n", "question": "Which?", "answer_table": "entity|capital\nNorway|Oslo\nChad|"}
@@ -37,12 +39,13 @@ def write(folder: Path, *records: object) -> Path:
 def test_items_are_read_from_lines_in_either_form_of_a_table(tmp_path: Path) -> None:
     rows = [["entity", "a (km²)", "b"], ["Chad", 7, ["x", "y|z"]], ["Oslo", None, []]]
     proofs = [{"article": "Chad", "text": "It is.", "section": "Land"}]
-    found = read_own_items(
+    found = read_items(
         write(
             tmp_path,
             GOOD,
             {"question": "What?", "answer_table": rows, "kind": "composition", "proofs": proofs},
-        )
+        ),
+        READER,
     )
     assert found.problems == ()
     plain, listed = sorted(found.items, key=lambda item: item.question == "What?")
@@ -56,12 +59,12 @@ def test_items_are_read_from_lines_in_either_form_of_a_table(tmp_path: Path) -> 
 def test_items_of_a_set_are_read_as_they_are(tmp_path: Path) -> None:
     items = [make_item("b", ["Norway"]), make_item("a", ["France"])]
     write_rows(tmp_path / "items.parquet", TanqItem, items)
-    assert list(read_own_items(tmp_path).items) == items[::-1]
+    assert list(read_items(tmp_path, READER).items) == items[::-1]
 
 
 @pytest.mark.parametrize(
     "bad",
-    ["{nope", "[1]", "[" * 5000, {"question": "Q"}, {"answer_table": "a|b\nc|d"}, {**GOOD, "question": " "},
+    ["[" * 5000, {"question": "Q"}, {"answer_table": "a|b\nc|d"}, {**GOOD, "question": " "},
      {**GOOD, "answer_table": "entity|a"}, {**GOOD, "answer_table": [["a", "b"], ["c"]]},
      {**GOOD, "answer_table": [["a", "b"], [{"x": 1}, "d"]]}, {**GOOD, "answer_table": [["a"], ["b"]]},
      {**GOOD, "answer_table": [["a", "b"], ["", "d"]]}, {**GOOD, "answer_table": 7}, {**GOOD, "kind": "odd"},
@@ -69,24 +72,11 @@ def test_items_of_a_set_are_read_as_they_are(tmp_path: Path) -> None:
      {**GOOD, "proofs": [{"text": "x"}]}, {**GOOD, "id": "good"}, {**GOOD, "question": "x" * 200_000}],
 )  # fmt: skip
 def test_what_is_no_item_is_named_and_the_rest_is_read(tmp_path: Path, bad: object) -> None:
-    found = read_own_items(write(tmp_path, {**GOOD, "id": "good"}, bad))
+    found = read_items(write(tmp_path, {**GOOD, "id": "good"}, bad), READER)
     assert [item.id for item in found.items] == ["good"]
     (problem,) = found.problems
     assert problem.startswith("items.jsonl, line 2: ")
     assert len(problem) < 200
-
-
-def test_a_folder_without_items_is_refused(tmp_path: Path) -> None:
-    empty, broken = write(tmp_path / "empty"), write(tmp_path / "broken", "{")
-    none = tmp_path / "none"
-    for folder, said in (
-        (none, "is no folder"),
-        (tmp_path, "neither"),
-        (empty, "no item"),
-        (broken, "line 1"),
-    ):
-        with pytest.raises(BadInput, match=said):
-            read_own_items(folder)
 
 
 class Answering:
@@ -141,21 +131,22 @@ def make_score(prediction: Prediction, value: float, failures: tuple[str, ...] =
 
 
 def test_figures_are_means_of_what_was_answered_with_failures_beside(
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows, _ = ask_system(ITEMS, lambda question: None if "in b?" in question else "entity|a\nx|y")
     scores = [make_score(rows[0], 1.0), make_score(rows[2], 0.5, ("missing_entity", "wrong_cell"))]
-    given = {"items": ITEMS, "predictions": rows, "scores": scores}
-    result = evaluate(given, EvaluationOptions(Path("mine"), "ours"), None)  # type: ignore[arg-type]
-    figures: Any = result.figures
+    given = {
+        "items": (TanqItem, ITEMS), "predictions": (Prediction, rows), "scores": (PredictionScore, scores)
+    }  # fmt: skip
+    figures = measure_rows(EVALUATION, given, tmp_path)
     assert figures["counts"] == {"items": 3, "scored": 2, "failed": 1, "no_table": 0}
     assert (figures["rms"]["paper"]["f1"]["value"], figures["rms"]["paper"]["f1"]["n"]) == (0.75, 2)
     assert figures["rms"]["released"]["recall"]["failed"] == 1
     assert set(figures["kinds"]) == {"simple"}
     assert figures["failure_kinds"] == {"missing_entity": 1, "wrong_cell": 1}
-    assert result.failures == ["item b: no table: the system raised ValueError"]
+    assert figures["failures"] == ["item b: no table: the system raised ValueError"]
     assert len(figures["warnings"]) == 2
-    print_figures({"failures": [], **figures, "system": "ours", "dataset": "mine"})
+    print_tables(EVALUATION.printed, figures, EVALUATION.notes(figures))
     out = " ".join(capsys.readouterr().out.split())
     assert "ours on mine: 3 items, 2 scored, 1 failed, 0 without a table" in out
     assert "failures: missing entity 1, wrong cell 1" in out
@@ -164,7 +155,7 @@ def test_figures_are_means_of_what_was_answered_with_failures_beside(
 def test_a_dataset_is_read_with_a_key_that_its_content_determines(tmp_path: Path) -> None:
     def key(*records: object, **options: Any) -> str:
         given = EvaluationOptions(write(tmp_path, *records), "ours", **options)
-        return read_own(given, ENTRY, lambda _, model: model()).key  # type: ignore[arg-type, return-value]
+        return read_own("tanq", EVALUATION, {}, given, ENTRY).key
 
     other = {**GOOD, "id": "m"}
     assert key(GOOD) == key(GOOD) == key(GOOD, {**other, "id": "z"}, limit=1)

@@ -5,61 +5,53 @@ The stages of an assessment ask and judge the questions; sets, templates and bas
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from tasks.artifacts.rows import make_id
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import BadInput
-from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment import AssessmentParams, join_rows
 from tasks.grammar.assess.judged import JudgedRow
-from tasks.grammar.assess.judgements import Judgement
-from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, sample_groups
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
 from tasks.grammar.corpus.questions import AskedQuestion
-from tasks.judging.canaries import CanaryRow, measure_further, measure_health
+from tasks.grammar.corpus.true_documents import TrueDocument
+from tasks.judging.canaries import measure_further, measure_health
 from tasks.judging.health_basis import derive_health
 from tasks.judging.rules import NO_ANSWER
 from tasks.judging.trust import TrustThresholds, find_warnings
-from tasks.lineage.bases import derive_rest, escape_pointer
+from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.reports.tables import round_figures
+from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
+from tasks.reports.printed import Column, Printed, Rows
+from tasks.scoring.correctness import Correctness
+from tasks.scoring.items import BadItem, Record, describe_type
 from tasks.scoring.running import Bootstrap
+from tasks.sources.stream_dataset import digest_file
 from tasks.systems.capabilities import check_documents, needs_documents
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.own_items import OwnItems, Reader, Source, read_items, sample_groups, take_text
 
-LABELS = ("Correct", "Incorrect")
+QUESTIONS = "balanced.jsonl"
+"""The file of a dataset folder whose questions are asked."""
+RESERVED = frozenset({"all", "mutual"})
+"""Names that figures use for all criteria together; no criterion may have them."""
+LABELS = tuple(Correctness)
+JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
 """With more distinct criteria than this, rates are computed over all rows only."""
 
 
-@dataclass(frozen=True)
-class GrammarEvaluation:
-    """The rows of one evaluation: questions, answers, their judgements, and the judge's canaries.
-
-    documents: none if the system has its own.
-    """
-
-    questions: Sequence[AskedQuestion]
-    answers: Sequence[AssessedAnswer]
-    judgements: Sequence[Judgement]
-    canaries: Sequence[CanaryRow]
-    documents: Sequence[Document] = ()
-
-
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
     """Read and check the questions and documents. read: of params.yaml. Raises BadInput, one line."""
-    for option, value in (("--turns", options.turns), ("--language", options.language)):
-        if value:
-            raise BadInput(option, "is of `evaluate ragcheck`")
     found = read_questions(options.dataset)
-    place = options.documents or find_documents(found, entry)
+    place = options.documents or find_documents(options.dataset, entry)
     check_documents(options.system, entry, given=options.documents is not None, found=place is not None)
     problems, notes = list(found.problems), []
     documents: Sequence[Document] = ()
@@ -67,11 +59,11 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
         corpus = read_corpus(place)
         documents = corpus.documents
         problems += corpus.problems
-    questions: Sequence[AskedQuestion] = found.questions
+    questions: Sequence[AskedQuestion] = found.items
     if place is not None and options.documents is None:
         questions = keep_grounded(questions, (document.id for document in documents))
         notes.append(
-            f"{len(questions)} of {len(found.questions)} questions have their true documents in "
+            f"{len(questions)} of {len(found.items)} questions have their true documents in "
             f"{place.name}; the others are not asked (--documents PATH asks all)"
         )
     questions = sample_groups(questions, options.limit, read("grammar.assessment", AssessmentParams).seed)
@@ -84,7 +76,13 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     corpus_digest = make_id(*((document.id, document.title, document.text) for document in documents))
     settings = entry.model_dump(mode="json")
     key = make_id(
-        "evaluation", options.system, found.digest, settings, corpus_digest, options.limit, options.as_of
+        "evaluation",
+        options.system,
+        digest_file(found.file),
+        settings,
+        corpus_digest,
+        options.limit,
+        options.as_of,
     )
     return OwnDataset(
         key,
@@ -98,102 +96,176 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     )
 
 
-def find_documents(found: OwnQuestions, entry: SystemEntry) -> Path | None:
-    """Return the corpus beside a dataset folder; None if there is none, or the system needs none."""
-    if found.beside is None or not needs_documents(entry):
+def read_questions(path: Path) -> OwnItems[AskedQuestion]:
+    """Read a folder that contains `balanced.jsonl`, or one .jsonl, .jsonl.gz or .parquet file.
+
+    Required fields of a row: `question` (or `query`) and `answer`. Optional: `id` (default: a hash of the
+    row), `group` (default: the id), `criterion` (default: empty) and `true_document_ids` (default: unknown;
+    for a folder, those of `true_documents.parquet` beside it). Raises BadInput if no row can be read.
+    """
+    found = read_items(path, Reader(make_question, names=(QUESTIONS,), page="docs/assessment.md"))
+    if not path.is_dir():
+        return found
+    named = name_documents(found.items, path.parent / "true_documents.parquet")
+    return replace(found, items=tuple(named))
+
+
+def make_question(record: Record, source: Source) -> AskedQuestion:
+    """Convert one row to a question. Raises BadItem, one clause."""
+    question = read_text(record, "question" if record.get("question") is not None else "query")
+    answer, criterion = read_text(record, "answer"), read_text(record, "criterion", "")
+    if criterion in RESERVED:
+        raise BadItem(f"criterion is {criterion!r}, which in the figures stands for several")
+    given = read_text(record, "group", "")
+    own_id = read_text(record, "id", "") or make_id("question", given, criterion, question, answer)
+    return AskedQuestion(
+        id=own_id,
+        group=given or own_id,
+        criterion=criterion,
+        question=question,
+        answer=answer,
+        sql_template="",
+        text_template="",
+        in_balanced=True,
+        in_unbalanced=False,
+        true_document_ids=read_documents(record),
+        origin=(Origin("file", source.reference),),
+    )
+
+
+def read_text(record: Record, name: str, default: str | None = None) -> str:
+    """Return a text as it stands, with the blanks around it, since calls are asked by it. Raises BadItem."""
+    return take_text(record, name, default=default, verbatim=True)
+
+
+def read_documents(record: Record) -> tuple[str, ...] | None:
+    """Return the ids of the true documents, sorted and distinct; None if unknown. Raises BadItem."""
+    value = record.get("true_document_ids")
+    if value is None:
         return None
-    beside = found.beside.parent / "documents.parquet"
+    if not isinstance(value, list):
+        raise BadItem(f"true_document_ids is {describe_type(value)}; expected a list of ids")
+    return tuple(
+        sorted({read_text({"true_document_ids": document}, "true_document_ids") for document in value})
+    )
+
+
+def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[AskedQuestion]:
+    """Add the true documents of their groups to questions without any. path: true_documents.parquet."""
+    if not path.is_file():
+        return list(questions)
+    true = {row.id: row.documents for row in read_rows(path, TrueDocument) if not row.untold}
+    return [
+        replace(question, true_document_ids=true.get(question.group))
+        if question.true_document_ids is None
+        else question
+        for question in questions
+    ]
+
+
+def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) -> list[AskedQuestion]:
+    """Keep questions whose true documents are all in a corpus; any other would count as a gap."""
+    there = set(documents)
+    return [
+        question
+        for question in questions
+        if question.true_document_ids and there.issuperset(question.true_document_ids)
+    ]
+
+
+def find_documents(dataset: Path, entry: SystemEntry) -> Path | None:
+    """Return the corpus beside a dataset folder; None if there is none, or the system needs none."""
+    if not dataset.is_dir() or not needs_documents(entry):
+        return None
+    beside = dataset.parent / "documents.parquet"
     return beside if beside.is_file() else None
 
 
-def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
-    """Compute the figures from the stages' rows; intervals, criteria and thresholds are from params.yaml.
-
-    rows: name of the artifact -> its rows.
-    """
-    judged = GrammarEvaluation(
-        rows["questions"], rows["answers"], rows["judgements"], rows["canaries"], rows["documents"]
-    )
+def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
+    """Compute the figures from the stages' rows; intervals, criteria and thresholds are from params.yaml."""
     given = read("grammar.assessment", AssessmentParams)
-    intervals = Bootstrap(given.draws, given.seed)
-    figures = make_figures(judged, given.criteria, read("judging.thresholds", TrustThresholds), intervals)
-    return Evaluated(figures, list_failures(judged), derive_figures(figures, judged))
+    thresholds = read("judging.thresholds", TrustThresholds)
+    figures = make_figures(rows, given.criteria, thresholds, Bootstrap(given.draws, given.seed))
+    both = (JUDGEMENTS, Selection("answers"))
+    rest = dict.fromkeys(("/counts", "/rates", "/gaps", "/attribution", "/hypothesis"), both)
+    return Measured(figures, list_failures(rows), derive_rates(figures["criteria"]), rest)
 
 
 def make_figures(
-    evaluated: GrammarEvaluation,
-    preferred: Sequence[str],
-    thresholds: TrustThresholds,
-    intervals: Bootstrap,
-) -> dict[str, object]:
+    rows: OwnRows, preferred: Sequence[str], thresholds: TrustThresholds, intervals: Bootstrap
+) -> dict[str, Any]:
     """Compute the figures of an evaluation; rates have 95% intervals by a bootstrap over groups.
 
-    preferred: criteria A and B, in this order, if the dataset has exactly these two.
+    rows: without `documents` the system has its own. preferred: criteria A and B, in this order, if the
+    dataset has exactly these two. counts: unscored are answers without a verdict; of the grounded rows true
+    and retrieved documents are both known, and for the others closed mode equals open mode.
     """
-    corpus = [document.id for document in evaluated.documents] or None
-    rows = join_rows(evaluated.judgements, evaluated.answers, evaluated.questions, corpus)
-    named = list_criteria(rows, preferred)
+    corpus = [document.id for document in rows["documents"]] or None
+    judged = join_rows(rows["judgements"], rows["answers"], rows["questions"], corpus)
+    named = list_criteria(judged, preferred)
     criteria = named if len(named) <= MOST_CRITERIA else ()
-    health = measure_health(evaluated.canaries)
-    further = measure_further(evaluated.canaries)
-    unscored = sum(row.judgement is None for row in rows)
-    counts = count_rows(evaluated, rows)
+    health, further = measure_health(rows["canaries"]), measure_further(rows["canaries"])
+    unjudged = sum(row.judgement is None for row in judged)
+    grounded = sum(None not in (row.true, row.retrieved) for row in judged)
     sections: dict[str, Mapping[str, object] | None] = {
-        "rates": rate_set(rows, criteria, intervals),
-        "gaps": count_gaps(rows, criteria),
-        "attribution": attribute_wrong(rows, criteria),
-        "hypothesis": contrast_sets({"": rows}, (criteria[0], criteria[1]), intervals)[""]
+        "rates": rate_set(judged, criteria, intervals),
+        "gaps": count_gaps(judged, criteria),
+        "attribution": attribute_wrong(judged, criteria),
+        "hypothesis": contrast_sets({"": judged}, (criteria[0], criteria[1]), intervals)[""]
         if len(criteria) == 2
         else None,
     }
-    if not counts["grounded"]:
+    if not grounded:
         # Without true and retrieved documents, closed mode would repeat open mode.
         sections = {
             name: modes and {mode: part for mode, part in modes.items() if mode != "closed"}
             for name, modes in sections.items()
         }
-    figures = {
+    failed = sum(answer.response is None for answer in rows["answers"])
+    return {
         "warnings": find_warnings(
-            thresholds, n=len(rows), n_unscored=unscored, canaries=health, further=further
+            thresholds, n=len(judged), n_unscored=unjudged, canaries=health, further=further
         ),
         "canaries": asdict(health),
         "further_canaries": further and asdict(further),
-        "counts": counts,
+        "counts": {**count_rows(rows), "unscored": unjudged - failed, "grounded": grounded},
         "criteria": criteria,
         **sections,
     }
-    rounded = round_figures(figures)
-    return rounded if isinstance(rounded, dict) else {}
 
 
-def derive_figures(figures: Mapping[str, Any], evaluated: GrammarEvaluation) -> dict[str, Derivation]:
-    """Name the rows of an evaluation's figures, by their places; shares and counts say how, too."""
-    judgements, answers = Selection("judgements"), Selection("answers")
-    ruled = {judgement.rule for judgement in evaluated.judgements} - {""}
-    rows = {
-        "rows": judgements,
+def count_rows(rows: OwnRows) -> dict[str, Derivation]:
+    """Count rows and groups.
+
+    failed: the system gave no answer. by_rule: a rule decided, no judge was asked. unanswered: those of them
+    where nothing was answered.
+    """
+    rules = {judgement.rule for judgement in rows["judgements"]} - {""}
+    counted = {
+        "rows": JUDGEMENTS,
         "scored": Selection("judgements", {"judgement": LABELS}),
-        "by_rule": Selection("judgements", {"rule": tuple(sorted(ruled))}),
-        "unanswered": Selection("judgements", {"rule": tuple(sorted(ruled & {*NO_ANSWER}))}),
+        "by_rule": Selection("judgements", {"rule": tuple(sorted(rules))}),
+        "unanswered": Selection("judgements", {"rule": tuple(sorted(rules & {*NO_ANSWER}))}),
         "failed": Selection("answers", {"response": None}),
     }
-    known = {f"/counts/{name}": Derivation("count", (selection,)) for name, selection in rows.items()}
-    known["/counts/groups"] = Derivation("distinct", (judgements,), "group")
-    known["/documents"] = Derivation("count", (Selection("documents"),))
-    for part in ("all", *figures["criteria"]):
+    counts = {name: Derivation("count", (selection,)) for name, selection in counted.items()}
+    return {**counts, "groups": Derivation("distinct", (JUDGEMENTS,), "group")}
+
+
+def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
+    """Say how accuracies, their counts and the figures on canaries are computed, by their places."""
+    known: dict[str, Derivation] = {}
+    for part in ("all", *criteria):
         where = {} if part == "all" else {"criterion": part}
         place, own = f"/rates/open/{escape_pointer(part)}", (Selection("judgements", where),)
-        known[f"{place}/accuracy"] = Derivation("share", own, "judgement", hit=LABELS[0])
+        known[f"{place}/accuracy"] = Derivation("share", own, "judgement", hit=Correctness.CORRECT)
         known[f"{place}/n"] = Derivation("count", own)
         known[f"{place}/n_scored"] = Derivation(
             "count", (Selection("judgements", {**where, "judgement": LABELS}),)
         )
     known |= derive_health("/canaries", Selection("canaries", {"further": False}))
     known |= derive_health("/further_canaries", Selection("canaries", {"further": True}))
-    both = (judgements, answers)
-    return derive_rest(
-        figures, dict.fromkeys(("/counts", "/rates", "/gaps", "/attribution", "/hypothesis"), both), known
-    )
+    return known
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
@@ -202,34 +274,62 @@ def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
 
-def count_rows(evaluated: GrammarEvaluation, rows: Sequence[JudgedRow]) -> dict[str, int]:
-    """Count rows and groups by state.
-
-    failed: the system gave no answer. unscored: the judge gave no verdict. by_rule: a rule decided,
-    no judge was asked. unanswered: those of them where nothing was answered. grounded: true and retrieved
-    documents are both known; for other rows closed mode equals open mode.
-    """
-    failed = sum(answer.response is None for answer in evaluated.answers)
-    scored = sum(row.judgement is not None for row in rows)
-    return {
-        "rows": len(rows),
-        "groups": len({row.group for row in rows}),
-        "scored": scored,
-        "by_rule": sum(bool(judgement.rule) for judgement in evaluated.judgements),
-        "unanswered": sum(judgement.rule in NO_ANSWER for judgement in evaluated.judgements),
-        "failed": failed,
-        "unscored": len(rows) - scored - failed,
-        "grounded": sum(None not in (row.true, row.retrieved) for row in rows),
-    }
-
-
-def list_failures(evaluated: GrammarEvaluation) -> list[str]:
+def list_failures(rows: OwnRows) -> list[str]:
     """List the rows and canaries without an answer or verdict, one line each, with the reason."""
-    failed = {answer.id for answer in evaluated.answers if answer.response is None}
-    lines = [
+    failed = {answer.id for answer in rows["answers"] if answer.response is None}
+    return [
         f"question {judgement.question}: {'' if judgement.id in failed else 'unscored: '}{judgement.problem}"
-        for judgement in evaluated.judgements
+        for judgement in rows["judgements"]
         if judgement.judgement is None
-    ]
-    unread = [canary for canary in evaluated.canaries if canary.given is None]
-    return lines + [f"canary {canary.id}: unscored: {canary.problem}" for canary in unread]
+    ] + list_unread(rows["canaries"])
+
+
+def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Say what closed mode is over, and how accuracy differs between two criteria, x100."""
+    counts, criteria = figures["counts"], figures["criteria"]
+    if "closed" not in figures["rates"]:
+        yield "True or retrieved documents are not known: there is no closed mode."
+    elif counts["grounded"] < counts["rows"]:
+        yield (
+            f"True and retrieved documents are known of {counts['grounded']} of {counts['rows']} questions; "
+            "the others count in closed mode as they do in open mode."
+        )
+    for mode, test in (figures["hypothesis"] or {}).items():
+        if contrast := test["rates"].get("accuracy"):
+            bounds = [contrast[name] for name in ("difference", "low", "high")]
+            told = (
+                "not told"
+                if None in bounds
+                else "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * b for b in bounds))
+            )
+            yield f"{mode}: accuracy, {' - '.join(criteria)}: {told}"
+
+
+def show_rate(name: str, label: str) -> Rows:
+    """Declare the lines of one rate, x100: open and closed mode side by side."""
+    modes = (
+        Column(mode, f"/rates/{mode}/{{0}}/{name}", f"/rates/{mode}/{{0}}/ci/{name}", scale=100, digits=1)
+        for mode in ("open", "closed")
+    )
+    return Rows("/rates/open/*", (label, "{0}"), (Column("n", "n"), Column("scored", "n_scored"), *modes))
+
+
+EVALUATION = Evaluation(
+    read_own,
+    measure,
+    (
+        Printed(
+            ("figure", "criterion"),
+            (
+                show_rate("accuracy", "accuracy"),
+                show_rate("robustness", "R"),
+                show_rate("retrieval_db_accuracy", "Acc_db"),
+                show_rate("lambda", "lambda"),
+            ),
+            (),
+            "{rows} questions of {groups} groups, {scored} scored, {failed} failed, {unscored} unscored",
+        ),
+    ),
+    tell_modes,
+    takes=frozenset({"documents"}),
+)

@@ -2,10 +2,12 @@
 
 import asyncio
 
+from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.grammar.assess.answers import AssessedAnswer
-from tasks.grammar.assess.evaluation import GrammarEvaluation, count_rows
-from tasks.grammar.assess.judgements import Judgements, judgements
+from tasks.grammar.assess.evaluation import count_rows
+from tasks.grammar.assess.judgements import Judgement, Judgements, judgements
+from tasks.reports.own_evaluation import compute_figure
 from tests.grammar.assess_world import Model, make_world
 
 
@@ -21,11 +23,11 @@ def judge(responses: list[str | None], **params):
     model = Model()
     drafts = asyncio.run(judgements(answers, questions, Judgements(**params), model))
     rows = sorted(drafts.rows, key=lambda row: row.id)
-    return rows, model, GrammarEvaluation(questions, answers, rows, ())
+    return rows, model
 
 
-def test_an_empty_response_is_incorrect_by_its_rule_and_an_equal_one_correct():
-    rows, model, evaluated = judge(["", " \n", "1002", "It lies at 1003 metres", None])
+def test_an_empty_response_is_incorrect_by_its_rule_and_an_equal_one_correct(tmp_path):
+    rows, model = judge(["", " \n", "1002", "It lies at 1003 metres", None])
     assert [(row.judgement, row.rule) for row in rows] == [
         ("Incorrect", "empty"),
         ("Incorrect", "empty"),
@@ -34,11 +36,12 @@ def test_an_empty_response_is_incorrect_by_its_rule_and_an_equal_one_correct():
         (None, ""),
     ]
     assert model.count("judge") == 1
-    counts = count_rows(evaluated, [])
-    assert (counts["by_rule"], counts["unanswered"]) == (3, 2)
+    write_rows(tmp_path / "judgements.parquet", Judgement, rows)
+    counts = count_rows({"judgements": rows})
+    assert [compute_figure(counts[name], tmp_path) for name in ("by_rule", "unanswered")] == [3, 2]
 
 
 def test_without_rules_the_judge_is_shown_the_empty_response_too():
-    rows, model, _ = judge(["", "1001"], rules=False)
+    rows, model = judge(["", "1001"], rules=False)
     assert [row.rule for row in rows] == ["", ""]
     assert model.count("judge") == 2

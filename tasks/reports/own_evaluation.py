@@ -1,0 +1,128 @@
+"""How `benchloom evaluate` evaluates a system in a flow: one declaration, in `evaluation.py` of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tasks.judging.canaries import CanaryRow
+from tasks.judging.comparison import FEW, Strand
+from tasks.lineage.bases import escape_pointer
+from tasks.lineage.derivation import Derivation, Number, measure_rows
+from tasks.lineage.selection import SelectedRows, Selection, select_rows
+from tasks.reports.evaluation_page import Outcome, tabulate_means
+from tasks.reports.printed import Column, Printed, Rows
+from tasks.systems.entries import SystemEntry
+from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
+
+OwnRows = Mapping[str, Sequence[Any]]
+"""The rows of an evaluation by artifact; what a stage dropped is under `<artifact>_dropped`."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An evaluation's figures, as figures.json holds them. failures: one line for each row without a score.
+
+    A number that is given as its derivation is computed from the rows that it names. bases: JSON pointer of
+    another plain number -> the rows that it was computed from. rest: beginning of a pointer -> the rows of
+    all numbers below it that have no other basis.
+    """
+
+    figures: Mapping[str, object]
+    failures: Sequence[str] = ()
+    bases: Mapping[str, Derivation] = field(default_factory=dict)
+    rest: Mapping[str, Sequence[Selection]] = field(default_factory=dict)
+
+
+ReadOwn = Callable[[EvaluationOptions, SystemEntry, ReadSection], OwnDataset]
+"""Reads and checks the user's dataset; usually an `ItemDataset`. Raises BadInput, one line."""
+MeasureRows = Callable[[OwnRows, EvaluationOptions, ReadSection], Measured]
+"""Computes the figures from the rows that the stages read and wrote."""
+
+MEASURES = (
+    Printed(
+        ("metric",),
+        (Rows("/measures/*", ("{0}",)),),
+        (Column("n", "n"), Column("without", "failed"), Column("mean", digits=3)),
+        "{scores} scores, {unscored} without one",
+    ),
+)
+"""The tables of a flow that declares none: the mean of each metric of its scored rows."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How a flow evaluates a system on a user's dataset."""
+
+    read: ReadOwn
+    measure: MeasureRows | None = None
+    """None: the means of what `list_scored` and `list_answered` of the evaluated stage give."""
+    printed: tuple[Printed, ...] = MEASURES
+    notes: Callable[[Mapping[str, Any]], Iterator[str]] = lambda figures: iter(())
+    """Lists the lines below the tables, from the figures."""
+    takes: frozenset[str] = frozenset()
+    """Options that the flow takes beside those of all flows: `documents`, `turns`, `language`. A system that
+    retrieves from documents is refused by a flow that takes none."""
+
+
+def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
+    """Compute the numbers of a record that are given as their derivations, and add these to `bases`.
+
+    folder: with the artifacts of the rows that they name.
+    """
+    if isinstance(value, Derivation):
+        bases[pointer] = value
+        return compute_figure(value, folder)
+    if isinstance(value, Mapping):
+        return {
+            name: resolve_figures(part, folder, bases, f"{pointer}/{escape_pointer(name)}")
+            for name, part in value.items()
+        }
+    return value
+
+
+def compute_figure(derivation: Derivation, folder: Path) -> Number | None:
+    """Compute a number from the rows that it is derived from. folder: with their artifacts."""
+    return measure_rows(
+        derivation, [_select(folder, selection, derivation.column) for selection in derivation.rows]
+    )
+
+
+def _select(folder: Path, selection: Selection, expression: str = "") -> SelectedRows:
+    joined = {column: _select(folder, other).ids for column, other in selection.through.items()}
+    return select_rows(folder / f"{selection.artifact}.parquet", selection, expression, joined)
+
+
+def warn_few(n: int, what: str = "items") -> list[str]:
+    """Warn of figures over few items, or of what else is counted."""
+    return [f"{n} {what} are few: read the intervals."] if n < FEW else []
+
+
+def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
+    """List the canaries without a verdict, one line each, with the reason."""
+    return [f"canary {row.id}: unscored: {row.problem}" for row in rows if row.given is None]
+
+
+def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
+    """Compute the mean of each metric, with an interval over groups. artifact: of the scored rows."""
+    outcomes = [
+        Outcome(strand.system, scored, answered) for strand in strands for scored, answered in strand.answers
+    ]
+    means, rows = tabulate_means(outcomes, artifact).fill(outcomes), Selection(artifact)
+    unscored = [outcome.answered for outcome in outcomes if outcome.scored.value is None]
+    figures = {
+        "warnings": warn_few(len({outcome.scored.group for outcome in outcomes}), "groups of items"),
+        "counts": {"scores": Derivation("count", (rows,)), "unscored": len(unscored)},
+        "measures": {
+            metric: cell
+            for line in means.lines
+            for metric, cell in zip(means.columns, line.cells, strict=True)
+        },
+    }
+    return Measured(
+        figures,
+        [f"item {answered.case}: unscored: {answered.note or answered.answer}" for answered in unscored],
+        rest={"/counts": (rows,)},
+    )

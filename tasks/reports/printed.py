@@ -1,0 +1,157 @@
+"""Print figures of a JSON record as tables in a terminal: rows and columns are declared by JSON pointers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tasks.reports.tables import Cell, FigureTable, Line
+from tasks.systems.evaluation import clean
+
+ANY = "*"
+"""A part of a pointer that stands for every key."""
+NARROW, WIDE = 20, 40
+"""Characters of labels that are never wrapped, and of the widest label column."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a printed table.
+
+    at: the figure's place below the line's object; empty for the object itself. From `/` on it is a pointer
+    of its own, in which `{0}` is the first key that the line's `*` stood for. between: the place of the
+    interval, for a figure that does not hold its own. scale, digits: what a value is multiplied by, and how
+    many decimals are shown.
+    """
+
+    head: str
+    at: str = ""
+    between: str = ""
+    scale: int = 1
+    digits: int = 0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The lines of a printed table: one for each object that a pointer with `*` leads to.
+
+    label: the texts of the label columns, in which `{0}` is the first key that `*` stood for.
+    """
+
+    at: str
+    label: tuple[str, ...]
+    columns: tuple[Column, ...] = ()
+    """Columns that these lines have in place of the table's."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A printed table. title: a line above it, with fields of the record and of its counts in braces."""
+
+    heads: tuple[str, ...]
+    rows: tuple[Rows, ...]
+    columns: tuple[Column, ...]
+    title: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Key -> how a label shows it."""
+    keeps: Callable[[Any], bool] = bool
+    """Tells whether an object is a line."""
+
+    def list_columns(self) -> tuple[Column, ...]:
+        """List the columns, whose heads those of all lines are."""
+        return self.columns or self.rows[0].columns
+
+
+def build_table(printed: Printed, figures: Mapping[str, Any]) -> FigureTable:
+    """Build a table of the figures that a record has."""
+    lines = []
+    for rows in printed.rows:
+        columns = rows.columns or printed.list_columns()
+        for keys, found in _match(figures, rows.at.split("/")[1:]):
+            if printed.keeps(found):
+                names = [printed.names.get(key, key) for key in keys]
+                label = tuple(text.format(*names) for text in rows.label)
+                lines.append(
+                    Line(label, tuple(_read_cell(figures, found, column, keys) for column in columns))
+                )
+    heads = tuple(column.head for column in printed.list_columns())
+    return FigureTable("", fill_fields(printed.title, figures), printed.heads, heads, tuple(lines))
+
+
+def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes: Iterator[str]) -> None:
+    """Print a record's warnings, its tables, and notes below them. Keys are untrusted: they are cleaned."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Column as Shown
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    for warning in figures.get("warnings", ()):
+        console.print(f"[bold]WARNING[/bold] {escape(clean(warning))}")
+    for declared in printed:
+        table = build_table(declared, figures)
+        if not table.lines and declared is not printed[0]:
+            continue
+        about = f"{figures['system']} on {figures['dataset']}: " if declared is printed[0] else ""
+        console.print(escape(clean(about + table.title)))
+        labels = []
+        for place, head in enumerate(table.heads):
+            width = max((len(line.label[place]) for line in table.lines), default=0)
+            labels.append(Shown(head, no_wrap=width <= NARROW, max_width=WIDE))
+        values = (Shown(head, justify="right") for head in table.columns)
+        shown = Table(*labels, *values, box=None, padding=(0, 2, 0, 0))
+        for line in table.lines:
+            cells = zip(line.cells, declared.list_columns(), strict=True)
+            shown.add_row(
+                *(escape(clean(text)) for text in line.label),
+                *(format_cell(cell, column) for cell, column in cells),
+            )
+        console.print(shown)
+    for note in notes:
+        console.print(escape(clean(note)))
+
+
+def format_cell(cell: Cell, column: Column) -> str:
+    """Format a value with its interval, if it has one; `-` if it is undefined."""
+    if cell.value is None:
+        return "-"
+    value, *bounds = (
+        f"{column.scale * part:.{column.digits}f}" for part in (cell.value, *(cell.interval or ()))
+    )
+    return f"{value} ({', '.join(bounds)})" if bounds else value
+
+
+def fill_fields(text: str, figures: Mapping[str, Any]) -> str:
+    """Fill the braces of a text with fields of a record and of its counts."""
+    known = {**figures, **figures.get("counts", {})}
+    return re.sub(r"\{(\w+)\}", lambda found: str(known.get(found[1], found[0])), text)
+
+
+def _match(value: Any, parts: list[str], keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Find what a pointer leads to: the keys that its `*` stood for, and the object."""
+    if not parts:
+        yield keys, value
+    elif isinstance(value, Mapping):
+        first, *rest = parts
+        for name in value if first == ANY else ([first] if first in value else []):
+            yield from _match(value[name], rest, (*keys, name) if first == ANY else keys)
+
+
+def _read_cell(figures: Mapping[str, Any], line: Any, column: Column, keys: tuple[str, ...]) -> Cell:
+    value = _find(figures, line, column.at, keys)
+    interval = _find(figures, line, column.between, keys) if column.between else None
+    if isinstance(value, Mapping):
+        interval = value.get("interval") or (value.get("low"), value.get("high"))
+        value = value.get("value")
+    bounds = None if not interval or None in interval else (interval[0], interval[1])
+    return Cell(value, 0, 0, bounds, "", "" if value is not None else "not defined")
+
+
+def _find(figures: Mapping[str, Any], line: Any, place: str, keys: tuple[str, ...]) -> Any:
+    value = figures if place.startswith("/") else line
+    for part in filter(None, place.split("/")):
+        name = part.format(*keys)
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value

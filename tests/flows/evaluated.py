@@ -1,0 +1,51 @@
+"""Figures of `benchloom evaluate` as earlier versions wrote them: their keys, pointers and values stay."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flows.evaluation import write_figures
+from tasks.artifacts.parquet import write_rows
+from tasks.reports.own_evaluation import Evaluation
+from tasks.systems.entries import CallableEntry
+from tasks.systems.evaluation import EvaluationOptions, OwnDataset
+
+ENTRY = CallableEntry(kind="callable", version="1", function="stranger:answer")
+OPTIONS = EvaluationOptions(Path("mine"), "ours")
+FOLDER = Path(__file__).parent / "evaluations"
+
+
+def read_kept(flow: str) -> dict[str, Any]:
+    """Read the figures.json of an earlier version and the tests' stand-ins (of grammar's bases, some)."""
+    kept: dict[str, Any] = json.loads((FOLDER / f"{flow}.json").read_text(encoding="utf-8"))
+    return kept
+
+
+def assert_as_kept(figures: dict[str, Any], flow: str) -> None:
+    """Hold that figures have each key of those that were kept, with its value; lines may have other words."""
+    kept = read_kept(flow)
+    bases, left_out = kept.pop("bases"), kept.pop("left_out")
+    assert len(figures["left_out"]) == len(left_out)
+    assert {name: figures[name] for name in kept} == kept
+    assert {pointer: figures["bases"][pointer] for pointer in bases} == bases
+
+
+def read_default(_: str, model: Any) -> Any:
+    """Read a section that params.yaml leaves as it is."""
+    return model()
+
+
+def measure_rows(
+    evaluation: Evaluation,
+    rows: Mapping[str, tuple[type, Sequence[Any]]],
+    out: Path,
+    read: Any = read_default,
+) -> dict[str, Any]:
+    """Write rows as the stages do, and the figures of them as `benchloom evaluate` does."""
+    for name, (row, written) in rows.items():
+        write_rows(out / f"{name}.parquet", row, written)
+    assert evaluation.measure is not None
+    given = {name: written for name, (_, written) in rows.items()}
+    own = OwnDataset("key", {}, {}, (), ())
+    return write_figures(out, "flow", OPTIONS, ENTRY, own, evaluation.measure(given, OPTIONS, read))
