@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 BESIDE = ("n", "interval", "basis")
+LAYOUT = ("group",)
+"""Numbers that say how a table is drawn."""
 
 
 def main(before: Path, after: Path) -> int:
