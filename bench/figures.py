@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 BESIDE = ("n", "interval", "basis")
-LAYOUT = ("group",)
-"""Numbers that say how a table is drawn."""
+LAYOUT = ("number", "group")
+"""Numbers of a table that are not figures: the paper's number, and how many columns have one head."""
 
 
 def main(before: Path, after: Path) -> int:
@@ -47,8 +47,8 @@ def list_numbers(value: Any, pointer: str) -> Iterator[tuple[str, dict[str, Any]
                 yield pointer, {"value": value["value"], **{name: value.get(name) for name in BESIDE}}
             return
         for key, part in value.items():
-            if key == "number":
-                continue  # a table's, as the paper has it
+            if key in LAYOUT:
+                continue
             yield from list_numbers(part, f"{pointer}/{key}")
     elif isinstance(value, list):
         for place, part in enumerate(value):
