@@ -13,6 +13,7 @@ import yaml
 
 from flows.graph import DeclaredGraph
 from flows.house import check_evaluations, check_pages, check_papers, check_undeclared
+from flows.signatures import check_entries, check_signatures
 from tasks.errors import BadInput
 from tasks.files import write_text
 
@@ -48,7 +49,10 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     check_undeclared(graph)
     check_evaluations(graph)
     check_pages(graph)
+    check_signatures(graph)
     check_names(params, graph)
+    blocks = graph.make_blocks(params)
+    check_entries(graph, params, blocks)
     own = split_own(before, graph)
     if taken := next((name for name in SHOWN if re.search(rf"^{name}:", own, re.MULTILINE)), None):
         raise BadInput(
@@ -56,7 +60,7 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
             f"has a section {taken} of your own, and the reports have one",
             hint=f"name the files as {taken} of the stage that writes them, or in another folder's dvc.yaml",
         )
-    return before, render_graph(graph.make_blocks(params), own, graph.list_shown())
+    return before, render_graph(blocks, own, graph.list_shown())
 
 
 def require_graph(root: Path, params: Mapping[str, Any]) -> None:

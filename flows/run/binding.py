@@ -1,10 +1,10 @@
 """Calls a stage's function: arguments from the graph and params.yaml, artifacts from what it returns.
 
-An argument is the artifact of that name (the stem of a dependency's file, dots read as
-underscores): rows where it is annotated `list[Row]`, rows in a stream of bounded memory where
-it is annotated `Iterable[Row]`, its path where it is annotated `Path`. Beside these a stage may
-ask for `params`, `ask`, `limit`, for `settings` (the parameters that dvc.yaml declares for it, by
-dotted name), and for `out` where it writes its artifact by itself.
+An argument is the artifact of that name (the stem of a dependency's file, dots read as underscores, or
+the field of the entry that has the file's path): rows where it is annotated `list[Row]`, rows in a
+stream of bounded memory where it is annotated `Iterable[Row]`, its path where it is annotated `Path`.
+Beside these a stage may ask for `params`, `ask`, `limit`, for `settings` (the parameters that dvc.yaml
+declares for it, by dotted name), and for `out` where it writes its artifact by itself.
 
 A stage that is fanned out over a section of params.yaml may ask for its `key`, for its `entry`
 (dvc.yaml then declares `<section>.${key}` among its parameters), and for the `database` and the
@@ -136,7 +136,7 @@ def bind(
     module, function = find_function(node)
     splitting = find_splitting(function) if split else None
     hints = get_type_hints(function, include_extras=True)
-    files = {name_argument(dep): dep for dep in node.deps if not dep.startswith(CODE)}
+    files = name_files(node, params)
     arguments: dict[str, Any] = {}
     ask, rows_in = None, None
     for name in inspect.signature(function).parameters:
@@ -178,6 +178,19 @@ def bind(
             arguments[name] = cut_rows(rows, get_args(hint)[0], places.limit)
             rows_in = len(arguments[name]) if rows_in is None else rows_in
     return Bound(node, places, function, arguments, ask, rows_in)
+
+
+def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
+    """Name the files that a stage reads as its arguments do: by their stems, or by fields of its entry.
+
+    A file that is declared as `${item.documents}` is the argument `documents`, whatever its own name.
+    """
+    files = {name_argument(dep): dep for dep in node.deps if not dep.startswith(CODE)}
+    section = find_section_of(node.stage)
+    entry = get_section(params, f"{section}.{node.key}") if section and node.key else None
+    fields = entry.items() if isinstance(entry, Mapping) else ()
+    paths = {name: PurePosixPath(value).as_posix() for name, value in fields if isinstance(value, str)}
+    return files | {name: path for name, path in paths.items() if path in node.deps}
 
 
 def read_evaluated(

@@ -152,7 +152,18 @@ Send = Callable[[Transport], Awaitable[str]]
 """Send one request to a system; called only if no ledger holds the call."""
 
 
-class Ask(Protocol):
+class Embed(Protocol):
+    """The interface by which a stage embeds texts. One that annotates its `ask` so asks by no prompt."""
+
+    async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
+        """Embed texts with a role's model; return one vector per text, in their order.
+
+        Raises ModelFailed, BudgetSpent, CallMissing.
+        """
+        ...
+
+
+class Ask(Embed, Protocol):
     """The interface by which a stage asks models and systems."""
 
     async def __call__(
@@ -184,13 +195,6 @@ class Ask(Protocol):
         not, `Answer.logprobs` is empty. row: the id named in errors and in the calls artifact.
 
         Raises ModelFailed, BudgetSpent, CallMissing. An answer that never parses is returned, not raised.
-        """
-        ...
-
-    async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed texts with a role's model; return one vector per text, in their order.
-
-        Raises ModelFailed, BudgetSpent, CallMissing.
         """
         ...
 

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import portalocker
@@ -24,6 +25,8 @@ SERVERS = {"embedded": "tasks.models.embedded_server", "embedded-onnx": "tasks.m
 """Model kind -> module that serves it."""
 LIBRARIES = {"embedded": ("xllamacpp", "embedded"), "embedded-onnx": ("onnxruntime", "retrieval")}
 """Model kind -> the library that it is served by, and the extra that brings it."""
+PROJECT = Path(__file__).resolve().parents[2]
+"""The project whose code this process runs: a server belongs to the project that started it."""
 START_S = 180.0
 STOP_S = 10.0
 
@@ -42,16 +45,30 @@ class RunningServer:
 
     def is_alive(self) -> bool:
         """Tell whether this very process still runs: its id alone may have been given to another."""
-        try:
-            process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.started) < 1.0
-            return same and process.status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return False
+        return is_running(self.pid, self.started)
 
     def serves(self, model: EmbeddedModel) -> bool:
         """Tell whether it serves this model's file with its settings."""
         return (self.sha256, self.context, self.threads) == (model.identity, model.context, model.threads)
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """What became of a project's servers when it stopped them."""
+
+    names: list[str]
+    shared: dict[str, list[str]]
+    """Servers that are left, with the other projects whose running processes use them."""
+
+
+def is_running(pid: int, started: float) -> bool:
+    """Return whether a process still runs, and is not a later one with the same id."""
+    try:
+        process = psutil.Process(pid)
+        same = abs(process.create_time() - started) < 1.0
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def state_folder() -> Path:
@@ -72,14 +89,45 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
             name, f"needs {library}, which is not installed", hint=f"pip install 'benchloom[{extra}]'"
         )
     running = find_server(name)
-    if running is not None and running.serves(model):
-        return running.url
-    with portalocker.Lock(state_folder() / f"{name}.lock", timeout=START_S):
-        running = find_server(name)
-        if running is not None and not running.serves(model):
-            stop_server(name)
-            running = None
-        return (running or start_server(name, model, idle_s)).url
+    if running is None or not running.serves(model):
+        with portalocker.Lock(state_folder() / f"{name}.lock", timeout=START_S):
+            running = find_server(name)
+            if running is not None and not running.serves(model):
+                stop_server(name)
+                running = None
+            running = running or start_server(name, model, idle_s)
+    note_use(name)
+    return running.url
+
+
+def note_use(name: str, project: Path = PROJECT) -> None:
+    """Note that this process, of a project, uses a model's server."""
+    note = state_folder() / f"{name}.users" / f"{os.getpid()}.json"
+    user = {"project": str(project), "pid": os.getpid(), "started": psutil.Process().create_time()}
+    note.parent.mkdir(exist_ok=True, mode=0o700)
+    if not note.is_file() or _read_json(note) != user:
+        note.write_text(json.dumps(user), encoding="utf-8")
+
+
+def list_users(name: str) -> list[str]:
+    """List the projects whose running processes use a model's server; forget those that have ended."""
+    projects = set()
+    for note in (state_folder() / f"{name}.users").glob("*.json"):
+        user = _read_json(note)
+        if user and is_running(user["pid"], user["started"]):
+            projects.add(user["project"])
+        else:
+            note.unlink(missing_ok=True)
+    return sorted(projects)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """Read an object from a file; empty if the file is missing or unreadable."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def find_server(name: str) -> RunningServer | None:
@@ -102,8 +150,8 @@ def list_servers() -> list[RunningServer]:
 def read_state(path: Path) -> RunningServer | None:
     """Read a state file; None if it is missing or unreadable."""
     try:
-        return RunningServer(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return RunningServer(**_read_json(path))
+    except TypeError:
         return None
 
 
@@ -147,6 +195,7 @@ def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServe
     while time.monotonic() < deadline:
         running = read_state(state)
         if running is not None and running.pid == process.pid:
+            _owner_file(name).write_text(str(PROJECT), encoding="utf-8")
             return running
         if process.poll() is not None:
             break
@@ -176,3 +225,23 @@ def stop_server(name: str) -> bool:
 def stop_servers() -> list[str]:
     """Stop all of this user's servers; return their names."""
     return [running.name for running in list_servers() if stop_server(running.name)]
+
+
+def stop_own_servers(project: Path = PROJECT) -> Stopped:
+    """Stop the servers that a project started, but those that running processes of other projects use."""
+    stopped = Stopped([], {})
+    for running in list_servers():
+        owner = _owner_file(running.name)
+        if not owner.is_file() or owner.read_text(encoding="utf-8") != str(project):
+            continue
+        others = [user for user in list_users(running.name) if user != str(project)]
+        if others:
+            stopped.shared[running.name] = others
+        elif stop_server(running.name):
+            stopped.names.append(running.name)
+    return stopped
+
+
+def _owner_file(name: str) -> Path:
+    """Name the file with the project that started a server."""
+    return state_folder() / f"{name}.owner"

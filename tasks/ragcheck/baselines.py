@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.models.ask import Ask
+from tasks.models.ask import Embed
 from tasks.ragcheck.answers import SystemAnswer
 from tasks.ragcheck.content_words import list_content_words, list_words
 from tasks.ragcheck.entries import Assessment
@@ -48,7 +48,7 @@ class BaselineSimilarity:
 
 
 async def baselines(
-    questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment, ask: Ask
+    questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment, ask: Embed
 ) -> Drafts[BaselineSimilarity]:
     """Compare every given answer with its reference by every measure; a missing value has a reason."""
     question_of = {question.id: question for question in questions}
@@ -105,7 +105,7 @@ def _make_scorer(language: str) -> RougeScorer:
     return RougeScorer(["rougeL"], tokenizer=_WordTokenizer(language))
 
 
-async def compare_embeddings(pairs: Sequence[Pair], role: str, ask: Ask) -> list[float | None]:
+async def compare_embeddings(pairs: Sequence[Pair], role: str, ask: Embed) -> list[float | None]:
     """Compute the cosine of each pair's embeddings, -1 to 1; None where a vector is zero.
 
     role: the embedding model's. Raises ModelFailed, BudgetSpent, CallMissing.

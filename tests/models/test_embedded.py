@@ -53,6 +53,34 @@ def test_a_server_is_stopped(sleeper):
     assert embedded.list_servers() == []
 
 
+def test_a_project_stops_its_own_servers_and_leaves_those_that_another_uses(sleeper, tmp_path):
+    """Two projects: one started the server, and a process of the other one asks it too."""
+    own, other = tmp_path / "own", tmp_path / "other"
+    leave_state(sleeper.pid, sleeper.create_time())
+    (embedded.state_folder() / "m.owner").write_text(str(own))
+    asking = (
+        "import sys, pathlib; from tasks.models.embedded import note_use; "
+        "note_use('m', pathlib.Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", asking, str(other)]
+    user = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    user.stdout.readline()
+    embedded.note_use("m", own)
+    assert embedded.stop_own_servers(other) == embedded.Stopped([], {})
+    assert embedded.stop_own_servers(own) == embedded.Stopped([], {"m": [str(other)]})
+    assert sleeper.is_running()
+    user.communicate()
+    assert embedded.stop_own_servers(other) == embedded.Stopped([], {})
+    assert embedded.stop_own_servers(own) == embedded.Stopped(["m"], {})
+    assert embedded.list_servers() == []
+
+
+def test_a_server_of_no_known_project_is_left_to_its_idle_time(sleeper):
+    leave_state(sleeper.pid, sleeper.create_time())
+    assert embedded.stop_own_servers() == embedded.Stopped([], {})
+    assert sleeper.is_running()
+
+
 def test_a_process_that_only_has_the_same_id_is_left_alone(sleeper):
     leave_state(sleeper.pid, sleeper.create_time() - 1_000)
     assert embedded.find_server("m") is None

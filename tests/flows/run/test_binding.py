@@ -67,6 +67,16 @@ def test_rows_and_drops_are_written_where_the_graph_says_and_counted(trial):
     assert (dropped.reason, dropped.detail) == ("short", "an")
 
 
+def test_a_file_of_an_entry_is_the_argument_of_its_fields_name(stage, tmp_path, monkeypatch):
+    def words(file: Path, source: Path) -> Drafts[Word]: ...
+
+    node = make_node(stage(words), deps=("raw/names.txt", "source.txt"), key="one")
+    params = {"trial": {"entries": {"one": {"file": "./raw/names.txt", "source": "elsewhere.txt"}}}}
+    monkeypatch.setattr("flows.run.binding.find_section_of", lambda stage: "trial.entries")
+    given = bind(node, params, Places(tmp_path, tmp_path), refuse).arguments
+    assert given == {"file": tmp_path / "raw/names.txt", "source": tmp_path / "source.txt"}
+
+
 def test_an_asking_stage_gets_rows_and_an_ask_and_its_calls_are_an_artifact(trial):
     assert trial.run()["trial-answers"].rows_in == 4
     rows = read_rows(trial.root / "data/trial/answers.parquet", Answer)
