@@ -18,10 +18,17 @@ import numpy as np
 from bench.scoring import draw_by_index, time_call
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment import AssessmentParams, assessment
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, ClosedDomain, Judgement
-from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.grammar.assess.closed_domain import ClosedDomain
+from tasks.grammar.assess.judgements import Judgement
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.scoring.correctness import Correctness
 from tasks.systems.contract import Document
 
 SIZES = ((60, 30), (1_000, 100), (10_000, 200))
@@ -60,7 +67,7 @@ def assess(folder: Path, size: int, templates: int, draws: int) -> None:
         template = f"t{number // 2 % templates}"
         name, document = f"q{number}", f"d{number // 2}"
         found = document if dice.random() < 0.5 else "other"
-        verdict = "Correct" if dice.random() < 0.7 else "Incorrect"
+        verdict = Correctness.CORRECT if dice.random() < 0.7 else Correctness.INCORRECT
         questions.append(
             AskedQuestion(
                 name, group, criterion, f"What of {group}?", "42", template, f"{template}-{criterion}",

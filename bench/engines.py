@@ -22,6 +22,7 @@ from pathlib import Path
 import psutil
 
 from bench.wikidata_shards import SELECTION, make_streams
+from flows.importing import bring_in
 from flows.run.computing import Computing
 from flows.run.engine_settings import Cluster, EngineSettings
 from flows.run.engines import THREADS, ClusterEngine
@@ -31,8 +32,8 @@ from flows.run.processes import Processes
 from flows.run.servers import stop_servers
 from flows.run.shards import ShardEngine
 from flows.run.stage_work import StageRun
-from flows.wikidata_import import import_wikidata
 from tasks.artifacts.parquet import read_rows, write_rows
+from tasks.sources.importers.wikidata import Wikidata
 from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.solve.prediction import Prediction
 
@@ -150,7 +151,7 @@ def make_dump(root: Path, writer: Processes) -> Work:
     path, _ = make_streams(root / "dump.json.bz2", ENTITIES)
 
     def read(engine: ShardEngine | None, turn: str) -> list[str]:
-        import_wikidata(root, [str(path)], turn, SELECTION, engine=engine)
+        bring_in(root, Wikidata(places=[str(path)], called=turn, workers=1, **SELECTION), engine)
         folder = root / "data/raw/wikidata" / turn
         return [digest(folder / name) for name in ("entities.parquet", "claims.parquet")]
 

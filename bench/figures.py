@@ -45,6 +45,8 @@ def list_numbers(value: Any, pointer: str) -> Iterator[tuple[str, dict[str, Any]
                 yield pointer, {"value": value["value"], **{name: value.get(name) for name in BESIDE}}
             return
         for key, part in value.items():
+            if key == "number":
+                continue  # a table's, as the paper has it
             yield from list_numbers(part, f"{pointer}/{key}")
     elif isinstance(value, list):
         for place, part in enumerate(value):

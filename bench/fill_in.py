@@ -26,10 +26,12 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits
 from tasks.grammar.construct.balanced import Balanced, balanced
-from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.fill_in import FillIn, Group, fill_in
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.queries import Query, write_filled, write_template
-from tasks.grammar.construct.unbalanced import Rule, Unbalanced, unbalanced
-from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.grammar.construct.unbalanced import CriterionRule, Unbalanced, unbalanced
 
 SIZES = (10_000, 1_000_000)
 SAMPLE, SAMPLE_S = 2_000, 5.0
@@ -128,7 +130,7 @@ def fill(path: Path) -> int:
 
 def pair_all(path: Path) -> int:
     """Write the unbalanced set of the groups: one text each, for half of them; count the questions."""
-    params = Unbalanced(rules={"short": Rule(keep=0.5)})
+    params = Unbalanced(rules={"short": CriterionRule(keep=0.5)})
     return write_set(path, "unbalanced", unbalanced(TEXTS, read_groups(path), params))
 
 

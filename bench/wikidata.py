@@ -21,7 +21,8 @@ from pathlib import Path
 
 import orjson
 
-from flows.wikidata_import import import_wikidata
+from flows.importing import bring_in
+from tasks.sources.importers.wikidata import Wikidata
 from tasks.sources.wikidata.dump import DumpSource, open_dump
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
@@ -100,7 +101,7 @@ def read_named(path: Path) -> int:
 def import_all(path: Path) -> int:
     """Import every entity with its claims: read, sort and write the Parquet files."""
     with tempfile.TemporaryDirectory() as folder:
-        import_wikidata(Path(folder), [str(path)], "bench", EntitySelection(languages=LANGUAGES))
+        bring_in(Path(folder), Wikidata(places=[str(path)], languages=sorted(LANGUAGES)))
         about = Path(folder) / "data/raw/wikidata/bench/about.json"
         return int(json.loads(about.read_text())["counts"]["entities"])
 

@@ -24,16 +24,13 @@ import orjson
 import psutil
 
 from bench.wikidata import make_entity
-from flows.run.engines import THREADS, open_engine
-from flows.wikidata_import import import_wikidata
-from tasks.sources.wikidata.entities import EntitySelection
+from flows.importing import bring_in
+from tasks.sources.importers.wikidata import Wikidata
 
 STREAMED, SHARD, SHARDS, STREAM = 12_000, 12_500, 4, 900_000
 """Numbers of entities of the bzip2 file and of a shard; of shards; bytes of a stream."""
 TURNS = 3
-SELECTION = EntitySelection(
-    properties=frozenset({"P31", "P569"}), languages=frozenset({"en"}), sites=frozenset()
-)
+SELECTION = {"properties": ["P31", "P569"], "languages": ["en"]}
 
 
 def main(words: Sequence[str] = ()) -> None:
@@ -71,8 +68,7 @@ def measure(folder: Path, paths: Sequence[Path], workers: int) -> tuple[float, f
         watcher.start()
         begun = time.perf_counter()
         try:
-            with open_engine(Path(root), THREADS, workers, print) as engine:
-                import_wikidata(Path(root), [str(path) for path in paths], "bench", SELECTION, engine=engine)
+            bring_in(Path(root), Wikidata(places=list(map(str, paths)), workers=workers, **SELECTION))
             seconds = time.perf_counter() - begun
         finally:
             over.set()

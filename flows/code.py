@@ -1,6 +1,6 @@
 """Find the code that determines a stage's output: modules, page templates and pinned packages.
 
-DVC does not follow imports, so dvc.yaml lists them all.
+DVC does not follow names, so dvc.yaml lists the files.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
+from flows.code_slices import EVERYTHING, CodeSlices, Node, Slice
 from tasks.errors import BadInput
 
 TASKS = "tasks"
 WRITER = "tasks.artifacts.parquet"
 ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.request_builder")
-"""What stands between a stage and its artifact's bytes without being imported by it."""
+"""What reads and writes a stage's artifacts, and its calls, without being named by it."""
 FRAME = "tasks/reports/pages"
 SHARED_STAGES = ("evaluation_page",)
 """Stages that any paper may declare without a module of its own: modules of tasks/reports."""
@@ -46,43 +46,33 @@ class Code:
     root: Path
 
     @cached_property
-    def imports(self) -> Any:
-        """The import graph of tasks/; a module named in a string, to start a process, counts as imported."""
-        import grimp
+    def slices(self) -> CodeSlices:
+        """The definitions of tasks/."""
+        return CodeSlices(self.root, TASKS)
 
-        graph = grimp.build_graph(TASKS, cache_dir=None)
-        for module in sorted(graph.modules):
-            path = self.root / to_path(module)
-            for text in _read_texts(path) if path.is_file() else ():
-                if text.startswith(f"{TASKS}.") and text in graph.modules:
-                    graph.add_import(importer=module, imported=text)
-        return graph
+    def find_slice(self, starts: Iterable[Node], files: Iterable[str], folders: Iterable[str] = ()) -> Slice:
+        """Find the definitions that determine what functions write.
 
-    def list_modules(self, module: str, outs: Iterable[str], folders: Iterable[str] = ()) -> set[str]:
-        """List the modules that determine a module's outputs: itself and its imports, at any depth.
-
-        folders: paths of code that it finds by name; what their modules import counts, they themselves do
-        not: a file that is put there changes the folder, and no declaration.
+        starts: their modules and names. files: the data that they read and write. folders: paths of code that
+        they find by name; what their modules use counts, they themselves do not: a file that is put there
+        changes the folder, and no declaration.
         """
-        outs = tuple(outs)
+        files = tuple(files)
         below = tuple(f"{to_module(folder)}." for folder in folders)
-        plugged = {name for name in self.imports.modules if name.startswith(below)} if below else set()
-        starts = {module, *plugged}
-        if any(out.endswith(".parquet") for out in outs):
-            starts.add(WRITER)
-        if any(out.endswith(".calls.parquet") for out in outs):
-            starts.update(ASK)
-        found = starts.union(*(self.imports.find_upstream_modules(start) for start in starts))
-        return {name for name in found - plugged if (self.root / to_path(name)).is_file()}
+        plugged = {name for name in self.slices.modules if name.startswith(below)} if below else set()
+        whole = {*plugged}
+        if any(file.endswith(".parquet") for file in files):
+            whole.add(WRITER)
+        if any(file.endswith(".calls.parquet") for file in files):
+            whole.update(ASK)
+        return self.slices.cut([*starts, *((name, EVERYTHING) for name in whole)]).leave_out(plugged)
 
-    def list_pages(self, modules: Iterable[str]) -> set[str]:
-        """List templates, styles and scripts named in modules, and the templates that these refer to."""
+    def list_pages(self, code: Slice) -> set[str]:
+        """List templates, styles and scripts named in a slice, and the templates that these refer to."""
         found: set[str] = set()
-        for module in modules:
-            folders = (f"{TASKS}/{module.split('.')[1]}/pages", FRAME)
-            for text in _read_texts(self.root / to_path(module)):
-                if PAGE.fullmatch(text):
-                    found |= self._find_page(text, folders)
+        for module, text in code.texts:
+            if PAGE.fullmatch(text):
+                found |= self._find_page(text, (f"{TASKS}/{module.split('.')[1]}/pages", FRAME))
         return found
 
     def _find_page(self, name: str, folders: tuple[str, ...]) -> set[str]:
@@ -150,14 +140,6 @@ def to_path(module: str) -> str:
 def to_module(path: str) -> str:
     """Convert a file's path to its module's name."""
     return path.removesuffix(".py").replace("/", ".")
-
-
-@cache
-def _read_texts(path: Path) -> tuple[str, ...]:
-    """Read all string literals of a module, docstrings included."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return tuple(sorted({node.value for node in nodes if isinstance(node.value, str)}))
 
 
 @cache

@@ -17,13 +17,15 @@ LANDMARKS = {"score": "scipy", PROJECT: "dvc", "publish": "huggingface_hub"}
 
 SERVERS = {"postgresql": ("sqlalchemy", "pydantic", "psycopg"), "mariadb": ("pymysql",)}
 """Extra of a database server -> libraries that it brings beside those of `score`."""
+WIKI = ("defusedxml", "mwparserfromhell")
+"""Libraries that the extra of the same name brings, for articles of Wikipedia."""
 
 
 def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInput | None:
     """Make the error that names the extra a command needs; None if that extra is installed."""
     command = next((word for word in words if not word.startswith("-")), "")
-    extra = command if command in LANDMARKS else PROJECT
-    if find_spec(LANDMARKS[extra]) is not None:
+    extra = command if command in LANDMARKS else "wiki" if error.name in WIKI else PROJECT
+    if extra in LANDMARKS and find_spec(LANDMARKS[extra]) is not None:
         server = next((extra for extra, names in SERVERS.items() if error.name in names), None)
         asked = command == "score" and any(word.startswith("--url") for word in words)
         if server is None or not asked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from flows.stage import (
     FIGURES,
     KEY,
     LIST_ANSWERED,
+    LIST_SCORED,
     PAGES,
     Flow,
     Scope,
@@ -51,6 +53,11 @@ class Declared:
     arguments: Mapping[str, str]
     """Name -> annotation, as it is written."""
     returns: str
+
+    @property
+    def start(self) -> tuple[str, str]:
+        """Its function: the module, and the name in it."""
+        return self.module, self.stage.function
 
     @property
     def asks(self) -> bool:
@@ -143,14 +150,20 @@ class DeclaredGraph:
         return sorted({*code, *(path for path in data if path.startswith(f"{TASKS}/"))})
 
     def _list_deps(self, own: Declared) -> tuple[list[str], set[str], set[str]]:
-        """List what a stage reads, the modules that it imports, and its code's files."""
+        """List what a stage reads, the modules that it runs, and its code's files."""
         data = self._list_data(own)
         folders = [path for path in data if path.startswith(f"{TASKS}/")]
-        modules = self.code.list_modules(own.module, own.outs, folders)
-        if EVALUATED in own.arguments:
-            modules |= self.code.list_modules(self.declared[own.stage.scope.evaluates].module, ())
-        code = {*map(to_path, modules), *self.code.list_pages(modules), *self._list_prompts(own)}
-        return data, modules, code
+        found = self.code.find_slice(self._list_starts(own), (*data, *own.outs), folders)
+        code = {*map(to_path, found.modules), *self.code.list_pages(found), *self._list_prompts(own)}
+        return data, found.modules, code
+
+    def _list_starts(self, own: Declared) -> list[tuple[str, str]]:
+        """List the functions that are called for a stage, and the row type of scores that it is handed."""
+        if EVALUATED not in own.arguments:
+            return [own.start]
+        evaluated = self.declared[own.stage.scope.evaluates]
+        names = (LIST_SCORED, LIST_ANSWERED, *re.findall(r"\w+", evaluated.returns))
+        return [own.start, *((evaluated.module, name) for name in names)]
 
     def make_node(self, name: str, key: str, entry: Mapping[str, Any]) -> Node:
         """Make the node of a stage for an entry that stands nowhere in params.yaml; its code is left out."""

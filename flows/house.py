@@ -82,7 +82,10 @@ def check_evaluations(graph: DeclaredGraph) -> None:
 def check_pages(graph: DeclaredGraph) -> None:
     """Raise BadInput if a stage writes a page where the front page does not look for it."""
     for own in graph.declared.values():
-        if "out" not in own.arguments or PAGE_RECORD not in graph.code.list_modules(own.module, own.outs):
+        if (
+            "out" not in own.arguments
+            or PAGE_RECORD not in graph.code.find_slice([own.start], own.outs).modules
+        ):
             continue
         out = PurePosixPath(own.outs[0])
         if out.parent.parent != PurePosixPath(PAGES):

@@ -25,10 +25,6 @@ TAKING = {"Dropped": 1, "BrokenRule": 0, "Unusable": 1, "Unparsed": 0}
 """Where a reason stands among the arguments."""
 SHAPES = {
     "a call on a page": "tasks.reports.calls",
-    "rows of grammar.assessment_report": "tasks.grammar.assess.assessment_browser",
-    "rows of grammar.report": "tasks.grammar.publish.browser",
-    "rows of ragcheck.continuity_page": "tasks.ragcheck.conversation_browser",
-    "rows of ragcheck.correctness_page": "tasks.ragcheck.answer_browser",
     "figures of grammar.assessment": "tasks.grammar.assess.assessment_figures",
     "the head of a page": "tasks.reports.page",
 }

@@ -21,12 +21,13 @@ from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
 from tasks.judging.rules import label_by_rule
 from tasks.models.ask import Answer
+from tasks.scoring.correctness import Correctness
 
 FILE = Path(__file__).with_name("canaries.yaml")
 FURTHER = Path(__file__).with_name("canaries_further.yaml")
 Kind = Literal["label", "score"]
 OR = " or "
-Verdict = TypeVar("Verdict", str, int)
+Verdict = TypeVar("Verdict", bound=str | int)
 
 
 class KnownCase(BaseModel):
@@ -48,7 +49,7 @@ class Canary(KnownCase):
     kind: Kind
     query: str
     answer: str
-    """The reference answer, which deserves Correct or 5."""
+    """The reference answer, which deserves the best label, or 5."""
     response: str
     """The response to judge."""
     contexts: tuple[str, ...] = ()
@@ -58,6 +59,9 @@ class Canary(KnownCase):
     def _check_verdicts(self) -> Canary:
         if self.kind == "score" and not set(self.accepted) <= set("012345"):
             raise ValueError("accepted holds something else than scores 0 to 5")
+        if self.kind == "label":
+            for word in self.accepted:
+                Correctness.read(word)
         return self
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tasks.judging.abstention import says_nothing_else
 from tasks.judging.equality import find_equality, is_empty, normalise
 from tasks.judging.restating import NOTHING, OTHER_NUMBER, PART, find_restatement
+from tasks.scoring.correctness import Correctness
 
 EMPTY, ABSTAINS = "empty", "abstains"
 NO_ANSWER = (EMPTY, ABSTAINS, NOTHING)
@@ -22,6 +23,8 @@ def find_rule(answer: str, response: str, question: str) -> str:
     return find_restatement(answer, response, question)
 
 
-def label_by_rule(rule: str) -> str | None:
+def label_by_rule(rule: str) -> Correctness | None:
     """Return the verdict of a rule that decides, as `find_rule` names it; None where none does."""
-    return ("Incorrect" if rule in WRONG else "Correct") if rule else None
+    if not rule:
+        return None
+    return Correctness.INCORRECT if rule in WRONG else Correctness.CORRECT

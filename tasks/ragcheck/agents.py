@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.judging.quoting import quote
 from tasks.models.ask import Answer, Ask, Unparsed
-from tasks.ragcheck.rows import Grade, ReferenceQuestion
+from tasks.ragcheck.grading import Grade
+from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.systems.contract import Turn
 
 COMPOSER, QUESTIONER = "composer", "questioner"

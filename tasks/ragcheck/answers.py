@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.rows import ReferenceQuestion, SystemAnswer
+from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Document, System, Turn
+from tasks.systems.contract import Document, Passage, System, Turn
 from tasks.systems.retrieved import name_documents
+
+
+@dataclass(frozen=True)
+class SystemAnswer:
+    """A system's answer to a question; `text` is None and `problem` the reason if there is none."""
+
+    id: str
+    question: str
+    system: str
+    version: str
+    text: str | None
+    problem: str
+    passages: tuple[Passage, ...] | None
+    """What it was written from, best first; None if the system does not show it."""
+    origin: tuple[Origin, ...]
 
 
 async def answers(

@@ -9,25 +9,42 @@ import asyncio
 import importlib.util
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.models.ask import Ask
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.content_words import list_content_words, list_words
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.overlap import compute_rouge_l, compute_word_recall
-from tasks.ragcheck.rows import (
-    BERTSCORE,
-    EMBEDDING,
-    ROUGE_L,
-    WORD_RECALL,
-    BaselineSimilarity,
-    ReferenceQuestion,
-    SystemAnswer,
-)
+from tasks.ragcheck.questions import ReferenceQuestion
 
+if TYPE_CHECKING:
+    from rouge_score.rouge_scorer import RougeScorer
+
+WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE = "word_recall", "rouge_l", "embedding", "bertscore"
+MEASURES = (WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE)
+"""The baseline measures, which see no context."""
 DIGITS = 6
 
 Pair = tuple[ReferenceQuestion, SystemAnswer]
 Values = Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class BaselineSimilarity:
+    """A context-free similarity of answer and reference, 0 to 1 (of embeddings -1 to 1)."""
+
+    id: str
+    answer: str
+    question: str
+    system: str
+    measure: str
+    value: float | None
+    problem: str
+    """Why `value` is None."""
+    origin: tuple[Origin, ...]
 
 
 async def baselines(
@@ -53,6 +70,39 @@ async def baselines(
     else:
         rows += _measure(BERTSCORE, pairs, compute_bertscore(pairs, entry.bertscore))
     return Drafts(rows)
+
+
+def compute_word_recall(reference: str, answer: str, language: str) -> float:
+    """Compute the share of the reference's content words that the answer has, 0 to 1 (Breck et al., 2000).
+
+    Distinct stems are compared; for a reference without content words ("what he is"), all words.
+    """
+    expected = set(list_content_words(reference, language))
+    if expected:
+        return len(expected & set(list_content_words(answer, language))) / len(expected)
+    expected = set(list_words(reference, language))
+    return len(expected & set(list_words(answer, language))) / len(expected) if expected else 0.0
+
+
+def compute_rouge_l(reference: str, answer: str, language: str) -> float:
+    """Compute the F measure of the longest common subsequence of words, 0 to 1 (Lin, 2004)."""
+    return float(_make_scorer(language).score(reference, answer)["rougeL"].fmeasure)
+
+
+@dataclass(frozen=True)
+class _WordTokenizer:
+    language: str
+
+    def tokenize(self, text: str) -> list[str]:
+        return list_words(text, self.language)
+
+
+@lru_cache(maxsize=16)
+def _make_scorer(language: str) -> RougeScorer:
+    # rouge-score imports nltk, which takes 2 s; whoever reads this artifact does not need it.
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer(["rougeL"], tokenizer=_WordTokenizer(language))
 
 
 async def compare_embeddings(pairs: Sequence[Pair], role: str, ask: Ask) -> list[float | None]:

@@ -9,8 +9,8 @@ from tasks.artifacts.rows import Drafts
 from tasks.judging.canaries import Canary, CanaryRow, judge_canaries, read_canaries
 from tasks.models.ask import Answer, Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.grading import JUDGING, JudgingOptions, grade_response
-from tasks.ragcheck.rows import Grade, ReferenceQuestion
+from tasks.ragcheck.grading import JUDGING, Grade, JudgingOptions, grade_response
+from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.settings import read_section
 from tasks.systems.contract import Passage
 

@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.ragcheck.conversations import Conversation
 from tasks.ragcheck.entries import Continuity
-from tasks.ragcheck.figures import NOTHING, Resampling, estimate_mean, estimate_share, round_figure
-from tasks.ragcheck.rows import (
-    ANSWERS,
-    ASKED,
-    Conversation,
-    ConversationFigure,
+from tasks.ragcheck.figures import (
+    NOTHING,
     Estimate,
-    Guard,
-    ReferenceQuestion,
+    Resampling,
+    adjust_holm,
+    estimate_mean,
+    estimate_share,
+    round_figure,
 )
-from tasks.scoring.statistics import compare_paired, correct_holm
+from tasks.ragcheck.guards import ANSWERS, ASKED, Guard
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.scoring.statistics import compare_paired
 
 MEASURES = ("wscore", "lscore", "mscore")
 MEAN, DIFFERENCE, SIGN, RATE = "mean", "difference", "sign", "rate"
 LEAK, PROBING, FLAGGED = "leak", "probing", "flagged"
+
+
+@dataclass(frozen=True)
+class ConversationFigure:
+    """One figure of Part II. kind: `mean`, `difference` (system - other), `sign` or `rate`.
+
+    dataset: empty for all of them. A `sign` counts the datasets whose difference has the same sign as over
+    all, and n is the number of datasets; otherwise n counts conversations, pairs of them, or guards.
+    """
+
+    id: str
+    kind: str
+    dataset: str
+    system: str
+    other: str
+    measure: str
+    n: int
+    failed: int
+    estimate: Estimate
+    p_value: float | None
+    adjusted: float | None
+    """The p value adjusted by Holm over the datasets and measures of a pair of systems."""
+    origin: tuple[Origin, ...]
 
 
 def comparison(
@@ -136,10 +161,8 @@ def _compare(
 
 
 def _adjust(rows: Sequence[ConversationFigure]) -> list[ConversationFigure]:
-    tested = [row for row in rows if row.p_value is not None]
-    adjusted = correct_holm([row.p_value for row in tested if row.p_value is not None])
-    by_id = {row.id: round_figure(p) for row, p in zip(tested, adjusted, strict=True)}
-    return [replace(row, adjusted=by_id.get(row.id)) for row in rows]
+    adjusted = adjust_holm([row.p_value for row in rows])
+    return [replace(row, adjusted=p_value) for row, p_value in zip(rows, adjusted, strict=True)]
 
 
 def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure]) -> ConversationFigure:

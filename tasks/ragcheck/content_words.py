@@ -6,8 +6,6 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
-from nltk.stem.snowball import SnowballStemmer
-
 from tasks.systems.tokenization import load_language, load_tokenizer
 
 STEMMED = {
@@ -62,5 +60,8 @@ def _load_stop_words(language: str) -> frozenset[str]:
 def _load_stemmer(language: str) -> Callable[[str], str]:
     if language not in STEMMED:
         return str
+    # nltk takes 2 s to import; whoever only reads the artifacts of guards and baselines does not need it.
+    from nltk.stem.snowball import SnowballStemmer
+
     stemmer = SnowballStemmer(STEMMED[language])
     return lambda word: str(stemmer.stem(word))

@@ -9,17 +9,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.models.ask import Ask
+from tasks.ragcheck.answers import SystemAnswer
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.rows import BY_QUESTION, BY_REFERENCE, Context, ReferenceQuestion, SystemAnswer
+from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, Passage, System
 from tasks.systems.retrieved import name_documents
+
+BY_QUESTION, BY_REFERENCE = "E2", "E3"
+"""Rules of contexts: what the answer was written from, found by the question, or what question and reference
+joined retrieve (section 2)."""
+RULES = (BY_QUESTION, BY_REFERENCE)
+
+
+@dataclass(frozen=True)
+class Context:
+    """The passages that a judge is shown with a system's answer by one of `RULES`, best first."""
+
+    id: str
+    question: str
+    system: str
+    rule: str
+    passages: tuple[Passage, ...]
+    origin: tuple[Origin, ...]
 
 
 async def contexts(

@@ -1,8 +1,9 @@
-"""Stage: the report page of Part II: figures 4 and 9, leak rates, and a browser of all conversations."""
+"""Stage: the report page of Part II: figures 4 and 9, leak rates, and a viewer of all conversations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts
@@ -10,23 +11,51 @@ from tasks.judging.canaries import CanaryRow
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.ragcheck.agents import ConversationOptions
-from tasks.ragcheck.continuity_content import make_content
-from tasks.ragcheck.conversation_browser import ConversationBrowser, show_conversations
+from tasks.ragcheck.comparison import ConversationFigure
+from tasks.ragcheck.conversations import Conversation, End
 from tasks.ragcheck.entries import Continuity
+from tasks.ragcheck.grading import TOP_SCORE
+from tasks.ragcheck.guards import Guard
 from tasks.ragcheck.judge_report import find_thresholds, report_judge
-from tasks.ragcheck.page_parts import count_drops, make_page, write_ragcheck_page
-from tasks.ragcheck.page_record import group_continuity, list_conversation_systems, tabulate_continuity
-from tasks.ragcheck.rows import ENDS, FAILED, Conversation, ConversationFigure, Guard, ReferenceQuestion
+from tasks.ragcheck.page_parts import STYLES, count_rows, list_warnings, make_drops_part, make_judges_part
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.ragcheck.tables import show_tables
+from tasks.ragcheck.tables_continuity import (
+    draw_datasets,
+    group_continuity,
+    list_conversation_systems,
+    tabulate_continuity,
+    tabulate_ends,
+    tabulate_means,
+    tabulate_pairs,
+    tabulate_rates,
+)
+from tasks.ragcheck.view import view_conversations
 from tasks.reports.calls import derive_shown_calls, read_calls
-from tasks.reports.folder import BrowsedRows
-from tasks.reports.page import Headline
+from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.parts import Browse, Charts, Part, Text
+from tasks.reports.report_page import write_page
 from tasks.settings import read_section
 
 CONVERSATIONS = Selection("conversations")
-ENDED = Selection("conversations", {"ended": tuple(end for end in ENDS if end != FAILED)})
+ENDED = Selection("conversations", {"ended": tuple(end.value for end in End if end is not End.FAILED)})
 SUBTITLE = (
     "How far, and how soon, a system leads somebody who asks on to the reference answer. wscore weighs early "
     "turns more (0 to 5), lscore counts turns (lower is better), mscore is the best score of a conversation."
+)
+MEANS = (
+    "Over the conversations that have scores; those that failed are counted beside them. Here a 0 "
+    '("not sure") counts as 0.'
+)
+PAIRS = (
+    "The mean difference over the questions on which both systems have scores, with its 95% interval by a "
+    "paired bootstrap; p adjusted by Holm. Failed: questions on which a conversation failed."
+)
+GUARDS = (
+    "A content word of the reference that is in neither the target question nor anything the system had said"
+    " leaks if it is in a composed answer. In a question it only probes; the question is flagged if the "
+    "review did not name the word either. Intervals are 95%: whole conversations are drawn, not turns; a "
+    "rate of 0 or 1 has Wilson's over the conversations."
 )
 
 
@@ -63,59 +92,71 @@ def continuity_page(
         (),
         find_thresholds(settings),
     )
-    failed = sum(conversation.ended == FAILED for conversation in conversations)
+    failed = sum(conversation.ended == End.FAILED for conversation in conversations)
     headlines = [
-        Headline(
-            "conversations",
-            len(conversations),
-            f"at most {turns} turns each",
-            Derivation("count", (CONVERSATIONS,)),
-        ),
-        Headline("scored", len(conversations) - failed, f"{failed} failed", Derivation("count", (ENDED,))),
+        count_rows("conversations", len(conversations), CONVERSATIONS, f"at most {turns} turns each"),
+        count_rows("scored", len(conversations) - failed, ENDED, f"{failed} failed"),
         Headline(
             "turns",
             sum(len(conversation.turns) for conversation in conversations),
-            "",
-            Derivation("sum", (CONVERSATIONS,), "count(turns)"),
+            derivation=Derivation("sum", (CONVERSATIONS,), "count(turns)"),
         ),
         Headline(
             "systems",
             len({conversation.system for conversation in conversations}),
-            "",
-            Derivation("distinct", (CONVERSATIONS,), "system"),
+            derivation=Derivation("distinct", (CONVERSATIONS,), "system"),
         ),
         Headline(
             "model calls",
             len(calls),
-            "",
-            derive_shown_calls(calls, "conversations", "conversation_canaries"),
+            derivation=derive_shown_calls(calls, "conversations", "conversation_canaries"),
         ),
     ]
-    drops = count_drops([conversations_dropped])
-    tables = tabulate_continuity(comparison)
-    rows = show_conversations(questions, conversations, guards)
-    systems = list_conversation_systems(comparison)
-    write_ragcheck_page(
+    systems, tables = entry.systems, tabulate_continuity(comparison)
+    show = partial(show_tables, recorded=tables, folded=False)
+    tops = {"wscore": TOP_SCORE, "lscore": turns, "mscore": TOP_SCORE}
+    means = tabulate_means(comparison, systems, tops)
+    pairs = tabulate_pairs(comparison, systems, turns) if len(systems) > 1 else {}
+    plots = draw_datasets(comparison, systems, tops)
+    rates, ends = tabulate_rates(comparison, systems), tabulate_ends(conversations, systems)
+    artifact = conversations_calls.with_name("conversations.parquet")
+    write_page(
         out,
-        make_page(
+        Page(
+            ASSESSMENTS,
+            "ragcheck",
             f"{key}-continuity",
             f"Continuous response: {key}",
             SUBTITLE,
             headlines,
-            [judge],
-            systems,
+            list_warnings([judge]),
+            systems=list_conversation_systems(comparison),
         ),
-        "continuity.html",
-        make_content(entry.systems, turns, comparison, conversations, judge, drops),
-        BrowsedRows(
-            "rows",
-            ConversationBrowser("conversations", list(entry.systems), list(ENDS), rows),
-            conversations_calls.with_name("conversations.parquet"),
-        ),
-        calls,
-        tables,
-        metrics,
-        bars,
-        group_continuity(tables),
+        [
+            Part("means", "Means of each system", "Means", [Text(MEANS), show({"means": means})]),
+            Part(
+                "pairs",
+                "Systems in pairs",
+                "In pairs",
+                [Text(PAIRS), show(pairs, folded=True, closed=["pairs-by-dataset"])] if pairs else [],
+            ),
+            Part("datasets", "Means by dataset", "Datasets", [Charts(plots)] if plots else []),
+            Part(
+                "guards",
+                "What the agents had no right to know",
+                "Guards",
+                [Text(GUARDS), show({"rates": rates})],
+            ),
+            Part("ends", "How conversations ended", "Ends", [show({"ends": ends})]),
+            make_judges_part([judge]),
+            make_drops_part([conversations_dropped]),
+            Browse("Conversations", view_conversations(questions, conversations, guards, artifact)),
+        ],
+        calls=calls,
+        tables=tables,
+        metrics=metrics,
+        bars=bars,
+        groups=group_continuity(tables),
+        assets=[STYLES],
     )
     return Counts(len(conversations), len(conversations), {})

@@ -1,10 +1,8 @@
-"""Stage: the report page of Part I: figure 2, the judges' canaries, and a browser of all answers."""
+"""Stage: the report page of Part I: figure 2, the judges' canaries, and a viewer of all answers."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
@@ -13,73 +11,56 @@ from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import HumanAlpha
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.ragcheck.answer_browser import AnswerBrowser, show_answers
-from tasks.ragcheck.entries import Assessment, RatingScale
-from tasks.ragcheck.judge_report import JudgeReport, find_thresholds, report_judge
-from tasks.ragcheck.page_parts import FORM, DropCount, count_drops, make_page, write_ragcheck_page
-from tasks.ragcheck.page_record import group_correctness, list_answer_systems, tabulate_correctness
-from tasks.ragcheck.ratings import make_form
-from tasks.ragcheck.rows import (
-    BY_REFERENCE,
-    MEASURES,
-    RULES,
-    TOP_SCORE,
-    BaselineSimilarity,
-    Context,
-    JudgeScore,
-    MeasureCorrelation,
-    Rating,
-    ReferenceQuestion,
-    RuleDifference,
-    SystemAnswer,
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.baselines import BaselineSimilarity
+from tasks.ragcheck.contexts import BY_REFERENCE, Context
+from tasks.ragcheck.correlations import MeasureCorrelation
+from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.grading import TOP_SCORE
+from tasks.ragcheck.judge_report import find_thresholds, report_judge
+from tasks.ragcheck.page_parts import STYLES, count_rows, list_warnings, make_drops_part, make_judges_part
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.ragcheck.ratings import Rating, make_form
+from tasks.ragcheck.rule_comparison import FIGURES, RuleDifference
+from tasks.ragcheck.scores import JudgeScore
+from tasks.ragcheck.tables import (
+    draw_means,
+    group_correctness,
+    list_answer_systems,
+    show_tables,
+    tabulate_correctness,
+    tabulate_measures,
+    tabulate_rules,
 )
-from tasks.ragcheck.rule_comparison import FIGURES
+from tasks.ragcheck.view import view_answers
 from tasks.reports.calls import derive_shown_calls, read_calls
-from tasks.reports.folder import BrowsedRows, Form
-from tasks.reports.page import Headline
+from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, Part, PartBlock, Text
+from tasks.reports.report_page import Form, write_page
+from tasks.reports.tables import FigureTable
 
-PEOPLE = "E1"
+FORM = "to_rate.csv"
+"""File name of the form in which people rate answers; the page links to it."""
 SUBTITLE = (
     "How right a system's answers are: judged against the reference answer, with the passages that an answer "
-    "was written from (E2) and those that question and reference retrieve together (E3), and held against "
-    "people (E1)."
+    "was written from (E2) and those that question and reference retrieve together (E3), and compared with "
+    "people's ratings (E1)."
 )
-
-
-@dataclass(frozen=True)
-class MeasureLine:
-    """A measure's line in figure 2's table. top: the top of its scale."""
-
-    label: str
-    top: int
-    row: MeasureCorrelation
-
-
-@dataclass(frozen=True)
-class MeasureTable:
-    """Figure 2's table for one system and dataset; an empty dataset means all questions."""
-
-    dataset: str
-    system: str
-    lines: Sequence[MeasureLine]
-
-
-@dataclass(frozen=True)
-class CorrectnessContent:
-    """What the page shows below its head.
-
-    rules: E3 less E2, in pairs. rated: whether people's ratings were given, in the file `ratings`, on `scale`
-    if that is not the judge's; unusable: reason and detail of each rating dropped.
-    """
-
-    tables: Sequence[MeasureTable]
-    rules: Sequence[RuleDifference]
-    judges: Sequence[JudgeReport]
-    rated: bool
-    scale: RatingScale | None
-    ratings: str
-    drops: Sequence[DropCount]
-    unusable: Sequence[tuple[str, str]]
+MEASURED = (
+    'A 0 ("not sure") and an answer or grade that failed are in no mean and in no correlation; they are '
+    "counted beside it. Intervals are 95%, by bootstrap over conversations (an answer by itself is one); "
+    "those of the raters' alpha are over answers. pearson, spearman: correlation with people (of E1, with "
+    "itself). alpha: Krippendorff's, ordinal, among the raters (E1) or between a judge and people."
+)
+RULES = (
+    "A mean grade, or a correlation with people, by the contexts of E3 minus the same by E2's. Both are over"
+    " the same answers; conversations are drawn whole. p: paired bootstrap, two-sided; p (Holm): adjusted "
+    "over the judges and figures of a line's system and dataset."
+)
+RATING = (
+    "Write 0 to 5 by the judge's rubric under rating and your name under rater, "
+    "then name the file in params.yaml."
+)
 
 
 def correctness_page(
@@ -123,81 +104,112 @@ def correctness_page(
     ]
     answered = sum(answer.text is not None for answer in answers)
     graded = sum(score.score is not None for score in scores)
+    scored = Selection("scores", {"score": tuple(range(TOP_SCORE + 1))})
     headlines = [
-        Headline("questions", len(questions), "", _count(Selection("questions"))),
+        count_rows("questions", len(questions), Selection("questions")),
         Headline(
             "answers",
             answered,
             f"of {len(answers)} asked for",
             Derivation("answers given", (Selection("answers"),)),
         ),
-        Headline(
-            "grades",
-            graded,
-            f"{len(scores) - graded} replies were none",
-            _count(Selection("scores", {"score": tuple(range(TOP_SCORE + 1))})),
-        ),
-        Headline("people's ratings", len(ratings), "", _count(Selection("ratings"))),
+        count_rows("grades", graded, scored, f"{len(scores) - graded} replies were none"),
+        count_rows("people's ratings", len(ratings), Selection("ratings")),
         Headline(
             "model calls",
             len(calls),
-            "",
-            derive_shown_calls(calls, "answers", "contexts", "scores", "canaries", "baselines"),
+            derivation=derive_shown_calls(calls, "answers", "contexts", "scores", "canaries", "baselines"),
         ),
     ]
-    content = CorrectnessContent(
-        tables=_make_tables(correlations, entry),
-        rules=sorted(
-            rule_comparison,
-            key=lambda row: (
-                row.dataset,
-                row.system,
-                entry.judges.index(row.judge),
-                FIGURES.index(row.figure),
-            ),
-        ),
-        judges=judges,
-        rated=bool(ratings),
-        scale=entry.scale,
-        ratings=entry.ratings.name,
-        drops=count_drops([questions_dropped, contexts_dropped, ratings_dropped]),
-        unusable=[
-            (row.reason, row.detail)
-            for row in sorted(read_rows(ratings_dropped, Dropped), key=_find_line_number)
-        ],
+    rules = sorted(
+        rule_comparison,
+        key=lambda row: (row.dataset, row.system, entry.judges.index(row.judge), FIGURES.index(row.figure)),
     )
-    tables = tabulate_correctness(correlations, content.rules)
-    rows = show_answers(questions, answers, contexts, scores, baselines, ratings)
-    systems = list_answer_systems(correlations)
-    write_ragcheck_page(
+    tables = tabulate_correctness(correlations, rules)
+    viewer = view_answers(
+        questions,
+        answers,
+        contexts,
+        scores,
+        baselines,
+        ratings,
+        entry.judges,
+        answers_calls.with_name("answers.parquet"),
+    )
+    write_page(
         out,
-        make_page(
+        Page(
+            ASSESSMENTS,
+            "ragcheck",
             f"{key}-correctness",
             f"Correctness of responses: {key}",
             SUBTITLE,
             headlines,
-            judges,
-            systems,
+            list_warnings(judges),
+            systems=list_answer_systems(correlations),
         ),
-        "correctness.html",
-        content,
-        BrowsedRows(
-            "rows",
-            AnswerBrowser("answers", list(entry.systems), list(entry.judges), rows),
-            answers_calls.with_name("answers.parquet"),
-        ),
-        calls,
-        tables,
-        metrics,
-        bars,
-        group_correctness(tables["measures"]),
-        Form(FORM, make_form(questions, answers)),
+        [
+            _make_figures_part(correlations, rules, entry, tables, rated=bool(ratings)),
+            make_judges_part(judges, _show_ratings(ratings_dropped), rated=True),
+            make_drops_part([questions_dropped, contexts_dropped, ratings_dropped]),
+            Browse("Answers", viewer),
+        ],
+        calls=calls,
+        tables=tables,
+        metrics=metrics,
+        bars=bars,
+        groups=group_correctness(tables["measures"]),
+        form=Form(FORM, make_form(questions, answers)),
+        assets=[STYLES],
     )
     return Counts(len(answers), len(answers), {})
 
 
-def _count(rows: Selection) -> Derivation:
-    return Derivation("count", (rows,))
+def _make_figures_part(
+    correlations: Sequence[MeasureCorrelation],
+    rules: Sequence[RuleDifference],
+    entry: Assessment,
+    recorded: Mapping[str, FigureTable],
+    *,
+    rated: bool,
+) -> Part:
+    """Make the part with figure 2: a table for each system, and closed ones for its datasets."""
+    measures = {
+        f"measures-{number}": tabulate_measures(correlations, system, dataset, entry.judges)
+        for number, (dataset, system) in enumerate(
+            sorted({(row.dataset, row.system) for row in correlations}), 1
+        )
+    }
+    whole = list(measures)[: len(entry.systems)]
+    blocks: list[PartBlock] = [
+        Text(MEASURED + _describe_ratings(entry, rated=rated)),
+        Charts([chart for key in whole for chart in draw_means(measures[key])]),
+        show_tables(measures, recorded, closed=[key for key in measures if key not in whole]),
+    ]
+    if rules:
+        compared = show_tables({"compared": tabulate_rules(rules)}, recorded, folded=False)
+        blocks += [Head("E3 minus E2, on the same answers"), Text(RULES), compared]
+    return Part("figures", "Means, and agreement with people", "Figures", blocks)
+
+
+def _describe_ratings(entry: Assessment, *, rated: bool) -> str:
+    if not rated:
+        return " Nobody has rated these answers yet, so no measure is compared with people."
+    if entry.scale is None:
+        return ""
+    low, high = entry.scale.onto
+    return (
+        f" People rated from {entry.scale.low:g} to {entry.scale.high:g} ({entry.ratings.name}); the ratings "
+        f"are mapped linearly onto {low:g} to {high:g}, which changes no correlation."
+    )
+
+
+def _show_ratings(dropped: Path) -> list[PartBlock]:
+    """Link to the form for raters, and show the lines of the ratings that were dropped."""
+    unusable = sorted(read_rows(dropped, Dropped), key=_find_line_number)
+    lines = Facts([(row.reason.replace("_", " "), row.detail) for row in unusable])
+    said = f"{len(unusable):,} lines of the ratings could not be used"
+    return [*([Folded(said, [lines])] if unusable else []), FormLink(FORM, "Answers to rate (CSV)", RATING)]
 
 
 def _find_line_number(dropped: Dropped) -> int:
@@ -216,26 +228,3 @@ def _find_alphas(
             alpha = HumanAlpha(row.pairs, row.alpha.value, row.alpha.low, row.alpha.high, of)
             alphas.setdefault(row.judge, []).append(alpha)
     return alphas
-
-
-def _make_tables(correlations: Sequence[MeasureCorrelation], entry: Assessment) -> list[MeasureTable]:
-    """Make figure 2's table for every system, and for each of its datasets."""
-    order = [PEOPLE, *MEASURES, *RULES]
-
-    def rank(row: MeasureCorrelation) -> tuple[int, int]:
-        return order.index(row.measure), entry.judges.index(row.judge) if row.judge else 0
-
-    groups: defaultdict[tuple[str, str], list[MeasureCorrelation]] = defaultdict(list)
-    for row in correlations:
-        groups[row.dataset, row.system].append(row)
-    return [
-        MeasureTable(dataset, system, [_make_line(row) for row in sorted(rows, key=rank)])
-        for (dataset, system), rows in sorted(groups.items(), key=lambda item: item[0])
-    ]
-
-
-def _make_line(row: MeasureCorrelation) -> MeasureLine:
-    label = "E1: people" if row.measure == PEOPLE else row.measure.replace("_", " ")
-    if row.judge:
-        label = f"{row.measure}: {row.judge}"
-    return MeasureLine(label, TOP_SCORE if row.measure in (PEOPLE, *RULES) else 1, row)

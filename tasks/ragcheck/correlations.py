@@ -7,33 +7,57 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.baselines import MEASURES, BaselineSimilarity
+from tasks.ragcheck.contexts import BY_QUESTION, BY_REFERENCE, RULES
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.figures import (
     NOTHING,
+    Estimate,
     Resampling,
     correlate_with_people,
     estimate_mean,
     measure_agreement,
 )
-from tasks.ragcheck.rows import (
-    BY_QUESTION,
-    BY_REFERENCE,
-    MEASURES,
-    NOT_SURE,
-    RULES,
-    BaselineSimilarity,
-    JudgeScore,
-    MeasureCorrelation,
-    Rating,
-    ReferenceQuestion,
-    SystemAnswer,
-)
+from tasks.ragcheck.grading import NOT_SURE
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.ragcheck.ratings import Rating
+from tasks.ragcheck.scores import JudgeScore
 
 PEOPLE = "E1"
 NO_CONTEXTS = {
     BY_QUESTION: "not shown: the system does not say what it wrote its answers from",
     BY_REFERENCE: "no contexts: the system does not retrieve without answering",
 }
+
+
+@dataclass(frozen=True)
+class MeasureCorrelation:
+    """One line of figure 2: a measure's mean and its correlation with people's ratings.
+
+    dataset: empty for all of them. judge: empty for measures without one. n = scored + unsure + failed +
+    skipped; the mean is over `scored`. pairs: the number of answers correlated: rated by people and scored
+    here, neither of them 0.
+    """
+
+    id: str
+    system: str
+    dataset: str
+    measure: str
+    judge: str
+    n: int
+    scored: int
+    unsure: int
+    failed: int
+    skipped: int
+    mean: Estimate
+    pairs: int
+    pearson: Estimate
+    spearman: Estimate
+    alpha: Estimate
+    """Krippendorff's alpha (ordinal): among the raters on the line of E1, else between judge and people."""
+    note: str
+    origin: tuple[Origin, ...]
 
 
 @dataclass

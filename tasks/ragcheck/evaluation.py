@@ -17,25 +17,18 @@ from tasks.judging.health_basis import derive_health
 from tasks.judging.trust import TrustThresholds
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.ragcheck.comparison import FLAGGED, LEAK, MEAN, comparison
+from tasks.ragcheck.comparison import FLAGGED, LEAK, MEAN, ConversationFigure, comparison
+from tasks.ragcheck.contexts import RULES
+from tasks.ragcheck.conversations import End
 from tasks.ragcheck.corpus import corpus
-from tasks.ragcheck.correlations import correlations
+from tasks.ragcheck.correlations import MeasureCorrelation, correlations
 from tasks.ragcheck.entries import Assessment, Continuity
-from tasks.ragcheck.figures import Resampling
+from tasks.ragcheck.figures import Estimate, Resampling
+from tasks.ragcheck.grading import TOP_SCORE
+from tasks.ragcheck.guards import ANSWERS, ASKED
 from tasks.ragcheck.judge_report import report_judge
 from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, recognise_set
-from tasks.ragcheck.questions import questions
-from tasks.ragcheck.rows import (
-    ANSWERS,
-    ASKED,
-    FAILED,
-    RULES,
-    TOP_SCORE,
-    ConversationFigure,
-    Estimate,
-    MeasureCorrelation,
-    ReferenceQuestion,
-)
+from tasks.ragcheck.questions import ReferenceQuestion, questions
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
 from tasks.reports.printed import Column, Printed, Rows
 from tasks.systems.capabilities import can_search, check_documents, needs_documents
@@ -158,7 +151,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
         "grades": (Selection("scores"),),
         "unscored": (Selection("scores", {"score": None}),),
         "conversations": led,
-        "failed_conversations": tuple(replace(every, where={"ended": FAILED}) for every in led),
+        "failed_conversations": tuple(replace(every, where={"ended": End.FAILED}) for every in led),
     }
     figures: dict[str, object] = {
         "warnings": judge.warnings,
@@ -240,7 +233,7 @@ def list_failures(rows: OwnRows) -> list[str]:
         *(
             f"question {keys[conversation.question]}: conversation failed: {conversation.problem}"
             for conversation in rows.get("conversations", ())
-            if conversation.ended == FAILED
+            if conversation.ended == End.FAILED
         ),
     ]
 

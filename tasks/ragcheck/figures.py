@@ -1,18 +1,33 @@
-"""Means, correlations and agreement with 95% bootstrap intervals."""
+"""Means, correlations and agreement with 95% bootstrap intervals, and p values adjusted by Holm."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.ragcheck.rows import Estimate
 from tasks.scoring.agreement import RatingAccumulator
 from tasks.scoring.correlation import PairAccumulator, PairSample, ScorePair
 from tasks.scoring.metric import IntArray, MeanAccumulator, MeanSample, Sample, Score
-from tasks.scoring.statistics import bootstrap, find_wilson_interval
+from tasks.scoring.statistics import bootstrap, correct_holm, find_wilson_interval
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95% bootstrap interval; None where it is not defined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """(low, high), or None without an interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
 
 NOTHING = Estimate(None, None, None)
 SCORED = Score({})
@@ -42,7 +57,7 @@ def estimate_mean(
     """
     if not values:
         return NOTHING
-    clusters = _number_groups(groups)
+    clusters = _find_clusters(groups)
     if clusters is not None:
         column = np.array(values, dtype=np.float64)[:, np.newaxis]
         sample = MeanSample(("mean",), frozenset(), column, np.ones(len(values), dtype=np.int64))
@@ -76,7 +91,7 @@ def correlate_with_people(
     accumulator = PairAccumulator()
     for person, measured in pairs:
         accumulator.add(ScorePair((person,), measured), SCORED)
-    sample, clusters = accumulator.sample(), _number_groups(groups)
+    sample, clusters = accumulator.sample(), _find_clusters(groups)
     if clusters is not None:
         people, measures = np.array(pairs, dtype=np.float64).T
         sample = PairSample(people, measures, np.ones(len(pairs), dtype=np.int64))
@@ -93,12 +108,21 @@ def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resam
     return _estimate(accumulator.sample(), resampling)["krippendorff"] if accumulator.items else NOTHING
 
 
-def _number_groups(groups: Sequence[str] | None) -> IntArray | None:
-    """Return the number of each unit's group, from 0 on; None if each unit is a group of its own."""
-    if groups is None or len(set(groups)) == len(groups):
-        return None
+def adjust_holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjust the p values of a family of tests by Holm; None stays None."""
+    adjusted = iter(correct_holm([p_value for p_value in p_values if p_value is not None]))
+    return [None if p_value is None else round_figure(next(adjusted)) for p_value in p_values]
+
+
+def number_groups(groups: Sequence[str]) -> IntArray:
+    """Return the number of each unit's group, from 0 on."""
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     return np.array([numbers[group] for group in groups], dtype=np.int64)
+
+
+def _find_clusters(groups: Sequence[str] | None) -> IntArray | None:
+    """Return the number of each unit's group; None if each unit is a group of its own."""
+    return None if groups is None or len(set(groups)) == len(groups) else number_groups(groups)
 
 
 def _estimate(

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.judging.quoting import quote
+from tasks.judging.quoting import clean, quote
 from tasks.judging.verdicts import VerdictForm, make_form
 from tasks.models.ask import Answer, Ask, Unparsed
-from tasks.ragcheck.rows import NOT_SURE, TOP_SCORE, Grade, ReferenceQuestion
-from tasks.ragcheck.truncation import truncate_contexts
+from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.systems.contract import Passage
 
+TOP_SCORE = 5
+NOT_SURE = 0
+"""The score by which a judge says that it cannot tell."""
 FIELD = "Score"
 JUDGING = "ragcheck.judging"
 """The section of params.yaml that JudgingOptions is read from."""
+ASCII_PER_TOKEN = 4
+ELLIPSIS = " ..."
 SCORES = [str(score) for score in range(NOT_SURE, TOP_SCORE + 1)]
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A judge's feedback and score, 0 to 5; None with a problem if the reply had no score."""
+
+    score: int | None
+    feedback: str
+    problem: str
 
 
 class JudgingOptions(BaseModel):
@@ -83,3 +97,41 @@ def parse_grade(text: str, form: VerdictForm) -> Grade:
     if not feedback:
         raise Unparsed("no_feedback: there is a score alone")
     return Grade(int(score), feedback.removeprefix("Feedback:").strip(), "")
+
+
+def estimate_tokens(text: str) -> float:
+    """Estimate a text's tokens: one per four ASCII characters, and one per other character."""
+    ascii_characters = sum(character.isascii() for character in text)
+    return ascii_characters / ASCII_PER_TOKEN + len(text) - ascii_characters
+
+
+def truncate_text(text: str, tokens: float) -> str:
+    """Truncate a text to a number of tokens, at the last space if that keeps more than half of it."""
+    left = tokens
+    for place, character in enumerate(text):
+        left -= 1 / ASCII_PER_TOKEN if character.isascii() else 1
+        if left < 0:
+            whole_words = text[:place].rpartition(" ")[0]
+            return (whole_words if len(whole_words) > place / 2 else text[:place]).rstrip() + ELLIPSIS
+    return text
+
+
+def truncate_contexts(passages: Sequence[Passage], tokens: int) -> list[str]:
+    """Truncate contexts to a token budget, best first.
+
+    Every passage becomes one line without line ends, hidden characters or role markers; the last one that
+    fits in part is truncated.
+    """
+    return list(_truncate(passages, tokens))
+
+
+def _truncate(passages: Sequence[Passage], tokens: float) -> Iterator[str]:
+    for passage in passages:
+        text = clean(f"{passage.title}: {passage.text}" if passage.title else passage.text)
+        size = estimate_tokens(text)
+        if size > tokens:
+            if tokens > estimate_tokens(ELLIPSIS):
+                yield truncate_text(text, tokens)
+            return
+        yield text
+        tokens -= size

@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.ragcheck.content_words import find_content_words
-from tasks.ragcheck.rows import ASKED, COMPOSED, FINISHED, Conversation, Guard, ReferenceQuestion
+from tasks.ragcheck.conversations import Conversation
+from tasks.ragcheck.questions import ReferenceQuestion
+
+COMPOSED, ASKED, FINISHED = "T2", "T5", "T6"
+"""The tasks whose texts are checked for words of the reference."""
+ANSWERS = (COMPOSED, FINISHED)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Words that an agent can only have from the reference.
+
+    task: T2 or T6 (in an answer they leak) or T5 (in a question they probe). words: content words of the
+    reference that occur in neither the target question nor anything the system had said. flagged: those in a
+    question that the judge's feedback did not name either.
+    """
+
+    id: str
+    conversation: str
+    question: str
+    system: str
+    turn: int
+    task: str
+    words: tuple[str, ...]
+    flagged: tuple[str, ...]
+    origin: tuple[Origin, ...]
 
 
 def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:

@@ -1,135 +1,102 @@
-"""Shared by the pages of both parts: page head and folder, counts of dropped rows, rows of the browsers."""
+"""Parts that the pages of both parts share: how reliable the judges are, and what was left out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from tasks.artifacts.parquet import read_rows
-from tasks.artifacts.rows import Dropped, Origin
+from tasks.artifacts.rows import Dropped
+from tasks.judging.trust import HumanAlpha
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.ragcheck.judge_report import JudgeReport
-from tasks.ragcheck.rows import ReferenceQuestion
-from tasks.reports.calls import ShownCall
-from tasks.reports.figure_cells import FigureTable
-from tasks.reports.folder import BrowsedRows, Form, write_page
-from tasks.reports.frame import open_templates
-from tasks.reports.metrics import MetricGroup
-from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
-from tasks.systems.contract import Passage
+from tasks.reports.page import Headline
+from tasks.reports.parts import Part, PartBlock, Tables, Text
+from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
 
-PAGES = Path(__file__).parent / "pages"
-ASSETS = ("ragcheck.css", "ragcheck.js")
-FORM = "to_rate.csv"
-"""File name of the form in which people rate answers; the page links to it."""
+STYLES = Path(__file__).with_name("pages") / "ragcheck.css"
 
 
-class ShownContext(NamedTuple):
-    """A retrieved passage as the browser shows it."""
-
-    title: str
-    text: str
-    score: float
-
-
-class ShownExchange(NamedTuple):
-    """An earlier question and answer of the conversation that a question belongs to."""
-
-    question: str
-    answer: str
+CANARIES = "Canaries are answers whose grade is beyond doubt, judged by the same prompt along with this run."
+AGREEMENT = (
+    " Agreement with people is Krippendorff's alpha, ordinal, of the grades by E3 and the mean of people's "
+    "ratings, over answers where neither is a 0."
+)
 
 
-class DropCount(NamedTuple):
-    """Number of rows that the stage of an artifact dropped for one reason."""
-
-    artifact: str
-    reason: str
-    rows: int
+def count_rows(label: str, value: int, rows: Selection, note: str = "") -> Headline:
+    """Make the headline of a number of rows."""
+    return Headline(label, value, note, Derivation("count", (rows,)))
 
 
-@dataclass(frozen=True)
-class BrowsedRow:
-    """The columns that both browsers share. id: the answer's or conversation's; key: the question's."""
-
-    id: str
-    question: str
-    reference: str
-    dataset: str
-    key: str
-    language: str
-    history: list[ShownExchange]
+def list_warnings(judges: Iterable[JudgeReport]) -> list[str]:
+    """List the judges' warnings for the page's head."""
+    return [f"{judge.name}: {warning}" for judge in judges for warning in judge.warnings]
 
 
-def make_page(
-    name: str,
-    title: str,
-    subtitle: str,
-    headlines: Sequence[Headline],
-    judges: Sequence[JudgeReport],
-    systems: Sequence[SystemFigure],
-) -> Page:
-    """Make a page's head: title, headlines and the judges' warnings. name: the page's folder name."""
-    warnings = [f"{judge.name}: {warning}" for judge in judges for warning in judge.warnings]
-    return Page(ASSESSMENTS, "ragcheck", name, title, subtitle, headlines, warnings, systems=systems)
+def make_judges_part(
+    judges: Sequence[JudgeReport], more: Sequence[PartBlock] = (), *, rated: bool = False
+) -> Part:
+    """Make the part on how reliable the judges are. rated: whether people may have rated answers."""
+    remark = Text(CANARIES + (AGREEMENT if rated else ""))
+    table = Tables({"judges": tabulate_judges(judges, rated=rated)}, folded=False)
+    return Part("judges", "How reliable the judges are", "Judges", [remark, table, *more])
 
 
-def write_ragcheck_page(
-    out: Path,
-    page: Page,
-    template: str,
-    content: object,
-    rows: BrowsedRows,
-    calls: Mapping[str, ShownCall],
-    tables: Mapping[str, FigureTable],
-    metrics: Path,
-    bars: Path,
-    groups: Sequence[MetricGroup],
-    form: Form | None = None,
-) -> None:
-    """Write a page's folder.
+def tabulate_judges(judges: Sequence[JudgeReport], *, rated: bool) -> FigureTable:
+    """Tabulate what judges made of their replies and of the canaries, and how they agree with people.
 
-    template: file name in pages/; content: its values; rows: for pages/ragcheck.js; calls: by
-    ledger key; tables: for the record; metrics, bars, groups: see `write_page`.
+    The agreement has a column for each system if there are several.
     """
-    write_page(
-        out,
-        page,
-        open_templates("tasks.ragcheck").get_template(template),
-        content,
-        assets=[PAGES / asset for asset in ASSETS],
-        rows=rows,
-        calls=calls,
-        tables=tables,
-        form=form,
-        metrics=metrics,
-        bars=bars,
-        groups=groups,
+    systems = list(dict.fromkeys(people.of for judge in judges for people in judge.people)) or [""]
+    columns = [f"agreement with people{of and f' on {of}'}" for of in systems if rated]
+    lines = []
+    for judge in judges:
+        health, people_of = judge.canaries, {people.of: people for people in judge.people}
+        right = health.n_scored - len(health.wrong)
+        cells = (
+            _count(judge.n),
+            _count(judge.unscored),
+            Cell(right, health.n_scored, health.n_failed, None, "canaries"),
+            *(_show_agreement(people_of.get(of)) for of in systems if rated),
+        )
+        lines.append(Line((judge.name,), cells))
+    return FigureTable(
+        "",
+        "",
+        ("judge",),
+        ("replies", "no grade", "canaries right", *columns),
+        tuple(lines),
+        tuple(
+            f"{judge.name} got wrong: {', '.join(judge.canaries.wrong)}"
+            for judge in judges
+            if judge.canaries.wrong
+        ),
+        (*("count",) * 3, *("",) * len(columns)),
     )
 
 
-def count_drops(paths: Iterable[Path]) -> list[DropCount]:
-    """Count the rows of `.dropped` artifacts by artifact and reason."""
-    return [
-        DropCount(path.name.partition(".")[0], reason, count)
+def make_drops_part(paths: Iterable[Path]) -> Part:
+    """Make the part on the rows of `.dropped` artifacts, counted by artifact and reason."""
+    lines = tuple(
+        Line((path.name.partition(".")[0], reason.replace("_", " ")), (_count(count),))
         for path in paths
         for reason, count in sorted(Counter(row.reason for row in read_rows(path, Dropped)).items())
-    ]
+    )
+    table = FigureTable("", "", ("artifact", "reason"), ("rows",), lines)
+    shown = [Tables({"drops": table}, folded=False)] if lines else []
+    return Part("drops", "What was left out, and why", "Left out", shown)
 
 
-def list_calls(*origins: Sequence[Origin]) -> list[str]:
-    """List the distinct ledger keys among the origins of several rows."""
-    return list(dict.fromkeys(origin.reference for own in origins for origin in own if origin.kind == "call"))
+def _count(number: int) -> Cell:
+    return Cell(number, 0, 0, None, "")
 
 
-def show_passages(passages: Sequence[Passage]) -> list[ShownContext]:
-    """Make browser rows of passages."""
-    return [
-        ShownContext(passage.title or passage.document, passage.text, passage.score) for passage in passages
-    ]
-
-
-def show_history(question: ReferenceQuestion) -> list[ShownExchange]:
-    """Make browser rows of the exchanges before a question."""
-    return [ShownExchange(exchange.question, exchange.answer) for exchange in question.history]
+def _show_agreement(people: HumanAlpha | None) -> Cell:
+    if people is None:
+        return leave_empty("nobody rated", "")
+    interval = None if people.low is None or people.high is None else (people.low, people.high)
+    why = "" if people.alpha is not None else "not defined"
+    return Cell(people.alpha, people.n, 0, interval, "answers", why)

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from tasks.artifacts.rows import Drafts, Dropped, make_id
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import BadInput
 from tasks.ragcheck.question_sets import QUESTIONS, QuestionSet, read_lines, read_text
-from tasks.ragcheck.rows import Exchange, ReferenceQuestion
-from tasks.ragcheck.sampling import sample_evenly
 from tasks.sources.jsquad import read_squad
 from tasks.sources.mtrag import read_tasks
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """An earlier question and answer of a conversation."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class ReferenceQuestion:
+    """A question with its reference answer, which deserves the score 5."""
+
+    id: str
+    key: str
+    """Its id in the source data."""
+    dataset: str
+    """The dataset within the set; figures are computed per dataset too."""
+    language: str
+    question: str
+    reference: str
+    history: tuple[Exchange, ...]
+    origin: tuple[Origin, ...]
+
+    @property
+    def conversation(self) -> str:
+        """What is drawn as a whole: MT-RAG names the conversation in front of each of its questions' ids."""
+        return self.key.partition("<::>")[0]
 
 
 def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
@@ -32,6 +64,22 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
         if question.id not in sampled
     ]
     return Drafts(kept, [*drafts.dropped, *rest])
+
+
+def sample_evenly(
+    questions: Sequence[ReferenceQuestion], count: int | None, seed: int
+) -> list[ReferenceQuestion]:
+    """Sample `count` questions (None: all) round-robin over datasets, in a seeded order."""
+    queues: defaultdict[str, list[ReferenceQuestion]] = defaultdict(list)
+    for question in sorted(questions, key=lambda question: make_id(seed, question.id)):
+        queues[question.dataset].append(question)
+    rounds = (
+        queue[turn]
+        for turn in range(max(map(len, queues.values()), default=0))
+        for _, queue in sorted(queues.items())
+        if turn < len(queue)
+    )
+    return list(islice(rounds, count))
 
 
 def _read_mtrag(entry: QuestionSet) -> Drafts[ReferenceQuestion]:

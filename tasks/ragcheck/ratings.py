@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.judging.human_files import FormLine, read_lines, write_form
+from tasks.ragcheck.answers import SystemAnswer
 from tasks.ragcheck.entries import Assessment, RatingScale
-from tasks.ragcheck.rows import Rating, ReferenceQuestion, SystemAnswer
+from tasks.ragcheck.questions import ReferenceQuestion
 
 COLUMNS = ("item", "rater", "rating")
 WHOLE = re.compile(r"[0-5](\.0+)?", re.ASCII)
@@ -18,6 +20,17 @@ LONGEST = 200
 """Maximum length of an item's or rater's name."""
 HINT = "columns item, rater and rating; see docs/ragcheck.md"
 FORM = ("item", "system", "question", "reference", "response", "rating", "rater")
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A person's rating of an answer by the judge's rubric, 0 ("not sure") to 5, or mapped onto it (E1)."""
+
+    id: str
+    answer: str
+    rater: str
+    rating: float
+    origin: tuple[Origin, ...]
 
 
 def ratings(

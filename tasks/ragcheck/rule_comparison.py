@@ -7,28 +7,46 @@ conversations, and has both rules' figures over the same answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.ragcheck.contexts import BY_QUESTION, BY_REFERENCE
 from tasks.ragcheck.correlations import average_ratings
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.figures import NOTHING, Resampling, round_figure
-from tasks.ragcheck.rows import (
-    BY_QUESTION,
-    BY_REFERENCE,
-    Estimate,
-    JudgeScore,
-    Rating,
-    ReferenceQuestion,
-    RuleDifference,
-)
+from tasks.ragcheck.figures import NOTHING, Estimate, Resampling, adjust_holm, number_groups, round_figure
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.ragcheck.ratings import Rating
+from tasks.ragcheck.scores import JudgeScore
 from tasks.scoring.correlation import correlate, rank
 from tasks.scoring.metric import FloatArray, divide
-from tasks.scoring.statistics import correct_holm, draw_clusters, find_interval
+from tasks.scoring.statistics import draw_clusters, find_interval
 
 FIGURES = MEAN, PEARSON, SPEARMAN = "mean", "pearson", "spearman"
+
+
+@dataclass(frozen=True)
+class RuleDifference:
+    """How a judge's grades by rule E3 differ from those by E2, on the same answers: a figure by E3 less E2's.
+
+    figure: `mean`, or the correlation with people, `pearson` or `spearman`. dataset: empty for all of them.
+    n: answers with a grade by both rules and, for a correlation, a rating, none of them 0. conversations: how
+    many they are from, which are drawn whole. p_value: of a paired bootstrap, two-sided. adjusted: by Holm
+    over the judges and figures of a system and dataset.
+    """
+
+    id: str
+    system: str
+    dataset: str
+    judge: str
+    figure: str
+    n: int
+    conversations: int
+    estimate: Estimate
+    p_value: float | None
+    adjusted: float | None
+    origin: tuple[Origin, ...]
 
 
 def rule_comparison(
@@ -133,10 +151,9 @@ def compare_in_pairs(
     (value,) = measure(np.ones((1, len(groups))))
     if np.isnan(value):
         return NOTHING, None
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    clusters = np.array([numbers[group] for group in groups], dtype=np.int64)
     rng = np.random.default_rng(params.seed)
-    drawn = np.concatenate([measure(weights) for weights in draw_clusters(clusters, params.draws, rng)])
+    drawn_weights = draw_clusters(number_groups(groups), params.draws, rng)
+    drawn = np.concatenate([measure(weights) for weights in drawn_weights])
     defined = drawn[~np.isnan(drawn)]
     low, high = find_interval(defined) or (None, None)
     beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
@@ -145,7 +162,5 @@ def compare_in_pairs(
 
 
 def _adjust(rows: Sequence[RuleDifference]) -> list[RuleDifference]:
-    tested = [row for row in rows if row.p_value is not None]
-    adjusted = correct_holm([row.p_value for row in tested if row.p_value is not None])
-    by_id = {row.id: round_figure(p) for row, p in zip(tested, adjusted, strict=True)}
-    return [replace(row, adjusted=by_id.get(row.id)) for row in rows]
+    adjusted = adjust_holm([row.p_value for row in rows])
+    return [replace(row, adjusted=p_value) for row, p_value in zip(rows, adjusted, strict=True)]

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.contexts import Context
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.grading import JUDGING, JudgingOptions, grade_response, read_grade
-from tasks.ragcheck.rows import Context, JudgeScore, ReferenceQuestion, SystemAnswer
+from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.settings import read_section
+
+
+@dataclass(frozen=True)
+class JudgeScore:
+    """A judge's score of an answer: 1 to 5, 0 for "not sure", None for a reply without a score."""
+
+    id: str
+    answer: str
+    question: str
+    system: str
+    rule: str
+    judge: str
+    score: int | None
+    feedback: str
+    problem: str
+    origin: tuple[Origin, ...]
 
 
 async def scores(

@@ -39,13 +39,15 @@ class Tables:
 
     folded: whether each stands in a box that can be closed, with its number and title; closed: keys of boxes
     that are closed at first. pointers: key -> JSON pointer of each cell by line and column, for figures that
-    the record has elsewhere.
+    the record has elsewhere. narrows: key -> filters of the viewer that each cell leads to, by line and
+    column, as `name=value&...`, empty for no link; for tables that are not in the record.
     """
 
     tables: Mapping[str, FigureTable]
     folded: bool = True
     closed: Sequence[str] = ()
     pointers: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    narrows: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
     kind: ClassVar[str] = "tables"
 

@@ -12,7 +12,9 @@ from typing import ClassVar, NamedTuple, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from tasks.scoring.correctness import Correctness
 from tasks.scoring.items import ID_TYPES, BadItem, Record, describe_type
+from tasks.scoring.label import UnknownLabel, score_label
 from tasks.scoring.metric import (
     SKIPPED,
     Accumulator,
@@ -24,7 +26,6 @@ from tasks.scoring.metric import (
     divide,
 )
 
-JUDGEMENTS = {"Correct": True, "Incorrect": False}
 SCORED = Score({})
 DIGEST_BYTES = 16
 
@@ -61,7 +62,7 @@ class Grammar(Metric[JudgedQuery]):
     - siblings: a correct row is sufficient, a wrong one in a gap group is not, a wrong one in a non-robust
       group is if its retrieved ids equal, as a set, those of a correct row of its group.
 
-    closed: before tagging, a row whose retrieval did not bring every true document becomes Incorrect: the
+    closed: before tagging, a row whose retrieval did not bring every true document becomes incorrect: the
     model must have known the rest by itself. Rows with null true ids keep their judgement.
     """
 
@@ -72,14 +73,12 @@ class Grammar(Metric[JudgedQuery]):
     def read(self, record: Record) -> JudgedQuery:
         """Read group, judgement and both lists of ids."""
         group = record.get("group")
-        judgement = record.get("judgement")
         if group is None or type(group) not in ID_TYPES:
             raise BadItem(f"group is {describe_type(group)}; text or a whole number is wanted")
-        if judgement is not None and (not isinstance(judgement, str) or judgement not in JUDGEMENTS):
-            raise BadItem(f"judgement is {judgement!r:.40}; Correct, Incorrect or null is wanted")
         retrieved = read_ids(record, "retrieved_document_ids")
         true = None if record.get("true_document_ids") is None else read_ids(record, "true_document_ids")
-        correct = None if judgement is None else JUDGEMENTS[judgement]
+        score = score_label(read_judgement(record))
+        correct = None if score is None else score == 1
         if correct and self.closed and true is not None and not true <= retrieved:
             correct = False
         return JudgedQuery(group, correct, digest_ids(retrieved), None if true is None else retrieved == true)
@@ -91,6 +90,19 @@ class Grammar(Metric[JudgedQuery]):
     def score_item(self, item: JudgedQuery, rule: str) -> Score:
         """Return whether a row is scored; its values depend on its whole group."""
         return SKIPPED if item.correct is None else SCORED
+
+
+def read_judgement(record: Record) -> Correctness | None:
+    """Read the judgement; None if there is none. Raises BadItem for an unknown word."""
+    judgement = record.get("judgement")
+    if judgement is None:
+        return None
+    try:
+        return Correctness(judgement)
+    except UnknownLabel as error:
+        raise BadItem(
+            f"judgement is {judgement!r:.40}; {', '.join(Correctness)} or null is wanted"
+        ) from error
 
 
 def read_ids(record: Record, field: str) -> Ids:

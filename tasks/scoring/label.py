@@ -56,9 +56,14 @@ class LabelCounts:
         return self.total / self.scored if self.scored else None
 
 
+def score_label(label: Label | None) -> float | None:
+    """Return a label's score; None if there is no label, or the label has no score."""
+    return None if label is None else label.score
+
+
 def count_labels(labels: Iterable[Label | None]) -> LabelCounts:
     """Count labels; None and a label without a score are unscored, and never dropped."""
-    counts = Counter(None if label is None else label.score for label in labels)
+    counts = Counter(map(score_label, labels))
     unscored = counts.pop(None, 0)
     return LabelCounts(
         counts.total(), unscored, sum(score * n for score, n in counts.items() if score is not None)

@@ -1,24 +1,68 @@
-"""The interface of importers, the plug of one's own: a published file in, a dataset of StreamBench out.
+"""The interface of importers of datasets for streambench: a published file in, a dataset's folder out.
 
 A new importer is one subclass, named like its file in tasks/sources/importers/, or an entry point of the
-group `benchloom.importers`.
+group `benchloom.importers`. What draws, counts, skips and writes is done here for all of them.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property, partial
+from heapq import nsmallest
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
+from tasks.artifacts.rows import make_id
+from tasks.errors import BadInput, BenchloomError
+from tasks.plugs import tell_error
+from tasks.sources.base_importer import (
+    BaseImporter,
+    Imported,
+    Option,
+    Project,
+    argument,
+    check_name,
+    count_reasons,
+    name_worst,
+    option,
+)
+from tasks.sources.drawing import draw_evenly
+from tasks.sources.json_records import BrokenRecord, read_records
+from tasks.sources.releases import open_release
+from tasks.sources.stream_dataset import (
+    ITEMS,
+    SHOTS,
+    DatasetHead,
+    DatasetItem,
+    DatasetShot,
+    LeftOutRecord,
+    digest_file,
+    tidy,
+    write_dataset,
+)
+
+FOLDER = Path("data/raw/streambench")
+DATA = re.compile(r"\.(json|jsonl|csv)(\.gz|\.bz2)?$", re.IGNORECASE)
+MOST_SHOTS = 64
+"""Examples that are kept of a split; a stream draws its own from these."""
+SHOWN = 300
+NO_SHOTS = f"no shots: few_shot has no examples ({SHOTS} is empty); --shots FILE brings some"
+PAGE = "see docs/plugs.md"
+Taken = TypeVar("Taken", DatasetItem, DatasetShot)
+Found = TypeVar("Found")
 
 
-class Importer(ABC):
-    """Reads one published dataset. What draws, counts, skips and writes is the command's."""
+class Importer(BaseImporter):
+    """Reads one published dataset.
 
-    name: ClassVar[str]
-    """Of the command, `benchloom import <name>`, and of the dataset's folder if no other is asked for."""
+    `folder` is the dataset's, unpacked if it came as an archive; `file` is that of `files` in it.
+    """
+
     kind: ClassVar[str]
     """The environment that its items are answered in: `hotpotqa`, `sql`, or one of your own."""
     title: ClassVar[str]
@@ -28,12 +72,25 @@ class Importer(ABC):
     """Where it comes from: an address, or words."""
     files: ClassVar[tuple[str, ...]]
     """Names of its file of items: the first that is in the folder or archive is read."""
+    train: ClassVar[tuple[str, ...]] = ()
+    """Names of a training split beside it, which shots may be of: `split` is the first that is there."""
     stratum: ClassVar[str] = ""
     """The field of `details` that a draw is even over; empty where there is none."""
 
-    def __init__(self, folder: Path, file: Path) -> None:
-        """folder: of the dataset, unpacked where it came as an archive. file: that of `files`, in it."""
-        self.folder, self.file = folder, file
+    path: Path = argument("The folder, an archive of it, or the file, as published.", "PATH")
+    called: str = option("Of the folder under data/raw/streambench.", "NAME", "--name")
+    take: int | None = option("So many items, drawn by seed. Default: all.", "N", least=1)
+    seed: int = option("Of the draw.", "N", default=42)
+    shots: Path | None = option('Examples of your own: JSON Lines with "text" and "answer".', "FILE")
+
+    folder: Path
+    file: Path
+    project: Project
+
+    def __init_subclass__(cls) -> None:
+        """Name the dataset's folder like the importer, if no other name is asked for."""
+        if isinstance(cls.called, Option):
+            cls.called = replace(cls.called, default=getattr(cls, "name", ""))
 
     @abstractmethod
     def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
@@ -52,4 +109,193 @@ class Importer(ABC):
 
     def list_read(self) -> Sequence[Path]:
         """List the files that were read, whose checksums are kept."""
-        return [self.file]
+        return [self.file, *([self.split] if self.split else [])]
+
+    @cached_property
+    def split(self) -> Path | None:
+        """The file of the training split; None where there is none."""
+        return next((self.folder / name for name in self.train if (self.folder / name).is_file()), None)
+
+    def find_take(self) -> int | None:
+        """Return how many items are drawn; None for all."""
+        return self.take
+
+    def bring_in(self, project: Project) -> Imported:
+        """Write the dataset to data/raw/streambench. Raises BadInput, with nothing changed, for no item."""
+        check_name(self.called)
+        self.project = project
+        self.folder, self.file = project.hold(open_published(self.path, self.files))
+        sieve = Sieve(self.where)
+        take = self.find_take()
+        items = self._take_items(take, sieve)
+        given = self.read_shots if self.shots is None else partial(read_own_shots, self.shots)
+        shots = nsmallest(
+            MOST_SHOTS,
+            sieve.sift(given, DatasetShot, "shot"),
+            key=lambda shot: (make_id("shot of a split", self.seed, shot.key), shot.key),
+        )
+        files = self._list_files(items)
+        published = [*call(self.where, self.list_read), *([self.shots] if self.shots else [])]
+        head = DatasetHead(self.name, self.kind, self.title, self.licence, self.source, self.stratum)
+        write_dataset(
+            project.root / FOLDER / self.called,
+            head,
+            items,
+            shots,
+            files,
+            {file.name: digest_file(file) for file in published},
+            sieve.lost,
+            {"seed": self.seed, "take": take},
+        )
+        place = (FOLDER / self.called).as_posix()
+        counts = f"{len(items):,} items of {sieve.read:,} records, {len(shots):,} shots, {len(files):,} files"
+        return Imported(
+            [
+                f"{counts}: {place}",
+                *count_reasons(sieve.skipped, place),
+                *([] if shots else [NO_SHOTS]),
+                f"licence: {self.licence}; {self.source}",
+                f"now: streambench.streams.NAME: {{datasets: [{self.called}]}} ({place}/{ITEMS}), "
+                "then benchloom graph",
+            ],
+            ended=[f"a record is broken: {sieve.ended}"] if sieve.ended else [],
+        )
+
+    def _take_items(self, take: int | None, sieve: Sieve) -> list[DatasetItem]:
+        """Take all items in their order, or draw: then the source is read twice, and only keys are held."""
+        pairs: list[tuple[str, str]] = []
+        items: list[DatasetItem] = []
+        count = 0
+        for item in sieve.sift(self.read_items, DatasetItem, "item"):
+            count += 1
+            if take:
+                pairs.append((item.key, str(item.details.get(self.stratum, ""))))
+            else:
+                items.append(item)
+        sieve.read = count + sieve.skipped.total()
+        if not count:
+            missing = "--databases DIR says where they are" if sieve.skipped["no_database"] else ""
+            reasons = name_worst(sieve.skipped) or "it is empty"
+            advice = "; ".join(filter(None, (reasons, sieve.first, missing)))
+            raise BadInput(self.path, f"gave no item of {sieve.read:,}", hint=advice)
+        if not take:
+            return items
+        if count < take:
+            raise BadInput("--take", f"asks for {take:,} items, and there are {count:,}")
+        drawn = draw_evenly(
+            pairs, take, self.seed, lambda pair: pair[0], lambda pair: pair[1] if self.stratum else ""
+        )
+        wanted = {key for key, _ in drawn}
+        for _, record in self.read_items():
+            if isinstance(record, DatasetItem) and record.key in wanted:
+                wanted.remove(record.key)
+                items.append(record)
+        return items
+
+    def _list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
+        """List the files of items. Raises BadInput for a name that leads out of the dataset's folder."""
+        files = call(self.where, lambda: self.list_files(items))
+        for name in files:
+            if Path(name).is_absolute() or ".." in Path(name).parts:
+                raise BadInput(self.where, f"its file {name[:80]!r} would lie outside of the dataset")
+        return files
+
+
+class Sieve:
+    """Separates what can be taken from what is skipped, each key once, and writes the rest down."""
+
+    def __init__(self, where: str) -> None:
+        """where: the importer, for errors."""
+        self._where = where
+        self._seen: set[str] = set()
+        self.read = 0
+        self.skipped: Counter[str] = Counter()
+        self.lost: list[dict[str, str]] = []
+        self.ended = ""
+        """Where a file ended early."""
+        self.first = ""
+        """What was wrong with the first that was skipped."""
+
+    def sift(
+        self, read: Callable[[], Iterable[tuple[str, Taken | LeftOutRecord]]], kind: type[Taken], what: str
+    ) -> Iterator[Taken]:
+        """Yield what can be taken. Raises BadInput for what the importer raises, and for no record."""
+        for place, record in watch(read, kind, self._where):
+            if isinstance(record, LeftOutRecord):
+                reason, said = record.reason, record.what
+                if reason == "broken" and not self.ended:
+                    self.ended = f"{place}: {said}"
+            elif record.key in self._seen:
+                reason, said = "twice", record.key
+            else:
+                self._seen.add(record.key)
+                yield record
+                continue
+            self.skipped[reason if what == "item" else f"{what}_{reason}"] += 1
+            self.first = self.first or said[:SHOWN]
+            self.lost.append({"of": what, "reason": reason, "where": place, "what": said[:SHOWN]})
+
+
+def watch(
+    read: Callable[[], Iterable[tuple[str, Taken | LeftOutRecord]]], kind: type[Taken], where: str
+) -> Iterator[tuple[str, Taken | LeftOutRecord]]:
+    """Yield what an importer reads. Raises BadInput for what it raises, and for what is no record."""
+    records = iter(call(where, read))
+    number = 0
+    while (pair := call(where, lambda: next(records, None), f"after {number:,} records")) is not None:
+        number += 1
+        place, record = pair if isinstance(pair, tuple) and len(pair) == 2 else ("", None)
+        if not isinstance(place, str) or not isinstance(record, kind | LeftOutRecord):
+            problem = f"its record {number:,} is no pair of a place and a {kind.__name__}"
+            raise BadInput(where, problem, hint=PAGE)
+        if isinstance(record, kind) and (lack := find_lack(record)):
+            raise BadInput(
+                where, f"{place}: its {kind.__name__} has no text {lack!r}", hint="a LeftOutRecord"
+            )
+        yield place, record
+
+
+def find_lack(record: DatasetItem | DatasetShot) -> str:
+    """Find the first field of a record that must hold text and does not; nothing where all do."""
+    needed = ("key", "text", "memory_key", "gold" if isinstance(record, DatasetItem) else "answer")
+    values = ((name, getattr(record, name)) for name in needed)
+    return next((name for name, value in values if not isinstance(value, str) or not value), "")
+
+
+def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
+    """Call an importer's code. Raises BadInput for whatever it raises that is no error of ours."""
+    try:
+        return work()
+    except BenchloomError:
+        raise
+    except Exception as error:
+        said = f"raised {tell_error(error)}"
+        raise BadInput(where, f"{said} {when}".strip(), hint="nothing was imported") from error
+
+
+def read_own_shots(path: Path) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
+    """Read examples of one's own: JSON Lines with `text` and `answer`, and `memory_key` if it is another."""
+    for number, (place, record) in enumerate(read_records(path)):
+        if isinstance(record, BrokenRecord):
+            yield place, LeftOutRecord("broken", record.why)
+            continue
+        fields = record if isinstance(record, Mapping) else {}
+        text, answer = tidy(fields.get("text")), tidy(fields.get("answer"))
+        if not text or not answer:
+            yield place, LeftOutRecord("incomplete", f"no {'answer' if text else 'text'}")
+        else:
+            key = tidy(fields.get("memory_key")) or text
+            yield place, DatasetShot(f"{path.stem}-{number}", text, key, answer)
+
+
+@contextmanager
+def open_published(path: Path, names: Sequence[str]) -> Iterator[tuple[Path, Path]]:
+    """Give the folder of a dataset and the first file of these names in it; a data file may be named itself.
+
+    Raises BadInput for a path that is neither such a file, nor a folder or archive with one.
+    """
+    if path.is_file() and DATA.search(path.name):
+        yield path.parent, path
+        return
+    with open_release(path, *names) as folder:
+        yield folder, next(folder / name for name in names if (folder / name).is_file())

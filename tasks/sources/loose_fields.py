@@ -19,6 +19,10 @@ WIKI = re.compile(r"(?:en\.|www\.)?(?:m\.)?wikipedia\.org|en\.m\.wikipedia\.org"
 SCALARS = (str, int, float)
 
 
+class BadRecord(ValueError):
+    """Raised for a record that cannot be used. The message is a fixed word, then what is wrong."""
+
+
 def find_field(record: Mapping[str, object], names: Sequence[str]) -> object:
     """Return the first field of these names that is there and neither null nor empty; None for none."""
     for name in names:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tasks.sources.loose_fields import (
+    BadRecord,
     find_article,
     find_field,
     find_item,
@@ -19,9 +20,6 @@ from tasks.sources.loose_fields import (
     read_name,
 )
 
-LICENCE = "CC0-1.0"
-ATTRIBUTION = "QAMPARI (Amouyal et al., 2022); the texts of proofs are Wikipedia's, CC BY-SA"
-SOURCE = "https://samsam3232.github.io/qampari/"
 SIMPLE, INTERSECTION, COMPOSITION = "simple", "intersection", "composition"
 KINDS = {"simple": SIMPLE, "inter": INTERSECTION, "comp": COMPOSITION}
 """What a kind's name has in it -> kind."""
@@ -34,10 +32,6 @@ PROOFS = ("proof", "proofs", "evidence")
 PROOF_TEXTS = ("proof_text", "text", "sentence", "passage")
 PROOF_ARTICLES = ("found_in_url", "url", "wikipedia_title", "title", "page", "article")
 MOST_QUESTION, MOST_NAME, MOST_PROOF, MOST_ANSWERS = 1_000, 300, 10_000, 10_000
-
-
-class BadQuestion(ValueError):
-    """Raised for a record that is no list question. The message is a fixed word, then what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -71,24 +65,24 @@ class QampariQuestion:
 
 
 def read_question(record: object) -> QampariQuestion:
-    """Read a record. Raises BadQuestion."""
+    """Read a record. Raises BadRecord."""
     if not isinstance(record, Mapping):
-        raise BadQuestion("no_object: it is no JSON object")
+        raise BadRecord("no_object: it is no JSON object")
     name, text = find_line(record, IDS), find_line(record, QUESTIONS)
     if not text:
-        raise BadQuestion("no_question: it has no question_text or question")
+        raise BadRecord("no_question: it has no question_text or question")
     if len(text) > MOST_QUESTION:
-        raise BadQuestion(f"too_long: its question has {len(text):,} characters")
+        raise BadRecord(f"too_long: its question has {len(text):,} characters")
     kind = read_kind(find_line(record, ("question_type", "type", "kind")) or name)
     if not kind:
-        raise BadQuestion("no_kind: neither its type nor its id says simple, intersection or composition")
+        raise BadRecord("no_kind: neither its type nor its id says simple, intersection or composition")
     given = list_values(find_field(record, ANSWERS))
     if len(given) > MOST_ANSWERS:
-        raise BadQuestion(f"too_long: it has {len(given):,} answers")
+        raise BadRecord(f"too_long: it has {len(given):,} answers")
     read = [_read_answer(answer) for answer in given]
     answers = merge_answers([answer for answer, _ in read if answer])
     if not answers:
-        raise BadQuestion("no_answers: it has no answer with a name")
+        raise BadRecord("no_answers: it has no answer with a name")
     unread = sum(answer is None for answer, _ in read)
     return QampariQuestion(name, kind, text, answers, unread, sum(left for _, left in read))
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.sources.loose_fields import (
+    BadRecord,
     find_article,
     find_field,
     find_item,
@@ -19,9 +20,6 @@ from tasks.sources.loose_fields import (
 )
 from tasks.sources.qampari import read_kind
 
-SOURCE = "https://github.com/google-deepmind/tanq"
-LICENCE = "as its publisher states; the texts of proofs are Wikipedia's, CC BY-SA 4.0"
-ATTRIBUTION = "TANQ (Akhtar et al., 2024)"
 ASKED = ("question", "final_question", "ext_question_cleaned", "ext_question_rephrased", "ext_question")
 """Fields that may hold what is asked in the end, the best first."""
 PROPERTIES = ("question_properties", "question_property", "properties")
@@ -58,10 +56,6 @@ SAID = ("eval_result", "evaluation", "label", "verdict")
 MOST_TEXT, MOST_ROWS, MOST_CELL = 20_000, 2_000, 5_000
 Rows = tuple[tuple[tuple[str, ...], ...], ...]
 """Rows of cells of values, the header first."""
-
-
-class BadTanqRecord(ValueError):
-    """Raised for a record that cannot be asked. The message is a fixed word, then what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -127,26 +121,26 @@ class PublishedRecord:
 
 
 def read_record(record: object) -> PublishedRecord:
-    """Read a record. Raises BadTanqRecord."""
+    """Read a record. Raises BadRecord."""
     if not isinstance(record, Mapping):
-        raise BadTanqRecord("no_object: it is no JSON object")
+        raise BadRecord("no_object: it is no JSON object")
     texts = {name: find_line(record, (name,)) for name in ("init_question", *ASKED)}
     if not any(texts[name] for name in ASKED):
-        raise BadTanqRecord(f"no_question: none of {', '.join(ASKED)} is a text")
+        raise BadRecord(f"no_question: none of {', '.join(ASKED)} is a text")
     if max(map(len, texts.values())) > MOST_TEXT:
-        raise BadTanqRecord(f"too_long: a question has more than {MOST_TEXT:,} characters")
+        raise BadRecord(f"too_long: a question has more than {MOST_TEXT:,} characters")
     properties = find_field(record, PROPERTIES)
     own = properties if isinstance(properties, Mapping) else {}
     name = find_line(record, ("init_qid", "qid", "id"))
     kind = read_kind(find_line(own, KINDS) or find_line(record, KINDS)) or read_kind(name)
     if not kind:
-        raise BadTanqRecord("no_kind: neither its type nor its id says simple, intersection or composition")
+        raise BadRecord("no_kind: neither its type nor its id says simple, intersection or composition")
     skills = find_field(own, SKILLS) or find_field(record, SKILLS) or ()
     given = list_values(find_field(record, ANSWERS))
     entities = [_read_entity(entry) for entry in given]
     table = _read_table(record.get("answer_table"))
     if table is None and not any(entity and entity.relations for entity in entities):
-        raise BadTanqRecord("no_table: it has neither answer_table nor an answer list with values")
+        raise BadRecord("no_table: it has neither answer_table nor an answer list with values")
     return PublishedRecord(
         name,
         kind,
@@ -312,20 +306,20 @@ def _read_table(given: object) -> Rows | None:
     if len(rows) < 2 or not all(isinstance(row, list) for row in rows):
         return None
     if len(rows) > MOST_ROWS:
-        raise BadTanqRecord(f"too_long: its answer_table has {len(rows):,} rows")
+        raise BadRecord(f"too_long: its answer_table has {len(rows):,} rows")
     read = [tuple(_read_cell(cell) for cell in row) for row in rows if isinstance(row, list)]
     width = len(read[0])
     if width < 2 or any(len(row) > width for row in read) or not all(read[0]):
-        raise BadTanqRecord(
+        raise BadRecord(
             "bad_table: rows of its answer_table are longer than the header, or a header is empty"
         )
     if any(not row or not row[0] for row in read):
-        raise BadTanqRecord("bad_table: a row of its answer_table has no entity")
+        raise BadRecord("bad_table: a row of its answer_table has no entity")
     return tuple((*row, *((),) * (width - len(row))) for row in read)
 
 
 def _read_cell(cell: object) -> tuple[str, ...]:
     values = tuple(filter(None, (make_line(value).replace("|", " ") for value in list_values(cell))))
     if max(map(len, values), default=0) > MOST_CELL:
-        raise BadTanqRecord(f"too_long: a cell of its answer_table has more than {MOST_CELL:,} characters")
+        raise BadRecord(f"too_long: a cell of its answer_table has more than {MOST_CELL:,} characters")
     return values

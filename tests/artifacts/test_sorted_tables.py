@@ -89,13 +89,13 @@ def test_a_process_that_reads_a_dump_does_not_import_pandas(tmp_path):
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from flows.wikidata_import import import_wikidata, make_selection\n"
+        "from flows.importing import bring_in\n"
+        "from tasks.sources.importers.wikidata import Wikidata\n"
         "from tests.sources.wikidata.scenes import entity, item, statement, write_dump\n"
         f"folder = Path({str(tmp_path)!r})\n"
-        "selection = make_selection(None, None, None, None)\n"
         "made = [entity(f'Q{n}', statement(item('P31', 'Q5'), 0, f'Q{n}')) for n in range(1, 9)]\n"
         "paths = [write_dump(folder / f'{n}.json', *made[n::2]) for n in range(2)]\n"
-        "import_wikidata(folder, list(map(str, paths)), 'x', selection)\n"
+        "bring_in(folder, Wikidata(places=list(map(str, paths))))\n"
         "sys.exit('pandas' in sys.modules)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

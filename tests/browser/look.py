@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import json
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from flows.run.prefect_server import read_auth, use_prefect
 from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
 from tasks.reports.lineage_page import write_lineage
+from tasks.reports.page import ASSESSMENTS
+from tasks.reports.record import RECORD
 from tests.browser.assessments import open_answer
 from tests.browser.compared import open_changed, write_compared
 from tests.browser.longforms import open_claim, open_interaction
@@ -114,7 +117,7 @@ def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
     """Make what is no report: the lineage of the sample's first figure, scripted nights and so on."""
     lineage, nights, compared = (folder / f"{name}.html" for name in ("lineage", "nights", "compared"))
     reports = sorted((root / "data" / "reports").glob("grammar/*/report.json"))
-    figures = [report for report in reports if not (report.parent / "assessment.js").is_file()]
+    figures = [report for report in reports if find_kind(report) is REPORT]
     if not figures:
         raise BadInput(root / "data" / "reports", "holds no report", hint="benchloom report")
     target = f"{figures[0].relative_to(root).as_posix()}#/figures/0"
@@ -159,10 +162,11 @@ def look_at_site(browser: Browser, site: Path, pictures: Path, looks: Looks = LO
 
 
 def find_kind(page: Path) -> View:
-    """Tell what kind of report a page is by its folder, or by the script of its own that it has."""
-    if page.parents[1].name in FOLDERS:
-        return FOLDERS[page.parents[1].name]
-    return next((view for script, view in KINDS.items() if (page.parent / script).is_file()), REPORT)
+    """Tell what kind of report a page is by its record's flow and its folder."""
+    record = json.loads((page.parent / RECORD).read_text())
+    if record["flow"] == "grammar":
+        return ASSESSMENT if record["part"] == ASSESSMENTS.part else REPORT
+    return FOLDERS[page.parents[1].name]
 
 
 def look_at_page(
@@ -213,7 +217,7 @@ def open_question(page: Page) -> None:
 def open_graded(page: Page) -> None:
     """Open an answer and the contexts of its judge."""
     page.click("#list a >> nth=0")
-    page.wait_for_selector("#detail .grade")
+    page.wait_for_selector("#detail .note .tag")
     page.click("#detail .passage >> nth=0")
     show_detail(page)
 
@@ -221,7 +225,7 @@ def open_graded(page: Page) -> None:
 def open_conversation(page: Page) -> None:
     """Open a conversation that took more than one turn."""
     page.select_option("#by-system", "good")
-    page.click("#list a:has(.grade + .grade) >> nth=0")
+    page.click("#list a:has(.tag:nth-child(5)) >> nth=0")
     page.wait_for_selector("#detail .turn >> nth=1")
     show_detail(page)
 
@@ -258,13 +262,11 @@ REPORT = View("report", "#list a", "question", open_question)
 ASSESSMENT = View("assessment", "#list a", "answer", open_answer)
 INTERACTIONS = View("longform", "#list a", "interaction", open_interaction)
 QUESTION_SET = View("longform_set", "#list a", "claim", open_claim)
+TABLE_SET = View("tanq_set", "#list a", "evidence", open_evidence)
 PREDICTIONS = View("tanq", "#list a", "prediction", open_evidence)
 STREAM_ITEMS = View("stream_set", "#list a", "item", open_item)
 EVALUATION = View("streambench", "#list a", "sample_step", open_step)
 OVERVIEW = View("stream_overview", "#list a", "run", open_run)
-KINDS = {
-    "assessment.js": ASSESSMENT,
-}
 FOLDERS = {
     "longform": INTERACTIONS,
     "longform-sets": QUESTION_SET,
@@ -280,7 +282,7 @@ CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)
 TABLES = View("tables", "#list a", "table", open_tables)
 STREAM = View("stream", "#list a", "step", open_walk)
 LINEAGE = View("lineage", "#tree [role=treeitem]", "source", open_source)
-NIGHTS = View("nights", ".plot .point")
+NIGHTS = View("nights", ".plot .spot")
 COMPARISON = View("comparison", "details.case", "changed", open_changed)
 
 

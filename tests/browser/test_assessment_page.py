@@ -83,7 +83,7 @@ def test_a_share_of_wrong_answers_leads_to_them(page, sites):
     page.goto((sites["hostile"] / "index.html").as_uri())
     page.wait_for_selector("#list a")
     page.fill("#find", "nothing has these words")
-    link = page.locator("#fault figure").first.locator("[data-narrow*=retrieval]").first
+    link = page.locator("#fault table").first.locator("[data-narrow*=retrieval]").first
     share = float(link.inner_text())
     link.click()
 

@@ -2,7 +2,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tasks.artifacts.parquet import read_rows
-from tasks.ragcheck.rows import Conversation
+from tasks.ragcheck.conversations import Conversation
 from tests.browser.look import (
     BRIEFLY,
     CONTINUITY,
@@ -95,7 +95,7 @@ def test_hostile_answers_and_documents_are_shown_and_not_run(page, site):
 
     visit(page, site, "continuity")
     open_conversation(page)
-    expect(page.locator("#detail .say.said").first).to_contain_text(HOSTILE)
+    expect(page.locator("#detail .say.answered").first).to_contain_text(HOSTILE)
     assert page.locator("img").count() == 0
 
 
@@ -139,7 +139,7 @@ def test_answers_are_filtered_by_their_grade(page, site):
     page.select_option("#by-score", "5")
     expect(page.locator("#found")).to_have_text("1 of 4 answers")
     expect(page.locator("#list a")).to_contain_text("Who leads the Orbis project?")
-    expect(page.locator("#list a .grade").first).to_have_text("5")
+    expect(page.locator("#list a .tag.good").first).to_have_text("judge, E2: 5")
 
 
 def test_a_conversation_stands_with_the_scores_of_its_turns(page, site):
@@ -149,10 +149,11 @@ def test_a_conversation_stands_with_the_scores_of_its_turns(page, site):
     talk = next(talk for talk in talks if page.url.endswith(f"#row={talk.id}"))
     scores = [str(score) for score in talk.scores]
     assert len(scores) > 1
-    expect(page.locator("#detail .scorebar .grade")).to_have_text(scores)
-    expect(page.locator("#detail .turn > h3 .grade")).to_have_text(scores)
-    expect(page.locator("#list [aria-current] .grade")).to_have_text(scores)
-    expect(page.locator("#detail .scorebar")).to_contain_text(f"wscore {talk.wscore:.3f}")
+    measures = page.locator("#detail .verdicts").filter(has_text=f"wscore {talk.wscore:.3f}")
+    expect(measures.locator(".tag")).to_have_text(scores)
+    expect(page.locator("#detail .turn > h3 .tag")).to_have_text([f"{score} of 5" for score in scores])
+    system, *marks = page.locator("#list [aria-current] .tag").all_inner_texts()
+    assert (system, marks[: len(scores)]) == (talk.system, scores)
 
 
 def test_a_link_to_no_row_says_so(page, site):

@@ -8,7 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
-from flows.wikidata_import import import_wikidata, make_selection
+from flows.importing import bring_in
+from tasks.sources.importers.wikidata import Wikidata
 
 OPERATIONS = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}
 
@@ -25,7 +26,7 @@ def main(wanted: int, dump: str) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(hear)
-    import_wikidata(root, [dump], "main", make_selection(None, None, None, None))
+    bring_in(root, Wikidata(places=[dump]))
     print(count)
 
 

@@ -16,9 +16,14 @@ from flows.run.selection import order_nodes
 from flows.settings import load_params
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Origin
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.assess.answers import AssessedAnswer
+from tasks.grammar.assess.judgements import Judgement
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
-from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
 from tasks.systems.contract import Document
 from tests.flows.conftest import make_folder
 from tests.grammar.assess_world import make_world, number_verdicts

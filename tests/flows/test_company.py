@@ -13,8 +13,9 @@ from tasks.artifacts.contracts import read_findings
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.grammar.closed.closed_entry import Renaming
-from tasks.grammar.company.rows import Employee, Project
-from tasks.grammar.rows import Group
+from tasks.grammar.company.employees import Employee
+from tasks.grammar.company.projects import Project
+from tasks.grammar.construct.fill_in import Group
 from tasks.systems.contract import Document
 from tests.flows.sample import Sample, make_sample
 from tests.grammar.writing import write_reply

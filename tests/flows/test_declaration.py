@@ -32,14 +32,14 @@ from pydantic import BaseModel
 from tasks.artifacts.rows import Drafts, Dropped
 from tasks.trial.helping import help_out
 class Answers(BaseModel): ...
-def answers(words: list[Dropped], params: Answers, ask: object) -> Drafts[Dropped]: ...
+def answers(words: list[Dropped], params: Answers, ask: object) -> Drafts[Dropped]: help_out()
 def list_scored(answers: list[Dropped]) -> list: ...
 def list_answered(answers: list[Dropped]) -> list: ...
 """,
     "show.py": """
 from pathlib import Path
 TEMPLATE = "show.html"
-def show(answers: Path, words: Path, out: Path) -> None: ...
+def show(answers: Path, words: Path, out: Path) -> None: out.write_text(TEMPLATE)
 """,
     "helping.py": "def help_out(): ...\n",
     "pages/show.html": "<p></p>",
@@ -257,7 +257,8 @@ def test_an_importer_that_no_flow_declares_is_named(house):
 
 @pytest.mark.parametrize("out", ["data/reports/trial-${key}", "data/reports/trial/${key}/deep", "page"])
 def test_a_page_where_the_front_page_does_not_look_is_named(house, out):
-    edit(house, "tasks/trial/show.py", "TEMPLATE", "from tasks.reports.folder import write_page\nTEMPLATE")
+    show = STAGES["show.py"].replace("out.write_text", "write_page")
+    write(house, "tasks/trial/show.py", f"from tasks.reports.folder import write_page\n{show}")
     assert "trial-show" in read_stages(house)
     edit(house, "flows/trial.py", "data/reports/trial/${key}", out)
     done = graph(house)
@@ -303,11 +304,10 @@ def test_a_run_refuses_a_graph_that_lacks_what_the_code_imports(house):
     for _ in range(2):
         assert subprocess.run(require, cwd=house, check=False).returncode == 0
     write(house, "tasks/trial/newer.py", "def help_more(): ...\n")
-    edit(
+    write(
         house,
         "tasks/trial/helping.py",
-        "def help_out",
-        "from tasks.trial.newer import help_more\ndef help_out",
+        "from tasks.trial.newer import help_more\ndef help_out(): help_more()\n",
     )
     done = subprocess.run(require, cwd=house, capture_output=True, text=True, check=False)
     assert "dvc.yaml: is not what the flows declare (run `benchloom graph`" in done.stderr

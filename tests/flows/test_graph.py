@@ -88,7 +88,7 @@ def test_the_committed_graph_is_what_the_flows_declare():
 def test_a_stage_depends_on_what_it_imports_starts_and_shows(nodes):
     deps = set(next(node for node in nodes.values() if node.stage == "grammar.report").deps)
     assert "tasks/grammar/publish/report.py" in deps
-    assert "tasks/artifacts/parquet.py" in deps  # imported by what it imports
+    assert "tasks/artifacts/parquet.py" in deps  # used by what it uses
     assert {"tasks/grammar/pages/report.html", "tasks/grammar/pages/report.js"} <= deps  # named in its code
     assert "tasks/reports/pages/base.html" in deps  # extended by what is named
     assert "tasks/grammar/pages/assessment.html" not in deps
@@ -132,7 +132,7 @@ def test_no_stage_depends_on_what_cannot_change_its_bytes(nodes):
     assert not {"run", "nightly"} & read
 
 
-def test_a_stage_depends_on_what_plugs_import_and_on_their_folder_not_on_each_of_them():
+def test_a_stage_depends_on_what_plugs_use_and_on_their_folder_not_on_each_of_them():
     """A file that is found by being there is in no declaration."""
     deps = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["streambench-steps"]["do"]["deps"]
     assert {"tasks/streambench/methods", "tasks/scoring/execution.py"} <= set(deps)

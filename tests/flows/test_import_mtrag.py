@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from flows.published_answers import import_published
+from flows.importing import bring_in
 from flows.settings import load_params, parse_section
 from tasks.errors import BadInput
 from tasks.ragcheck.answers import answer_all
 from tasks.ragcheck.contexts import gather_contexts
 from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.importers.mtrag import Mtrag
 from tasks.ragcheck.question_sets import QuestionSet
 from tasks.ragcheck.questions import questions
 from tasks.ragcheck.ratings import ratings
@@ -67,7 +68,7 @@ def write(root: Path, record: object) -> Path:
 
 
 def test_models_replay_their_answers_and_people_are_on_their_own_scale(root):
-    said = import_published(root, write(root, make_file()), "mtrag", "", "judge")
+    said = bring_in(root, Mtrag(file=write(root, make_file()))).said
     assert "4 answers of 2 models to 2 tasks, 8 ratings by completeness" in said[0]
     params = load_params(root)
     entry = parse_section(params, "ragcheck.correctness.mtrag", Assessment)
@@ -95,7 +96,7 @@ def test_models_replay_their_answers_and_people_are_on_their_own_scale(root):
 
 
 def test_a_file_that_changed_since_is_refused(root):
-    import_published(root, write(root, make_file()), "mtrag", "", "judge")
+    bring_in(root, Mtrag(file=write(root, make_file())))
     entry = parse_section(load_params(root), "systems.mtrag-gpt", ReplayEntry)
     Path(entry.file).write_text("")
     with pytest.raises(BadInput, match="is not the file"):
@@ -103,7 +104,7 @@ def test_a_file_that_changed_since_is_refused(root):
 
 
 def test_what_was_not_published_is_no_answer(root):
-    import_published(root, write(root, make_file()), "mtrag", "", "judge")
+    bring_in(root, Mtrag(file=write(root, make_file())))
     system = ReplayedSystem("x", parse_section(load_params(root), "systems.mtrag-gpt", ReplayEntry))
     response = asyncio.run(system.answer("Another?", row="r"))
     assert (response.text, response.passages) == (None, None)
@@ -136,7 +137,7 @@ def test_a_file_in_another_layout_is_refused_in_one_line_and_changes_nothing(roo
     change(record)
     before = (root / "params.yaml").read_bytes()
     with pytest.raises(BadInput, match=what) as error:
-        import_published(root, write(root, record), "mtrag", "", "judge")
+        bring_in(root, Mtrag(file=write(root, record)))
     assert "\n" not in str(error.value)
     assert (root / "params.yaml").read_bytes() == before
 
@@ -144,9 +145,9 @@ def test_a_file_in_another_layout_is_refused_in_one_line_and_changes_nothing(roo
 def test_names_and_metrics_that_are_none_are_refused(root):
     path = write(root, make_file())
     with pytest.raises(BadInput, match="people rated no 'bert'"):
-        import_published(root, path, "mtrag", "bert", "judge")
+        bring_in(root, Mtrag(file=path, metric="bert"))
     with pytest.raises(BadInput, match="no name"):
-        import_published(root, path, "MT RAG", "", "judge")
+        bring_in(root, Mtrag(file=path, called="MT RAG"))
     path.write_text("{")
     with pytest.raises(BadInput, match="is no JSON"):
-        import_published(root, path, "mtrag", "", "judge")
+        bring_in(root, Mtrag(file=path))

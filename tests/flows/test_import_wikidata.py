@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows import wikidata_import
+from flows import importing
 from flows.commands.import_ import app
-from flows.wikidata_import import hold_folder, make_selection
 from tasks.artifacts.parquet import StoredRows
 from tasks.errors import BadInput, LockHeld
+from tasks.sources.importers import wikidata
+from tasks.sources.importers.wikidata import Wikidata, hold_folder
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
@@ -139,8 +140,8 @@ def test_an_import_holds_its_name_from_its_first_file_to_its_last(root, tmp_path
 
         return replacement
 
-    monkeypatch.setattr(wikidata_import, "import_shards", look(wikidata_import.import_shards))
-    monkeypatch.setattr(wikidata_import, "write_text", look(wikidata_import.write_text))
+    monkeypatch.setattr(wikidata, "read_dump", look(wikidata.read_dump))
+    monkeypatch.setattr(importing, "write_text", look(importing.write_text))
     assert call(path).exit_code == 0
     assert [type(error) for error in tried] == [LockHeld, LockHeld]
 
@@ -156,7 +157,7 @@ def test_what_is_named_is_taken_and_the_label_of_a_property_with_it(root, tmp_pa
 
 
 def test_sitelinks_are_those_of_the_languages_wikipedias():
-    chosen = make_selection(None, None, None, ["nb", "be-tarask", "pt-br", "de"])
+    chosen = Wikidata(languages=["nb", "be-tarask", "pt-br", "de"]).make_selection()
     assert chosen.languages == {"nb", "be-tarask", "pt-br", "de"}
     assert chosen.sites == {"nowiki", "be_x_oldwiki", "pt_brwiki", "dewiki"}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.wikidata_import import make_selection
+from tasks.sources.importers.wikidata import Wikidata
 from tasks.sources.wikidata.shards import plan_parts
 from tests.flows.conftest import make_folder
 from tests.flows.sample import ROOT
@@ -120,7 +120,7 @@ MOMENTS = {
 def test_a_command_whose_processes_are_killed_goes_on_from_its_last_part(project):
     dump = write_streams(project.parent / "dump.json.bz2")
     command = ("flows.cli", "import", "wikidata", dump, "--workers", "2")
-    total = len(plan_parts([dump], make_selection(None, None, None, None)))
+    total = len(plan_parts([dump], Wikidata().make_selection()))
     assert total >= 3
     fresh = Path(shutil.copytree(project, project.parent / "fresh"))
     run(fresh, *command)

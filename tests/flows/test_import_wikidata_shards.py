@@ -9,11 +9,11 @@ import signal
 
 import pytest
 
-from flows import wikidata_shards
+from flows import importing
 from flows.run.processes import Processes
-from flows.wikidata_import import write_all
-from flows.wikidata_shards import import_shards
 from tasks.errors import BadInput, StageFailed
+from tasks.sources.importers import wikidata
+from tasks.sources.importers.wikidata import read_dump, write_all
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.parts import read_part
@@ -71,16 +71,12 @@ def bring_in(paths, folder, workers=1, said=None, size=SMALL):
     lines = []
     report = ReadingReport(lines.append)
     say = ([] if said is None else said).append
-    counts = import_shards(
-        paths,
-        ALL,
-        folder,
-        report,
-        root=ROOT,
-        engine=Processes(workers, say=say) if workers > 1 else None,
-        size=size,
-        say_progress=say,
-    )
+    engine = Processes(workers, say=say) if workers > 1 else None
+
+    def work(pieces):
+        importing.work(ROOT, engine, pieces, "threads", 1)
+
+    counts = read_dump(paths, ALL, folder, report, work=work, say=say, size=size)
     assert not (folder / ".parts").exists()
     found = (counts, report.not_asked, report.redirects)
     return [(folder / name).read_bytes() for name in TABLES], lines, found
@@ -91,7 +87,7 @@ def read_in_turn(paths, folder):
     lines = []
     report = ReadingReport(lines.append)
     counts = write_all(folder, DumpSource(paths).read(ALL, report), report)
-    found = ((counts.entities, counts.claims), report.not_asked, report.redirects)
+    found = (counts, report.not_asked, report.redirects)
     return [(folder / name).read_bytes() for name in TABLES], lines, found
 
 
@@ -174,7 +170,7 @@ def interrupt_after(monkeypatch, count):
         read_part(part, *others)
         done.append(part.key)
 
-    monkeypatch.setattr(wikidata_shards, "read_part", read)
+    monkeypatch.setattr(wikidata, "read_part", read)
     return done
 
 
@@ -215,7 +211,7 @@ def test_a_file_that_changes_meanwhile_is_refused(tmp_path, monkeypatch):
         read_part(part, *others)
         os.utime(path, ns=(1, 1))
 
-    monkeypatch.setattr(wikidata_shards, "read_part", read)
+    monkeypatch.setattr(wikidata, "read_part", read)
     with pytest.raises(BadInput, match="was changed while it was read"):
         bring_in([path], tmp_path / "parts")
 
@@ -238,7 +234,7 @@ def test_a_worker_that_is_killed_costs_its_part_alone(tmp_path, monkeypatch):
     paths = write_shards(tmp_path, 3, "json.gz")
     (tmp_path / "parts").mkdir()
     said = []
-    monkeypatch.setattr(wikidata_shards, "read_part", KilledWork(paths[1], 2))
+    monkeypatch.setattr(wikidata, "read_part", KilledWork(paths[1], 2))
     with pytest.raises(StageFailed, match=r"3-1\.json\.gz, bytes 0 to the end: the process was .* twice"):
         bring_in(paths, tmp_path / "parts", 2, said)
     assert said == ["3-1.json.gz, bytes 0 to the end: its process was ended from outside; it is done again"]
@@ -264,7 +260,7 @@ class FailedWork:
 @pytest.mark.parametrize("size", [10, 2**20])
 def test_an_error_of_any_length_ends_the_import(tmp_path, monkeypatch, size):
     paths = write_shards(tmp_path, 3, "json.gz")
-    monkeypatch.setattr(wikidata_shards, "read_part", FailedWork(size))
+    monkeypatch.setattr(wikidata, "read_part", FailedWork(size))
     with pytest.raises(StageFailed) as raised:
         bring_in(paths, tmp_path / "parts", 2)
     assert len(str(raised.value)) == size

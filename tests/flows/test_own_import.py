@@ -6,8 +6,11 @@ import pytest
 
 import tasks.sources.importers
 import tasks.streambench.environments
+from benchloom.making import init_command
+from benchloom.yaml_files import load_yaml
 from tasks.errors import BadInput
 from tasks.streambench.environments import finding
+from tests.benchloom.scenes import call as run
 from tests.flows.test_import_streams import call, read
 from tests.packages import install, read_example
 from tests.streambench.environment_scenes import judge, make_environment, make_stream_item
@@ -58,7 +61,7 @@ def test_the_examples_of_the_page_make_a_dataset_and_judge_its_answers(
 ):
     put(monkeypatch, tasks.sources.importers, tmp_path / "importers", IMPORTER)
     assert "trivia" in call("--help").stdout
-    assert "an importer of your own" in call("trivia", "--help").stdout
+    assert "Every line with a question and an answer is an item." in call("trivia", "--help").stdout
     done = call("trivia", make_quiz(tmp_path))
     assert "3 items of 5 records, 0 shots, 0 files: data/raw/streambench/trivia" in done.stdout
     about, items, _, skipped = read(root, "trivia")
@@ -98,7 +101,7 @@ FAULTS = {
     "no such class": (change("class Trivia", "class Quiz"), "has no attribute 'Trivia'"),
     "another base": (
         "class Trivia:\n    name = 'trivia'\n",
-        r"must hold one importer of the name 'trivia', a class that stands on tasks\.sources\.importer",
+        r"must hold one importer of the name 'trivia', a class that stands on tasks\.sources\.base_importer",
     ),
     "another name": (
         change('    name = "trivia"', '    name = "quiz"'),
@@ -130,8 +133,55 @@ def test_a_wrong_one_is_one_line_that_names_its_entry_point_and_nothing_is_writt
     assert not (root / "data").exists()
 
 
-def test_the_name_of_a_shipped_command_is_refused(root, site):
+SOURCE = '''"""Notes of a shop: a file with the first line of each, and a parameter."""
+
+from pathlib import Path
+
+from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, option
+
+
+class ShopNotes(BaseImporter):
+    """Bring in the notes of a shop.
+
+    Example: benchloom import shop-notes notes/ --language de
+    """
+
+    name = "shop-notes"
+
+    folder: Path = argument("Of text files.", "FOLDER")
+    language: str = option("That they are written in.", "CODE", default="en")
+
+    def bring_in(self, project: Project) -> Imported:
+        """Write the first lines."""
+        notes = [path.read_text().splitlines()[0] for path in sorted(self.folder.glob("*.txt"))]
+        text = "".join(f"{self.language}: {note}\\n" for note in notes)
+        settings = {("databases", "shop", "title"): f"{len(notes)} notes"}
+        return Imported(["done"], {Path("data/raw/notes.txt"): text}, settings)
+'''
+
+
+@pytest.mark.timeout(600)
+def test_an_importer_of_a_new_project_is_one_file_and_its_fields_are_options(tmp_path):
+    project = tmp_path / "mine"
+    assert init_command(project) == 0
+    (project / "tasks/grammar/importers/shop_notes.py").write_text(SOURCE)
+    (project / "notes").mkdir()
+    (project / "notes/a.txt").write_text("Zwei Äpfel\n", encoding="utf-8")
+    listed = run(project, "import", "--help").stdout
+    assert "\n  shop-notes  Bring in the notes of a shop.\n" in listed
+    assert "\n  bird  " in listed
+    told = " ".join(run(project, "import", "shop-notes", "--help").stdout.split())
+    assert "FOLDER <path> Of text files. [required]" in told
+    assert "--language CODE That they are written in. [default: en]" in told
+    done = run(project, "import", "shop-notes", "notes", "--language", "de")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert (project / "data/raw/notes.txt").read_text(encoding="utf-8") == "de: Zwei Äpfel\n"
+    assert load_yaml(project / "params.yaml")["databases"]["shop"]["title"] == "1 notes"
+
+
+def test_the_name_of_a_shipped_importer_is_refused(root, site):
     install(site, "acme-quiz", points="[benchloom.importers]\nbird = acme_quiz:Bird\n", code=IMPORTER)
-    with pytest.raises(BadInput, match="importer bird: has the name of a shipped command"):
+    said = r"acme-quiz 1\.0, entry point bird .*: tasks/sources/importers/bird\.py has that name too"
+    with pytest.raises(BadInput, match=said):
         call("bird", site)
     assert call("--help").stdout.count("bird ") == 1

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from benchloom.yaml_files import load_yaml
-from flows.commands.import_ import templates as import_templates
 from flows.commands.run import make_run
+from flows.importing import bring_in
 from flows.run.recorder import Recorder
 from flows.run.runner import run_plain
 from flows.run.selection import select_nodes
@@ -17,8 +17,10 @@ from flows.settings import load_params
 from tasks.artifacts.parquet import count_rows, read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
+from tasks.grammar.construct.own_template import OwnTemplate
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.corpus.entities import EntityProfile
-from tasks.grammar.rows import OwnTemplate, Question
+from tasks.grammar.importers.templates import Templates
 from tests.flows.conftest import make_folder
 from tests.grammar.construct.test_own_templates import LINES, TOWN
 from tests.grammar.scripted import make_database
@@ -78,10 +80,15 @@ def write(root, lines):
     return str(path)
 
 
+def import_templates(root, lines, **options):
+    """Import lines from a file; return what is said of it."""
+    return "\n".join(bring_in(root, Templates(file=write(root, lines), **options)).said)
+
+
 @pytest.mark.timeout(600)
-def test_from_a_file_to_a_dataset_with_no_model(root, capsys):
-    import_templates(write(root, LINES), database="clinic", instead=True, drop=False)
-    assert "clinic: 3 SQL templates with 7 texts, instead of a model's" in capsys.readouterr().out
+def test_from_a_file_to_a_dataset_with_no_model(root):
+    said = import_templates(root, LINES, database="clinic", instead=True)
+    assert "clinic: 3 SQL templates with 7 texts, instead of a model's" in said
     assert load_yaml(root / "params.yaml")["databases"]["clinic"]["templates"] == "instead"
     assert (root / "params.yaml").read_text().startswith("# mine\n")
 
@@ -115,9 +122,9 @@ def test_from_a_file_to_a_dataset_with_no_model(root, capsys):
 
 def test_a_broken_line_is_named_and_nothing_is_imported(root, capsys):
     before = (root / "params.yaml").read_text()
-    file = write(root, [*LINES, {**TOWN, "sql": "SELECT clinics.city FROM clinics"}])
+    lines = [*LINES, {**TOWN, "sql": "SELECT clinics.city FROM clinics"}]
     with pytest.raises(BadInput, match=r"mine.jsonl: 1 of 4 lines break a rule, and nothing was imported"):
-        import_templates(file, database=None, instead=True, drop=False)
+        import_templates(root, lines, instead=True)
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert "mine.jsonl, line 4: unknown_name: column clinics.city (names are those of the schema" in said[0]
@@ -127,8 +134,8 @@ def test_a_broken_line_is_named_and_nothing_is_imported(root, capsys):
 
 @pytest.mark.timeout(600)
 def test_what_is_left_out_stands_among_the_dropped_rows(root):
-    file = write(root, [*LINES, {**TOWN, "sql": "DROP TABLE clinics"}, LINES[0]])
-    import_templates(file, database="clinic", instead=True, drop=True)
+    lines = [*LINES, {**TOWN, "sql": "DROP TABLE clinics"}, LINES[0]]
+    import_templates(root, lines, database="clinic", instead=True, drop=True)
     run(root, "grammar-own-templates@clinic")
     dropped = read_rows(root / "data/grammar/clinic/own_templates.dropped.parquet", Dropped)
     assert {(row.reason, row.detail.partition(":")[0]) for row in dropped} == {
@@ -137,13 +144,12 @@ def test_what_is_left_out_stands_among_the_dropped_rows(root):
 
 
 def test_a_second_import_keeps_the_first_and_says_so(root, capsys):
-    import_templates(write(root, LINES), database=None, instead=True, drop=False)
-    import_templates(write(root, LINES[:1]), database=None, instead=None, drop=False)
-    said = capsys.readouterr()
+    import_templates(root, LINES, instead=True)
+    said = import_templates(root, LINES[:1])
     kept = ".benchloom/kept/data/templates/clinic.jsonl"
-    assert f"are kept as {kept}" in said.err
+    assert f"are kept as {kept}" in capsys.readouterr().err
     assert len((root / kept).read_text().splitlines()) == 3
-    assert "1 SQL templates with 2 texts, instead of" in said.out
+    assert "1 SQL templates with 2 texts, instead of" in said
 
 
 @pytest.mark.parametrize(
@@ -161,4 +167,4 @@ def test_which_database_it_is_for_must_be_plain(root, lines, database, said):
     params["databases"]["other"] = {"file": "nowhere.sqlite"}
     (root / "params.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(params))))
     with pytest.raises(BadInput, match=said):
-        import_templates(write(root, lines), database=database, instead=True, drop=False)
+        import_templates(root, lines, database=database, instead=True)

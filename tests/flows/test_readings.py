@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tasks.artifacts.parquet import read_rows
-from tasks.grammar.rows import Question
+from tasks.grammar.construct.pairs import Question
 from tasks.longform.build.items import LongformItem
 from tasks.tanq.build.tanq_item import TanqItem
 from tests.flows.sample import ROOT, Sample, make_sample

@@ -18,7 +18,7 @@ from tasks.grammar.assess.baselines import Baselines, baselines
 from tasks.grammar.assess.canaries import canaries
 from tasks.grammar.assess.closed_domain import closed_domain
 from tasks.grammar.assess.judgements import Judgements, judgements
-from tasks.grammar.assessment_rows import AskedQuestion
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tasks.systems.contract import Document
 from tasks.systems.entries import RagEntry

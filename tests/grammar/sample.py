@@ -9,7 +9,12 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.rows import Filling, Group, OwnTemplate, Question, SqlTemplate, Term, TextTemplate
+from tasks.grammar.construct.fill_in import Filling, Group
+from tasks.grammar.construct.glossary import Term
+from tasks.grammar.construct.own_template import OwnTemplate
+from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.calls import Call
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028[x]' -- "

@@ -16,15 +16,17 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.balanced import Balanced, balanced
 from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.queries import write_template
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.construct.unbalanced import Unbalanced, unbalanced
 from tasks.grammar.corpus.documents import UNREAD, Documents, documents
 from tasks.grammar.corpus.profiles import Profiles, profiles
 from tasks.grammar.corpus.questions import Questions, questions
 from tasks.grammar.corpus.true_documents import TrueDocuments, true_documents
 from tasks.grammar.publish.contracts import ROWS, Contracts, contracts
-from tasks.grammar.rows import OwnTemplate, SqlTemplate, TextTemplate
 from tasks.models.calls import Call
 from tests.grammar.sample import make_call
 from tests.grammar.scripted import SCHEMA, make_database

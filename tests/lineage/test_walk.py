@@ -7,7 +7,7 @@ import pytest
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.errors import BadInput
-from tasks.grammar.rows import Question
+from tasks.grammar.construct.pairs import Question
 from tasks.lineage.nodes import TracedSource, walk_nodes
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.rendering import render_json, render_text

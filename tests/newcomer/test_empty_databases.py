@@ -9,7 +9,7 @@ from tasks.databases.reflection import is_empty
 from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.schema import schema
-from tasks.grammar.rows import SqlTemplate
+from tasks.grammar.construct.sql_templates import SqlTemplate
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, open_place
 
 BOATS = "CREATE TABLE boats (boat_id INTEGER PRIMARY KEY, name TEXT, built INTEGER);"

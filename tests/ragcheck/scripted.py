@@ -8,7 +8,7 @@ from typing import Any
 import tasks.ragcheck
 from tasks.artifacts.rows import make_id
 from tasks.models.ask import Answer, Unparsed, render_prompt
-from tasks.ragcheck.rows import ReferenceQuestion
+from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.systems.contract import Passage, Response, Turn
 from tests.judging.scripted import sign
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.ragcheck.baselines import baselines, compute_cosine
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.baselines import baselines, compute_cosine, compute_rouge_l, compute_word_recall
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.overlap import compute_rouge_l, compute_word_recall
-from tasks.ragcheck.rows import SystemAnswer
 from tests.ragcheck.scripted import ScriptedAsk, make_question
 
 

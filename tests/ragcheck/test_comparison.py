@@ -1,9 +1,10 @@
 import pytest
 
 from tasks.ragcheck.comparison import comparison
+from tasks.ragcheck.conversations import Conversation
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.figures import Resampling
-from tasks.ragcheck.rows import Conversation, Guard
+from tasks.ragcheck.guards import Guard
 from tests.ragcheck.scripted import make_question
 
 RESAMPLING = Resampling(draws=500)

@@ -1,9 +1,12 @@
 import pytest
 
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.baselines import BaselineSimilarity
 from tasks.ragcheck.correlations import correlations
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.figures import Resampling
-from tasks.ragcheck.rows import BaselineSimilarity, JudgeScore, Rating, SystemAnswer
+from tasks.ragcheck.ratings import Rating
+from tasks.ragcheck.scores import JudgeScore
 from tests.ragcheck.scripted import make_question
 
 RESAMPLING = Resampling(draws=300)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tasks.artifacts.parquet import count_rows, read_rows
-from tasks.ragcheck.rows import Conversation, JudgeScore
+from tasks.ragcheck.conversations import Conversation
+from tasks.ragcheck.scores import JudgeScore
 from tasks.sources.mtrag import read_tasks
 from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
@@ -65,6 +66,7 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
     assert figures["correctness"]["plants"]["E3"]["value"] == 3.5
     assert 0 < figures["correctness"]["all"]["word_recall"]["value"] < 1
     assert figures["continuity"] is None
+    assert count_rows(out / "answers.parquet") == 4
     assert figures["failures"] == figures["left_out"] == []
     assert figures["warnings"], "this judge fails canaries"
     assert str(project.root) not in text
@@ -236,10 +238,3 @@ def test_what_is_wrong_is_one_line_before_anybody_is_asked(project, words, line)
 def test_a_missing_call_under_replay_is_exit_4(project):
     evaluate(project, "--replay", code=4)
     assert not project.asked
-
-
-def test_a_dataset_is_counted_by_the_artifacts_that_are_written(project, tmp_path):
-    out = tmp_path / "mine"
-    evaluate(project, "--out", str(out))
-    assert count_rows(out / "answers.parquet") == 4
-    assert count_rows(out / "contexts.parquet") == count_rows(out / "scores.parquet") == 8

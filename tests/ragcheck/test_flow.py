@@ -16,7 +16,11 @@ from tasks.judging.canaries import CanaryRow, read_canaries
 from tasks.lineage.figures import list_figures
 from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.walk import Lineage
-from tasks.ragcheck.rows import Conversation, ConversationFigure, Guard, MeasureCorrelation, SystemAnswer
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.comparison import ConversationFigure
+from tasks.ragcheck.conversations import Conversation
+from tasks.ragcheck.correlations import MeasureCorrelation
+from tasks.ragcheck.guards import Guard
 from tasks.reports.record import RECORD
 from tests.ragcheck.scenes import make_project
 
@@ -54,7 +58,7 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
     assert [row.reason for row in dropped] == ["unknown_item"] * 2
     page = (project.root / "data/reports/ragcheck/trial-correctness/index.html").read_text()
     # People and judge are one step apart on the answer that was right, and less on the others.
-    assert f"<strong>{lines['E3', 'judge'].alpha.value:.3f}</strong>" in page
+    assert f">{lines['E3', 'judge'].alpha.value:.3f}</strong>" in page
     assert "2 lines of the ratings could not be used" in page
     assert 'href="to_rate.csv"' in page
 

@@ -7,9 +7,20 @@ from hypothesis import strategies as st
 
 from tasks.judging.verdicts import make_form
 from tasks.models.ask import Unparsed
-from tasks.ragcheck.grading import FIELD, SCORES, JudgingOptions, grade_response, parse_grade, read_grade
-from tasks.ragcheck.rows import Exchange, Grade
-from tasks.ragcheck.truncation import ELLIPSIS, estimate_tokens, truncate_contexts, truncate_text
+from tasks.ragcheck.grading import (
+    ELLIPSIS,
+    FIELD,
+    SCORES,
+    Grade,
+    JudgingOptions,
+    estimate_tokens,
+    grade_response,
+    parse_grade,
+    read_grade,
+    truncate_contexts,
+    truncate_text,
+)
+from tasks.ragcheck.questions import Exchange
 from tasks.systems.contract import Passage
 from tests.ragcheck.scripted import ScriptedAsk, make_question
 

@@ -6,17 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.discovery import find_flow
 from flows.run.recorder import Recorder
 from flows.run.selection import order_nodes, select_nodes
 from tasks.errors import BadInput
-from tests.flows.test_graph import ROOT
+from tests.flows.test_graph import ROOT, SWITCHED_ON
 
-ENTRIES = {
-    "sets": {"trial": {"kind": "lines", "path": "data/raw/trial"}},
-    "correctness": {"trial": {"systems": ["good"], "ratings": "tasks/ragcheck/unrated.csv"}},
-    "continuity": {"trial": {"systems": ["good", "single"]}},
-}
 PROMPTS = {
     "ragcheck.scores": {"grade"},
     "ragcheck.canaries": {"grade"},
@@ -41,17 +35,8 @@ def open_nodes(folder: Path, entries: dict) -> dict:
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory):
-    found = open_nodes(tmp_path_factory.mktemp("graph") / "filled", ENTRIES)
+    found = open_nodes(tmp_path_factory.mktemp("graph") / "filled", SWITCHED_ON["ragcheck"])
     return {name: node for name, node in found.items() if node.stage.startswith("ragcheck.")}
-
-
-def test_the_flow_names_its_stages_in_the_order_of_the_graph(nodes):
-    steps = [stage.name for stage in find_flow("ragcheck").stages]
-    assert {node.stage for node in nodes.values()} == set(steps)
-    assert len(nodes) == len(steps)
-    for node in nodes.values():
-        for upstream in node.upstream:
-            assert steps.index(nodes[upstream].stage) < steps.index(node.stage)
 
 
 def test_dependencies_name_every_prompt(nodes):

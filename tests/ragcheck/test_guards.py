@@ -1,5 +1,6 @@
+from tasks.ragcheck.conversations import Conversation, ConversationTurn
+from tasks.ragcheck.grading import Grade
 from tasks.ragcheck.guards import check_conversation
-from tasks.ragcheck.rows import Conversation, ConversationTurn, Grade
 from tests.ragcheck.scripted import make_question
 
 QUESTION = make_question(

@@ -5,7 +5,7 @@ from tasks.ragcheck.answers import answer_all
 from tasks.ragcheck.canaries import canaries
 from tasks.ragcheck.contexts import gather_contexts
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.rows import Exchange
+from tasks.ragcheck.questions import Exchange
 from tasks.ragcheck.scores import scores
 from tasks.systems.contract import Turn
 from tests.ragcheck.scripted import ScriptedAsk, ScriptedSystem, make_question

@@ -5,8 +5,7 @@ import pytest
 from tasks.errors import BadInput
 from tasks.ragcheck.corpus import corpus
 from tasks.ragcheck.question_sets import QuestionSet
-from tasks.ragcheck.questions import questions
-from tasks.ragcheck.sampling import sample_evenly
+from tasks.ragcheck.questions import questions, sample_evenly
 from tests.ragcheck.scripted import make_question
 from tests.sources.test_jsquad import ask
 from tests.sources.test_jsquad import write as write_squad

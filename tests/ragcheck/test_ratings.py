@@ -1,9 +1,9 @@
 import pytest
 
 from tasks.errors import BadInput
+from tasks.ragcheck.answers import SystemAnswer
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.ratings import make_form, ratings
-from tasks.ragcheck.rows import SystemAnswer
 from tests.ragcheck.scripted import make_question
 
 QUESTIONS = [make_question(1), make_question(2)]

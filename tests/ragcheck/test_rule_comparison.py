@@ -2,8 +2,9 @@ import pytest
 
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.figures import Resampling
-from tasks.ragcheck.rows import JudgeScore, Rating
+from tasks.ragcheck.ratings import Rating
 from tasks.ragcheck.rule_comparison import rule_comparison
+from tasks.ragcheck.scores import JudgeScore
 from tests.ragcheck.scripted import make_question
 
 ENTRY = Assessment(systems=("s",), judges=("one",), ratings="x.csv")

@@ -103,6 +103,9 @@ def test_one_measure_and_no_columns_name_the_columns_alone():
     assert (filled.columns, filled.group, filled.forms) == (("simple", "hard"), 1, ("share",))
 
 
+NARROWS = [["kind=simple", "", "", ""], [""] * 4, [""] * 4]
+
+
 def make_parts(artifact: Path) -> Parts:
     lines = [
         Series("good", [Point(step, step / 10, (step / 12, step / 9)) for step in range(1, 6)], 0, "50%"),
@@ -110,6 +113,8 @@ def make_parts(artifact: Path) -> Parts:
     ]
     table = TABLE.fill(OUTCOMES)
     cell = table.lines[0].cells[0]
+    # Its figures stand nowhere in the record, so that a value is a link and no button.
+    linked = Tables({"linked": table}, pointers={"linked": [[""] * 4] * 3}, narrows={"linked": NARROWS})
     every = [
         blocks.heading("Question", ("simple", blocks.OFF)),
         blocks.text("Which one?", "question"),
@@ -161,7 +166,13 @@ def make_parts(artifact: Path) -> Parts:
         walk=True,
     )
     return [
-        Part("means", "Means", "Means", [Text("Over all."), Head("By kind"), Tables({"1": table})], "MRR"),
+        Part(
+            "means",
+            "Means",
+            "Means",
+            [Text("Over all."), Head("By kind"), Tables({"1": table}), linked],
+            "MRR",
+        ),
         Part(
             "drawn",
             "Drawn",
@@ -286,4 +297,9 @@ def test_the_viewer_draws_every_block_filters_by_choices_and_walks(tmp_path):
         page.wait_for_selector("text=2 of 2 questions")
         page.click("[data-walk='1']")
         page.wait_for_selector("#detail >> text=unheard of")
+        page.fill("#find", "missing")  # a call's key, in which no reader looks for words
+        page.wait_for_selector("text=0 of 2 questions")
+        page.click("[data-narrow]")
+        assert page.input_value("#by-kind") == "simple"
+        assert page.inner_text("#found") == "1 of 2 questions"
         assert complaints.lines == []

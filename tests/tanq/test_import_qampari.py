@@ -20,7 +20,7 @@ from tasks.tanq.graph.facts import facts
 from tasks.tanq.graph.relations import relations
 from tasks.tanq.graph.seed_question import Condition, SeedProof, SeedQuestion
 from tasks.tanq.graph.things import things
-from tasks.tanq.imports.answer_noun import find_noun
+from tasks.tanq.importers.answer_noun import find_noun
 
 WIKI = "https://en.wikipedia.org/wiki/"
 

@@ -16,7 +16,7 @@ from tasks.tanq.build.answer_table import FinalCell
 from tasks.tanq.build.tanq_item import ItemThing, TanqItem
 from tasks.tanq.evaluation import READER
 from tasks.tanq.graph.seed_question import SeedProof
-from tasks.tanq.imports.published_items import find_skill, find_verdict
+from tasks.tanq.importers.published_items import find_skill, find_verdict
 from tasks.tanq.labels import Support
 
 PROOF = {

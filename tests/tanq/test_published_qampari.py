@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from flows.qampari_import import import_qampari
+from flows.importing import bring_in
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow, ValueRow
 from tasks.sources.wikidata.values import Text
@@ -13,6 +13,7 @@ from tasks.tanq.graph.facts import facts
 from tasks.tanq.graph.relations import relations
 from tasks.tanq.graph.seed_question import SeedQuestion
 from tasks.tanq.graph.things import things
+from tasks.tanq.importers.qampari import Qampari
 from tests.shared_data import SHARED, needs
 
 FILE = SHARED / "qampari/qampari_dev_1000_answers.json"
@@ -26,7 +27,7 @@ def test_the_published_questions_are_found_in_a_graph_of_their_answers(tmp_path:
     ]
     write_rows(tmp_path / "g/entities.parquet", EntityRow, sorted(entities, key=lambda row: row.id))
     write_rows(tmp_path / "g/claims.parquet", ClaimRow, [])
-    import_qampari(tmp_path, FILE, "main", tmp_path / "g")
+    bring_in(tmp_path, Qampari(path=FILE, graph=tmp_path / "g"))
     rows = read_rows(tmp_path / "data/raw/qampari/main/seeds.parquet", SeedQuestion)
     kinds = [row.kind for row in rows]
     assert [kinds.count(kind) for kind in ("simple", "intersection", "composition")] == [500, 200, 300]
@@ -58,7 +59,7 @@ def test_a_hundred_published_questions_are_extended_over_a_made_up_graph(tmp_pat
     write_rows(graph / "entities.parquet", EntityRow, sorted(entities, key=lambda row: row.id))
     write_rows(graph / "claims.parquet", ClaimRow, sorted(claims, key=lambda row: row.id))
     (tmp_path / "a.json").write_text(json.dumps(records))
-    import_qampari(tmp_path, tmp_path / "a.json", "main", graph)
+    bring_in(tmp_path, Qampari(path=tmp_path / "a.json", graph=graph))
     seeds = read_rows(tmp_path / "data/raw/qampari/main/seeds.parquet", SeedQuestion)
     asked = dict.fromkeys(("P27", "P136", "P166", "P86"))
     source = GraphSource(graph=graph, articles=tmp_path, seeds=tmp_path / "seeds", relations=asked)

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.wikidata_import import import_wikidata, make_selection
-from flows.wikipedia_import import import_wikipedia
+from flows.importing import bring_in
+from tasks.sources.importers.wikidata import Wikidata
+from tasks.sources.importers.wikipedia import Wikipedia
 from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.proofs import Proof, Proofs, proofs
 from tasks.tanq.build.skill_choices import list_uses
@@ -69,8 +70,8 @@ class Built:
 
 def build(folder: Path, dump: Path, texts: Path, asked: Sequence[str], says_yes: Sequence[str] = ()) -> Built:
     """Run steps 1 to 3; a reader supports the texts that have one of `says_yes`, and no others."""
-    import_wikidata(folder, [str(dump)], "graph", make_selection(None, None, None, None))
-    import_wikipedia(folder, str(texts), "texts", [])
+    bring_in(folder, Wikidata(places=[str(dump)], called="graph"))
+    bring_in(folder, Wikipedia(path=str(texts), called="texts"))
     graph, pages = folder / "data/raw/wikidata/graph", folder / "data/raw/wikipedia/texts"
     entry = GraphSource(graph=graph, articles=pages, seeds=graph, relations=dict.fromkeys(asked))
     all_facts = facts(entry).rows
@@ -134,7 +135,7 @@ def test_places_of_the_excerpt_are_borne_out_by_their_passages(places):
 
 @needs("wikidata")
 def test_of_real_statements_the_best_rank_stands_with_its_qualifiers(tmp_path):
-    import_wikidata(tmp_path, [str(EXCERPT)], "graph", make_selection(None, None, None, None))
+    bring_in(tmp_path, Wikidata(places=[str(EXCERPT)], called="graph"))
     graph = tmp_path / "data/raw/wikidata/graph"
     entry = GraphSource(graph=graph, articles=graph, seeds=graph, relations=dict.fromkeys(["P17", "P1082"]))
     drafts = facts(entry)

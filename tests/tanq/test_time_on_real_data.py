@@ -1,7 +1,8 @@
 """Time skills and years on a real graph's dates; those that texts bear out: `test_real_facts_and_texts`."""
 
-from flows.wikidata_import import import_wikidata, make_selection
+from flows.importing import bring_in
 from tasks.artifacts.parquet import read_rows
+from tasks.sources.importers.wikidata import Wikidata
 from tasks.sources.wikidata.rows import ClaimRow
 from tasks.sources.wikidata.values import Precision
 from tasks.tanq.build.skill_choices import list_uses
@@ -57,7 +58,5 @@ def test_every_date_of_a_real_dump_that_has_a_year_becomes_one(tmp_path, monkeyp
 
 
 def read_claims(folder, file):
-    import_wikidata(
-        folder, [str(SHARED / "wikidata" / file)], "trial", make_selection(None, None, None, None)
-    )
+    bring_in(folder, Wikidata(places=[str(SHARED / "wikidata" / file)]))
     return read_rows(next(folder.rglob("claims.parquet")), ClaimRow)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import make_id
-from tasks.grammar.assessment_rows import AskedQuestion
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.systems.contract import Document
 
 

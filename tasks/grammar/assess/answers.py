@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.ablation import ablate_corpus
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.models.ask import Ask
 from tasks.systems.build import build_system
-from tasks.systems.contract import Document, Response
+from tasks.systems.contract import Document, Passage, Response
 from tasks.systems.entries import SystemEntry
 from tasks.systems.retrieved import name_documents
+
+
+@dataclass(frozen=True)
+class AssessedAnswer:
+    """A system's answer to a question. response: None if it gave none; then `problem` says why."""
+
+    id: str
+    question: str
+    """The question's id."""
+    group: str
+    criterion: str
+    response: str | None
+    retrieved_document_ids: tuple[str, ...] | None
+    """Distinct, best first; None if the system does not report what it retrieved."""
+    passages: tuple[Passage, ...] | None
+    problem: str
+    origin: tuple[Origin, ...]
 
 
 async def answers(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,9 +15,13 @@ from tasks.artifacts.parquet import count_rows
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
 from tasks.grammar.assess.ablation import ablate_corpus
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import HeadlineFault, JudgeFigures, RowCounts
+from tasks.grammar.assess.baselines import BaselineVerdict
+from tasks.grammar.assess.closed_domain import ClosedDomain
 from tasks.grammar.assess.closed_domain import closed_domain as find_closed
+from tasks.grammar.assess.human_labels import AnswerLabel
 from tasks.grammar.assess.judged import (
     ATTRIBUTIONS,
     RULES,
@@ -27,6 +31,7 @@ from tasks.grammar.assess.judged import (
     Mode,
     tag_rows,
 )
+from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.losses import find_losses
 from tasks.grammar.assess.set_figures import (
     attribute_wrong,
@@ -42,23 +47,16 @@ from tasks.grammar.assess.tables import (
     compare_domains,
     count_dataset,
 )
-from tasks.grammar.assessment_rows import (
-    AnswerLabel,
-    AskedQuestion,
-    AssessedAnswer,
-    BaselineVerdict,
-    ClosedDomain,
-    Judgement,
-)
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.canaries import CanaryRow, measure_further, measure_health
 from tasks.judging.equality import holds_answer
 from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, measure_agreement
+from tasks.reports.tables import round_figures
+from tasks.scoring.label import count_labels
 from tasks.scoring.running import Bootstrap
 from tasks.settings import read_section
 from tasks.systems.contract import Document
-
-DIGITS = 10
 
 
 class AssessmentParams(BaseModel):
@@ -146,12 +144,12 @@ def assessment(
         "attribution": {name: attribute_wrong(part, params.criteria) for name, part in parts.items()},
         "gaps": {name: count_gaps(part, params.criteria) for name, part in parts.items()},
         "planted": diagnose_gaps(rows, entry.withheld),
-        "tables": {str(table.number): table for table in tables},
+        "tables": {table.number: table for table in tables},
         "fault": HeadlineFault("balanced", params.mode, rule, **asdict(faults[rule])),
         "losses": find_losses(tag_rows(parts["balanced"], params.mode), intervals),
     }
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
-    return Counts(len(judgements), len(rows), {"unscored": sum(row.judgement is None for row in rows)})
+    return Counts(len(judgements), len(rows), {"unscored": sum(not row.scored for row in rows)})
 
 
 def join_rows(
@@ -212,7 +210,7 @@ def _describe_judge(
 ) -> JudgeFigures:
     """Describe the judge. people: agreement over all verdicts, and over its own; nothing without labels."""
     health, further = measure_health(canaries), measure_further(canaries)
-    unscored = sum(judgement.judgement is None for judgement in judgements)
+    unscored = count_labels(judgement.judgement for judgement in judgements).unscored
     thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     over_all, by_judge = people or (None, None)
     warnings = find_warnings(
@@ -226,8 +224,8 @@ def _count_rows(rows: Sequence[JudgedRow], answers: Sequence[AssessedAnswer]) ->
     return RowCounts(
         rows=len(rows),
         groups=len({row.group for row in rows}),
-        scored=sum(row.judgement is not None for row in rows),
-        unscored=sum(row.judgement is None for row in rows),
+        scored=sum(row.scored for row in rows),
+        unscored=sum(not row.scored for row in rows),
         failed_answers=sum(answer.response is None for answer in answers),
         balanced=sum(row.balanced for row in rows),
         unbalanced=sum(row.unbalanced for row in rows),
@@ -262,23 +260,3 @@ def _count_dataset(
                 question.criterion == criterion and bool(getattr(question, flag)) for question in questions
             )
     return {"whole": whole, "asked": asked}
-
-
-def round_figures(figures: Mapping[str, object]) -> dict[str, object]:
-    """Convert figures to JSON types, with floats rounded to 10 significant digits at every depth.
-
-    Dataclasses become objects of their fields.
-    """
-    return {name: _round(value) for name, value in figures.items()}
-
-
-def _round(value: object) -> object:
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if is_dataclass(value) and not isinstance(value, type):
-        return round_figures(asdict(value))
-    if isinstance(value, Mapping):
-        return round_figures(value)
-    if isinstance(value, (list, tuple)):
-        return [_round(item) for item in value]
-    return value

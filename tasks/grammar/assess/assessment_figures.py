@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
-from tasks.errors import BadInput
 from tasks.grammar.assess.contrast import CriteriaTest
 from tasks.grammar.assess.losses import Losses
-from tasks.grammar.assess.tables import PaperTable
 from tasks.judging.canaries import CanaryHealth
 from tasks.judging.trust import HumanAgreement
 from tasks.lineage.derivation import Number
+from tasks.reports.tables import FigureTable
 
 Interval = tuple[float, float]
 
@@ -137,23 +135,6 @@ class AssessmentFigures:
     hypothesis: Mapping[str, Mapping[str, CriteriaTest]]
     gaps: Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]]
     planted: PlantedGaps | None
-    tables: Mapping[str, PaperTable]
+    tables: Mapping[str, FigureTable]
     fault: HeadlineFault
     losses: Losses
-
-
-def read_figures(path: Path) -> AssessmentFigures:
-    """Read figures.json. Raises BadInput if it cannot be read or lacks a figure."""
-    try:
-        return _FIGURES.validate_json(path.read_bytes())
-    except OSError as error:
-        raise BadInput(path, "cannot be read", hint="run grammar.assessment") from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise BadInput(
-            path, f"holds no figures of an assessment: {place}: {first['msg']}", hint="run grammar.assessment"
-        ) from error
-
-
-_FIGURES = TypeAdapter(AssessmentFigures)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, Rates
 from tasks.grammar.assess.losses import Losses
-from tasks.grammar.assess.tables import Cell, PaperTable
 from tasks.judging.trust import HumanAgreement
 from tasks.lineage.derivation import Derivation, Number
 from tasks.lineage.figures import encode_figure
 from tasks.lineage.selection import Selection
+from tasks.reports.metrics import DvcMetric, MetricGroup, choose_column
+from tasks.reports.tables import Cell, FigureTable, encode_table
 
 ALL = "all"
 """The key of the rates over all criteria."""
@@ -23,10 +24,16 @@ SIZES = {
     "balanced": ("balanced", "", "in_balanced"),
 }
 """Of Table 2's columns: the dataset's artifact, and of the questions asked the column or the flag."""
+RATES = {
+    "accuracy": "accuracy",
+    "R": "robustness",
+    "Acc_retrieval_db": "retrieval_db_accuracy",
+}
+"""The page's name of a rate -> its field: of the whole system, its model, retrieval and database."""
 
 
 def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
-    """Return the record's further sections: fault, judge, rates, tables."""
+    """Return the record's further sections: fault, losses, judge, rates, tables."""
     return {
         "fault": figures.fault,
         "losses": _describe_losses(figures.losses),
@@ -43,8 +50,36 @@ def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
             }
             for name, modes in figures.rates.items()
         },
-        "tables": {number: _describe_table(number, table) for number, table in figures.tables.items()},
+        "tables": {
+            number: encode_table(_derive_table(number, table)) for number, table in figures.tables.items()
+        },
     }
+
+
+def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
+    """List what DVC plots: each rate by criterion, groups by how they were answered, and Table 4."""
+    fault = figures.fault
+    parts = figures.rates[fault.set][fault.mode]
+    for name, field in RATES.items():
+        yield MetricGroup(
+            f"{name} by criterion",
+            tuple(
+                DvcMetric(part, value, getattr(rates.ci, field))
+                for part, rates in parts.items()
+                if (value := getattr(rates, field)) is not None
+            ),
+        )
+    yield MetricGroup(
+        "groups by criterion",
+        tuple(
+            DvcMetric(f"{part} · {tag}", count)
+            for part, tags in figures.gaps[fault.set][fault.mode].items()
+            for tag, count in tags.items()
+        ),
+    )
+    if "4" in figures.tables:
+        for column in figures.tables["4"].columns:
+            yield choose_column(f"{column} by queries", figures.tables["4"], column)
 
 
 def describe_fault(figures: AssessmentFigures) -> str:
@@ -100,22 +135,6 @@ def _describe_losses(losses: Losses) -> dict[str, object]:
     }
 
 
-def _describe_table(number: str, table: PaperTable) -> dict[str, object]:
-    return {
-        "title": table.title,
-        "lines": [
-            {
-                "label": line.label,
-                "cells": [
-                    {**asdict(cell), "basis": _derive_cell(number, place, column, cell)}
-                    for column, cell in zip(table.columns, line.cells, strict=True)
-                ],
-            }
-            for place, line in enumerate(table.lines)
-        ],
-    }
-
-
 def _describe_people(people: HumanAgreement | None, judgements: Selection) -> dict[str, object] | None:
     """Encode the agreement of these judgements with human labels; None without labels."""
     if people is None:
@@ -129,14 +148,28 @@ def _describe_people(people: HumanAgreement | None, judgements: Selection) -> di
     return {**asdict(people), **both, "raters_alpha": alpha}
 
 
-def _derive_cell(number: str, place: int, column: str, cell: Cell) -> dict[str, object]:
+def _derive_table(number: str, table: FigureTable) -> FigureTable:
+    """Give each cell of one of the paper's tables the rows that it was computed from."""
+    lines = tuple(
+        replace(
+            line,
+            cells=tuple(
+                replace(cell, basis=_derive_cell(number, place, column, cell))
+                for column, cell in zip(table.columns, line.cells, strict=True)
+            ),
+        )
+        for place, line in enumerate(table.lines)
+    )
+    return replace(table, lines=lines)
+
+
+def _derive_cell(number: str, place: int, column: str, cell: Cell) -> Derivation:
     """Return the derivation of a cell. place: its line's, from 0."""
     if number == "2":
-        return _derive_size(column, asked=place > 0).to_json()
+        return _derive_size(column, asked=place > 0)
     if number == "1":
-        return Derivation(column, (Selection("baselines"), Selection("judgements"))).to_json()
-    part = column if number == "3" else ALL
-    return derive_rate(part, f"{cell.rule}, {cell.mode}").to_json()
+        return Derivation(column, (Selection("baselines"), Selection("judgements")))
+    return derive_rate(column if number == "3" else ALL, cell.kind)
 
 
 def _derive_size(column: str, *, asked: bool) -> Derivation:

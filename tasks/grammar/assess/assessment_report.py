@@ -7,29 +7,30 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.assess.assessment_browser import make_browser
-from tasks.grammar.assess.assessment_charts import list_charts
-from tasks.grammar.assess.assessment_content import AssessmentContent
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assess.assessment_figures import AssessmentFigures, Interval, read_figures
+from tasks.grammar.assess.assessment_figures import AssessmentFigures, Interval
+from tasks.grammar.assess.assessment_parts import list_parts
 from tasks.grammar.assess.assessment_record import (
     ALL,
     derive_rate,
     describe_fault,
     list_assessment_figures,
+    list_charts,
 )
+from tasks.grammar.assess.baselines import BaselineVerdict
 from tasks.grammar.assess.human_labels import make_form
+from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.tables import Figure
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselineVerdict, Judgement
+from tasks.grammar.assess.view import join_questions, view_questions
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.canaries import CanaryHealth
 from tasks.reports.calls import read_calls
-from tasks.reports.folder import BrowsedRows, Form, write_page
-from tasks.reports.frame import open_templates
+from tasks.reports.figures_file import read_figures
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
+from tasks.reports.report_page import Form, write_page
 from tasks.systems.contract import Document
 
-PAGES = Path(__file__).parents[1] / "pages"
-ASSETS = ("assessment.css", "assessment.js")
 FORM = "to_label.csv"
 """The CSV form for human labels, linked on the page."""
 SUBTITLE = (
@@ -57,9 +58,8 @@ def assessment_report(
     bars: Path,
 ) -> Counts:
     """Write the page's folder. figures: figures.json; other arguments are artifacts of the same name."""
-    known = read_figures(figures)
-    browser = make_browser(known.fault, questions, documents, answers, judgements, baselines, entry)
-    call_keys = {call for question in browser.questions for call in question.calls}
+    known = read_figures(figures, AssessmentFigures, "grammar.assessment")
+    assessed = join_questions(questions, documents, answers, judgements, baselines, entry)
     database_title = database.title or database.name
     page = Page(
         section=ASSESSMENTS,
@@ -72,36 +72,33 @@ def assessment_report(
         finding=describe_fault(known),
         systems=_list_systems(known, database_title, entry),
     )
-    content = AssessmentContent(
-        figures=known,
-        browser=browser,
-        about=[
-            ("Database", database_title),
-            ("System", f"{entry.system} (systems.{entry.system} in params.yaml)"),
-            ("The model alone", entry.llm_only if entry.llm_only != key else "no run named"),
-            ("Verdicts", _describe_verdicts(known)),
-            ("Canaries", _describe_canaries(known.judge.canaries)),
-            ("Further canaries, held out", _describe_canaries(known.judge.further_canaries)),
-            ("Licence of the data", database.licence),
-            ("Attribution", database.attribution),
-        ],
-        unusable=[(dropped.reason, dropped.detail) for dropped in human_labels_dropped],
+    about = [
+        ("Database", database_title),
+        ("System", f"{entry.system} (systems.{entry.system} in params.yaml)"),
+        ("The model alone", entry.llm_only if entry.llm_only != key else "no run named"),
+        ("Verdicts", _describe_verdicts(known)),
+        ("Canaries", _describe_canaries(known.judge.canaries)),
+        ("Further canaries, held out", _describe_canaries(known.judge.further_canaries)),
+        ("Licence of the data", database.licence),
+        ("Attribution", database.attribution),
+    ]
+    viewer = view_questions(
+        assessed, questions, documents, known.fault, entry, answers_calls.with_name("answers.parquet")
     )
+    unusable = [(dropped.reason, dropped.detail) for dropped in human_labels_dropped]
+    keys = {call for row in assessed for call in row.calls}
     write_page(
         out,
         page,
-        open_templates("tasks.grammar").get_template("assessment.html"),
-        content,
-        assets=[PAGES / name for name in ASSETS],
-        rows=BrowsedRows("questions", browser, answers_calls.with_name("answers.parquet")),
-        calls=read_calls((answers_calls, judgements_calls, baselines_calls), call_keys),
+        list_parts(known, assessed, viewer, FORM, unusable, about),
+        calls=read_calls((answers_calls, judgements_calls, baselines_calls), keys),
         figures=list_assessment_figures(known),
         form=Form(FORM, _fill_form(questions, answers)),
         metrics=metrics,
         bars=bars,
         charts=list(list_charts(known)),
     )
-    return Counts(len(questions), len(browser.questions), {})
+    return Counts(len(questions), len(assessed), {})
 
 
 def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[AssessedAnswer]) -> str:

@@ -9,35 +9,29 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.ablation import ablate_corpus
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assess.judge import ask_labels
 from tasks.grammar.assess.resampling import ResampledAsk
-from tasks.grammar.assessment_rows import (
-    CONSISTENCY,
-    FAITHFULNESS,
-    AskedQuestion,
-    AssessedAnswer,
-    BaselinePart,
-    BaselineVerdict,
-)
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.abstention import is_abstention
 from tasks.judging.equality import find_equality
-from tasks.judging.quoting import quote
+from tasks.judging.quoting import Quoted, quote
+from tasks.judging.verdicts import make_list
 from tasks.models.ask import Ask, Unparsed
+from tasks.scoring.label import Label, count_labels
 from tasks.systems.build import build_system
 from tasks.systems.contract import Document, System
 from tasks.systems.entries import OpenAiEntry, RagEntry, SystemEntry
 
 SAMPLER = "sampler"
 """The role that replaces the answering one to sample responses, at temperature 1."""
-YES, NO, NULL = "Yes", "No", "Null"
-UNPARSED = "unparsed"
 CLAIM = re.compile(r"- (\S.*)")
 NO_CLAIMS = "None"
 MOST_CLAIMS = 6
@@ -46,6 +40,10 @@ CLAIMS_GRAMMAR = (
     'claim ::= "- " [^\\n\\r-] [^\\n\\r]{2,160}'
 )
 CLAIM_TOKENS = 260
+Shown = Mapping[str, Quoted | list[Quoted]]
+"""What the judge is shown, by field of the prompt."""
+FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
+"""The reference-free methods."""
 
 
 class Baselines(BaseModel):
@@ -58,6 +56,56 @@ class Baselines(BaseModel):
     samples: int = Field(default=4, ge=1)
     """Number of responses sampled for self-consistency; the paper has 4, at temperature 1."""
     seed: int = 0
+
+
+class BaselineLabel(Label):
+    """A reference-free method's verdict on an answer."""
+
+    CORRECT = "correct", "", 1.0
+    INCORRECT = "incorrect", "", 0.0
+
+
+class Support(Label):
+    """Whether a claim has support, or a sample says the same. The judge writes the words capitalised."""
+
+    YES = "yes", "", 1.0
+    NO = "no", "", 0.0
+    NULL = "null"
+    """The sources do not tell."""
+    UNPARSED = "unparsed"
+
+
+@dataclass(frozen=True)
+class BaselinePart:
+    """A claim, or a sampled response.
+
+    rule: the rule of equality by which a sample is the answer; empty where the judge was asked.
+    """
+
+    text: str
+    holds: Support
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class BaselineVerdict:
+    """A reference-free method's verdict on an answer.
+
+    verdict: None if unscored; then `problem` says why. share: of supported claims, or
+    of samples that agree, 0 to 1. parts: the claims or samples with their verdicts.
+    """
+
+    id: str
+    answer: str
+    """The answer's id."""
+    question: str
+    group: str
+    method: str
+    verdict: BaselineLabel | None
+    share: float | None
+    parts: tuple[BaselinePart, ...]
+    problem: str
+    origin: tuple[Origin, ...]
 
 
 async def baselines(
@@ -131,11 +179,10 @@ async def _check_claims(answer: AssessedAnswer, question: AskedQuestion, ask: As
     if not found.value:
         return _make(answer, FAITHFULNESS, (), (found.call,))
     claims = [quote(claim) for claim in found.value]
-    fields = {"sources": sources, "claims": claims}
-    check = await ask_labels("claim_check", fields, (YES, NO, NULL), len(claims), ask=ask, row=answer.id)
-    verdicts = check.value or [UNPARSED] * len(claims)
-    parts = tuple(map(BaselinePart, found.value, map(str.lower, verdicts)))
-    return _make(answer, FAITHFULNESS, parts, (found.call, check.call))
+    fields: Shown = {"sources": sources, "claims": claims}
+    labels = (Support.YES, Support.NO, Support.NULL)
+    held, call = await _ask_support("claim_check", fields, labels, len(claims), ask=ask, row=answer.id)
+    return _make(answer, FAITHFULNESS, tuple(map(BaselinePart, found.value, held)), (found.call, call))
 
 
 async def _check_consistency(
@@ -156,19 +203,46 @@ async def _check_consistency(
     others = sorted(
         {text for text in responses if not rules[text]}, key=lambda text: make_id("order", seed, given, text)
     )
-    verdicts = dict.fromkeys(others, UNPARSED)
+    verdicts: dict[str, Support] = {}
     if others:
         quoted = [quote(text) for text in others]
-        fields = {"query": quote(question.question), "answer": quote(given), "others": quoted}
-        check = await ask_labels("same_answer", fields, (YES, NO), len(others), ask=ask, row=answer.id)
-        calls.append(check.call)
-        if check.value is not None:
-            verdicts = dict(zip(others, check.value, strict=True))
+        fields: Shown = {"query": quote(question.question), "answer": quote(given), "others": quoted}
+        labels = (Support.YES, Support.NO)
+        held, call = await _ask_support("same_answer", fields, labels, len(others), ask=ask, row=answer.id)
+        calls.append(call)
+        verdicts = dict(zip(others, held, strict=True))
     parts = tuple(
-        BaselinePart(text, (YES if rules[text] else verdicts[text]).lower(), rules[text])
-        for text in responses
+        BaselinePart(text, Support.YES if rules[text] else verdicts[text], rules[text]) for text in responses
     )
     return _make(answer, CONSISTENCY, parts, calls)
+
+
+async def _ask_support(
+    prompt: str,
+    fields: Shown,
+    labels: Sequence[Support],
+    count: int,
+    *,
+    ask: Ask,
+    row: str,
+) -> tuple[list[Support], str]:
+    """Ask the judge for one of `labels` on each of `count` things, in one request.
+
+    The prompt has `verdicts` beside the fields. Returns the labels, all
+    UNPARSED if the reply did not parse, and the call's key.
+    """
+    shown = [text for value in fields.values() for text in (value if isinstance(value, list) else [value])]
+    form = make_list([label.capitalize() for label in labels], count, shown)
+    check = await ask(
+        prompt,
+        {**fields, "verdicts": form},
+        role="judge",
+        row=row,
+        parse=form.parse,
+        grammar=form.make_grammar(),
+    )
+    words = check.value or [Support.UNPARSED] * count
+    return [Support.read(word.lower()) for word in words], check.call
 
 
 def parse_claims(text: str) -> tuple[str, ...]:
@@ -190,13 +264,14 @@ def _make(
     problem: str = "",
 ) -> BaselineVerdict:
     share, reason = weigh_parts(parts)
+    label = BaselineLabel.CORRECT if share == 1 else BaselineLabel.INCORRECT
     return BaselineVerdict(
         id=make_id(method, answer.id),
         answer=answer.id,
         question=answer.question,
         group=answer.group,
         method=method,
-        verdict=None if problem or share is None else "correct" if share == 1 else "incorrect",
+        verdict=None if problem or share is None else label,
         share=None if problem else share,
         parts=parts,
         problem=problem or reason,
@@ -210,12 +285,10 @@ def _make(
 def weigh_parts(parts: Sequence[BaselinePart]) -> tuple[float | None, str]:
     """Return the share of parts that hold, and an empty text; or None and the reason.
 
-    Parts with verdict null are excluded. Parts whose check did not parse make the share undefined, since
+    Parts without a score are excluded. Parts whose check did not parse make the share undefined, since
     their verdicts could be either.
     """
-    if any(part.holds == UNPARSED for part in parts):
+    if any(part.holds is Support.UNPARSED for part in parts):
         return None, "the check of the claims or samples did not parse"
-    decided = [part for part in parts if part.holds != NULL.lower()]
-    if not decided:
-        return None, "no claim is left"
-    return sum(part.holds == YES.lower() for part in decided) / len(decided), ""
+    share = count_labels(part.holds for part in parts).mean
+    return share, "no claim is left" if share is None else ""

@@ -9,6 +9,7 @@ from tasks.grammar.assess.judge import judge_once
 from tasks.judging.canaries import FURTHER, Canary, CanaryRow, judge_canaries, read_canaries
 from tasks.judging.rules import find_rule
 from tasks.models.ask import Answer, Ask
+from tasks.scoring.correctness import Correctness
 
 
 async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
@@ -23,7 +24,7 @@ async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow
     def rule(canary: Canary) -> str:
         return find_rule(canary.answer, canary.response, canary.query) if rules else ""
 
-    async def judge(canary: Canary) -> Answer[str]:
+    async def judge(canary: Canary) -> Answer[Correctness]:
         return await judge_once(
             canary.query,
             canary.answer,

@@ -4,10 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assessment_rows import ClosedDomain, Judgement
+from tasks.grammar.assess.judgements import Judgement
+from tasks.scoring.correctness import Correctness
+from tasks.scoring.label import count_labels
+
+
+@dataclass(frozen=True)
+class ClosedDomain:
+    """A group in one assessment. Its id is the group's. scored, correct: numbers of its questions.
+
+    closed_domain: whether none is correct, so that a model alone does not know it; None if none is scored.
+    wording: in which a model alone was asked; empty for a system that retrieves, or may.
+    """
+
+    id: str
+    scored: int
+    correct: int
+    closed_domain: bool | None
+    wording: str
+    origin: tuple[Origin, ...]
 
 
 def closed_domain(
@@ -32,7 +51,7 @@ def find_wording(system: str, settings: Mapping[str, object]) -> str:
 
 
 def _summarise_group(group: str, rows: list[Judgement], wording: str) -> ClosedDomain:
-    scored = [row.judgement for row in rows if row.judgement is not None]
-    correct = scored.count("Correct")
+    scored = count_labels(row.judgement for row in rows).scored
+    correct = sum(row.judgement is Correctness.CORRECT for row in rows)
     origin = tuple(Origin("row", f"judgements#{row.id}") for row in rows)
-    return ClosedDomain(group, len(scored), correct, not correct if scored else None, wording, origin)
+    return ClosedDomain(group, scored, correct, not correct if scored else None, wording, origin)

@@ -16,7 +16,7 @@ from tasks.errors import BadInput
 from tasks.grammar.assess.assessment import AssessmentParams, join_rows
 from tasks.grammar.assess.judged import JudgedRow
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
-from tasks.grammar.assessment_rows import AskedQuestion
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.canaries import measure_further, measure_health
 from tasks.judging.health_basis import derive_health
@@ -27,6 +27,7 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
 from tasks.reports.printed import Column, Printed, Rows
+from tasks.scoring.correctness import Correctness
 from tasks.scoring.items import BadItem, Record, describe_type
 from tasks.scoring.running import Bootstrap
 from tasks.sources.stream_dataset import digest_file
@@ -41,7 +42,7 @@ QUESTIONS = "balanced.jsonl"
 """The file of a dataset folder whose questions are asked."""
 RESERVED = frozenset({"all", "mutual"})
 """Names that figures use for all criteria together; no criterion may have them."""
-LABELS = ("Correct", "Incorrect")
+LABELS = tuple(Correctness)
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
 """With more distinct criteria than this, rates are computed over all rows only."""
@@ -257,7 +258,7 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
     for part in ("all", *criteria):
         where = {} if part == "all" else {"criterion": part}
         place, own = f"/rates/open/{escape_pointer(part)}", (Selection("judgements", where),)
-        known[f"{place}/accuracy"] = Derivation("share", own, "judgement", hit=LABELS[0])
+        known[f"{place}/accuracy"] = Derivation("share", own, "judgement", hit=Correctness.CORRECT)
         known[f"{place}/n"] = Derivation("count", own)
         known[f"{place}/n_scored"] = Derivation(
             "count", (Selection("judgements", {**where, "judgement": LABELS}),)

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assessment_rows import AnswerLabel, AssessedAnswer
 from tasks.judging.human_files import is_same_text, write_form
 from tasks.judging.human_labels import read_human_labels
 from tasks.judging.label_file import FOLDER
-from tasks.scoring.grammar import JUDGEMENTS
+from tasks.scoring.correctness import Correctness
 
 UNKNOWN, OTHER, TWICE = "unknown_answer", "other_response", "labelled_twice"
 FORM = ("id", "question", "answer", "response", "label", "rater")
+
+
+@dataclass(frozen=True)
+class AnswerLabel:
+    """A human label of an answer. rater: empty if the file names none."""
+
+    id: str
+    answer: str
+    """The answer's id."""
+    rater: str
+    label: Correctness
+    origin: tuple[Origin, ...]
 
 
 def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Drafts[AnswerLabel]:
@@ -26,7 +39,7 @@ def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Draft
     if entry.labels is None:
         return Drafts([])
     known = {name: given for given in answers for name in (given.id, given.question)}
-    read = read_human_labels(entry.labels, JUDGEMENTS)
+    read = read_human_labels(entry.labels, tuple(Correctness))
     dropped = [_drop(line.line, line.reason, line.detail) for line in read.unusable]
     kept: dict[str, AnswerLabel] = {}
     for line in read.labels:
@@ -41,7 +54,7 @@ def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Draft
         else:
             file = Origin("file", (FOLDER / entry.labels.name).as_posix())
             origin = (Origin("row", f"answers#{answer.id}"), file)
-            kept[row] = AnswerLabel(row, answer.id, label.rater, label.label, origin)
+            kept[row] = AnswerLabel(row, answer.id, label.rater, Correctness.read(label.label), origin)
     return Drafts(list(kept.values()), dropped)
 
 

@@ -13,17 +13,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from tasks.grammar.assess.clusters import number_clusters, widen_ends
+from tasks.scoring.correctness import Correctness
 from tasks.scoring.grammar import Grammar, GroupAccumulator
+from tasks.scoring.label import score_label
 from tasks.scoring.running import Bootstrap, compute_figures
 
 Mode = Literal["open", "closed"]
 MODES: tuple[Mode, ...] = ("open", "closed")
-"""closed: before tagging, an answer whose retrieval did not bring every true document counts as Incorrect."""
+"""closed: before tagging, an answer whose retrieval did not bring every true document counts as incorrect."""
 RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
 """Context rules. A row's context is sufficient if its retrieved ids equal those of a correct row of its
 group, share an id with them, equal the true ids, or include all true ids."""
 SETS = ("balanced", "unbalanced")
-INCORRECT = "Incorrect"
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
 DATABASE, RETRIEVAL, MODEL, JUDGE = "database", "retrieval", "model", "judge"
 MODULES = (DATABASE, RETRIEVAL, MODEL, JUDGE)
@@ -66,7 +67,7 @@ RateReport = TypedDict(
 class JudgedRow:
     """One question with its judgement and the ids of its documents.
 
-    judgement: Correct, Incorrect, or None if unscored. retrieved: None if the system does not report it.
+    judgement: None if unscored. retrieved: None if the system does not report it.
     true: None if the true documents are unknown. balanced, unbalanced: the sets that it belongs to. template:
     of its SQL; empty if unknown. absent: true documents that the corpus lacks. holds: the response has the
     true answer in it, whatever the judgement.
@@ -75,7 +76,7 @@ class JudgedRow:
     id: str
     group: str
     criterion: str
-    judgement: str | None
+    judgement: Correctness | None
     retrieved: frozenset[str] | None
     true: frozenset[str] | None
     balanced: bool = True
@@ -83,6 +84,11 @@ class JudgedRow:
     template: str = ""
     absent: frozenset[str] = frozenset()
     holds: bool = False
+
+    @property
+    def scored(self) -> bool:
+        """Whether the judgement has a score."""
+        return score_label(self.judgement) is not None
 
     @property
     def cluster(self) -> str:
@@ -124,7 +130,7 @@ def find_cause(row: JudgedRow) -> str | None:
     """Return what a wrong row is put down to by its true documents; None where they are not known.
 
     The database, if the corpus lacks a true document; the retrieval, if one was there and not retrieved; the
-    judge, if all were and the response has the true answer in it but was judged Incorrect; else the model.
+    judge, if all were and the response has the true answer in it but was judged incorrect; else the model.
     """
     if row.true is None or row.retrieved is None:
         return None
@@ -132,7 +138,7 @@ def find_cause(row: JudgedRow) -> str | None:
         return DATABASE
     if not row.true <= row.retrieved:
         return RETRIEVAL
-    return JUDGE if row.holds and row.judgement == INCORRECT else MODEL
+    return JUDGE if row.holds and row.judgement is Correctness.INCORRECT else MODEL
 
 
 def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:
@@ -165,7 +171,7 @@ def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None =
 def _compute(
     accumulator: GroupAccumulator, rows: Sequence[JudgedRow], intervals: Bootstrap | None
 ) -> dict[str, Any]:
-    clusters_of = {row.group: row.cluster for row in rows if row.judgement is not None}
+    clusters_of = {row.group: row.cluster for row in rows if row.scored}
     clusters = number_clusters(
         clusters_of[str(group)] for group in accumulator.groups if group in clusters_of
     )
@@ -234,7 +240,7 @@ def shows_retrieval(rows: Iterable[JudgedRow]) -> bool:
 
     Otherwise, as for a model alone, no context rule applies.
     """
-    shown = [row.retrieved for row in rows if row.judgement is not None]
+    shown = [row.retrieved for row in rows if row.scored]
     return None not in shown and any(shown)
 
 
@@ -269,7 +275,8 @@ def _list_context(accumulator: GroupAccumulator, rule: str) -> list[bool | None]
 
 def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
     """Store the outcome of closed mode as the judgement, so that a change of the ids cannot undo it."""
-    return replace(row, judgement=None if correct is None else "Correct" if correct else "Incorrect")
+    label = Correctness.CORRECT if correct else Correctness.INCORRECT
+    return replace(row, judgement=None if correct is None else label)
 
 
 def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:

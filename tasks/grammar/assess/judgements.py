@@ -1,20 +1,24 @@
-"""Stage: label every answer Correct or Incorrect, by a rule or by the judge; else it stays unscored."""
+"""Stage: label every answer correct or incorrect, by a rule or by the judge; else it stays unscored."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.judge import judge_once
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.answered import Answered
 from tasks.judging.majority import Majority, judge_often
 from tasks.judging.rules import find_rule, label_by_rule
 from tasks.judging.scored import Scored
 from tasks.models.ask import Answer, Ask
+from tasks.scoring.correctness import Correctness
+from tasks.scoring.label import score_label
 
 
 class Judgements(BaseModel):
@@ -27,8 +31,28 @@ class Judgements(BaseModel):
     feedback: bool = False
     """Let the judge write a line before its verdict."""
     rules: bool = True
-    """A response that equals the true answer as text, number or date is Correct, an empty one Incorrect; the
+    """A response that equals the true answer as text, number or date is correct, an empty one incorrect; the
     judge is not asked."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on an answer. Its id is the answer's.
+
+    judgement: None if unscored; then `problem` says why. rule: the rule that decided (see
+    `tasks/judging/rules.py`); empty if the judge did. verdicts: the judge's parsed ones, one for each time
+    that it was asked.
+    """
+
+    id: str
+    question: str
+    group: str
+    criterion: str
+    judgement: Correctness | None
+    rule: str
+    verdicts: tuple[Correctness, ...]
+    problem: str
+    origin: tuple[Origin, ...]
 
 
 async def judgements(
@@ -53,10 +77,10 @@ def _find_rule(answer: AssessedAnswer, question: AskedQuestion, params: Judgemen
 
 async def _judge(
     answer: AssessedAnswer, question: AskedQuestion, params: Judgements, ask: Ask
-) -> tuple[Majority[str], tuple[str, ...]]:
-    verdicts: dict[int, str] = {}
+) -> tuple[Majority[Correctness], tuple[Correctness, ...]]:
+    verdicts: dict[int, Correctness] = {}
 
-    async def ask_once(sample: int) -> Answer[str]:
+    async def ask_once(sample: int) -> Answer[Correctness]:
         verdict = await judge_once(
             question.question,
             question.answer,
@@ -75,7 +99,7 @@ async def _judge(
 
 
 def make_judgement(
-    answer: AssessedAnswer, rule: str, found: tuple[Majority[str], tuple[str, ...]] | None
+    answer: AssessedAnswer, rule: str, found: tuple[Majority[Correctness], tuple[Correctness, ...]] | None
 ) -> Judgement:
     """Make a judgement's row.
 
@@ -83,8 +107,8 @@ def make_judgement(
     asked, for a rule or since the system gave no answer.
     """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
-    label: str | None = None
-    verdicts: tuple[str, ...] = ()
+    label: Correctness | None = None
+    verdicts: tuple[Correctness, ...] = ()
     problem = f"no answer: {answer.problem}"
     if rule:
         label, problem = label_by_rule(rule), ""
@@ -106,10 +130,9 @@ def make_judgement(
 
 
 def list_scored(judgements: Iterable[Judgement]) -> list[Scored]:
-    """Convert judgements to scores for nightly comparisons: Correct 1, Incorrect 0, unscored None."""
-    marks = {"Correct": 1.0, "Incorrect": 0.0}
+    """Convert judgements to scores for nightly comparisons; unscored None."""
     return [
-        Scored(judgement.question, judgement.group, marks.get(judgement.judgement or ""))
+        Scored(judgement.question, judgement.group, score_label(judgement.judgement))
         for judgement in judgements
     ]
 
@@ -128,7 +151,7 @@ def list_answered(
             question=asked[row.question].question,
             reference=asked[row.question].answer,
             answer=given[row.id].response or given[row.id].problem,
-            note=row.judgement or row.problem,
+            note=row.judgement.shown if row.judgement else row.problem,
         )
         for row in judgements
     ]

@@ -41,7 +41,7 @@ def rate_set(
         rates[mode] = {}
         for name, part in parts.items():
             figures = measure(part, mode, intervals)
-            scored = sum(row.judgement is not None for row in part)
+            scored = sum(row.scored for row in part)
             # accuracy = R (1 - lambda), Eq. 3: measure() raises where it does not hold.
             counts = {"n": len(part), "n_scored": scored}
             rates[mode][name] = {**counts, **figures, "identity": check_identity(figures)}

@@ -1,11 +1,13 @@
-"""Compute the paper's tables 1 to 4; every cell has its rule and mode, and a value or the reason for none."""
+"""The paper's tables 1 to 4: every cell has its rule and mode, and a value or the reason for none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
+from tasks.grammar.assess.baselines import CONSISTENCY, BaselineLabel, BaselineVerdict
+from tasks.grammar.assess.closed_domain import ClosedDomain
 from tasks.grammar.assess.judged import (
     MODES,
     RULES,
@@ -15,9 +17,13 @@ from tasks.grammar.assess.judged import (
     measure,
     shows_retrieval,
 )
-from tasks.grammar.assessment_rows import CONSISTENCY, BaselineVerdict, ClosedDomain
+from tasks.lineage.selection import CellValue
+from tasks.reports.declared import Measure, Table, Where, by
+from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
+from tasks.scoring.correctness import Correctness
+from tasks.scoring.label import score_label
 from tasks.scoring.running import Bootstrap
-from tasks.scoring.statistics import compare_outcomes, find_wilson_interval
+from tasks.scoring.statistics import Interval, compare_outcomes, find_wilson_interval
 
 JUDGEMENT = "judgement"
 """The rule of a rate that is over judgements, not over contexts."""
@@ -25,85 +31,89 @@ WORDINGS = {"ours": "in our wording", "concise": "asked for a concise answer as 
 Figure = Literal["accuracy", "robustness", "retrieval_db_accuracy"]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A figure of a table.
+def make_cell(
+    value: float | None,
+    n: int,
+    mode: str = "",
+    *,
+    rule: str = JUDGEMENT,
+    interval: Interval | None = None,
+    of: str = "rows",
+    why: str = "",
+) -> Cell:
+    """Make the cell of a figure that a rule gives in a mode."""
+    return Cell(value, n, 0, interval, of, why, kind=", ".join(filter(None, (rule, mode))))
 
-    value: None if undefined; then `why` says why. n: its denominator, counting what `of` names. interval:
-    95%.
+
+@dataclass(frozen=True)
+class TriedAnswer:
+    """An answer that a reference-free method tried: the method's verdict and the judgement."""
+
+    method: str
+    verdict: BaselineLabel | None
+    judgement: Correctness | None
+
+
+def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
+    """Count the answers that both scored, that the method calls correct, that are judged so, and both.
+
+    Answers that the method or the judge left unscored are in none of these.
     """
-
-    value: float | int | None
-    n: int = 0
-    rule: str = ""
-    mode: str = ""
-    interval: tuple[float, float] | None = None
-    of: str = "rows"
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class AssessedRow:
-    """A row of a table: one label per head, one cell per column."""
-
-    label: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    pairs = [
+        (answer.verdict is BaselineLabel.CORRECT, answer.judgement is Correctness.CORRECT)
+        for answer in tried
+        if None not in (score_label(answer.verdict), score_label(answer.judgement))
+    ]
+    said, judged = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
+    return len(pairs), said, judged, sum(said and right for said, right in pairs)
 
 
-@dataclass(frozen=True)
-class PaperTable:
-    """One of the paper's tables. number: as in the paper. notes: caveats shown below it."""
+def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
+    """Measure the share of right answers among those that the method calls correct; Wilson's interval."""
+    n, said, _, both = count_agreement(tried)
+    word = BaselineLabel.CORRECT.shown
+    return _share(both, said, f"answers that it calls {word}", f"it calls none of {n} {word}")
 
-    number: int
-    title: str
-    heads: tuple[str, ...]
-    """Headings of the label columns."""
-    columns: tuple[str, ...]
-    lines: tuple[AssessedRow, ...] = field(default_factory=tuple)
-    notes: tuple[str, ...] = ()
+
+def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
+    """Measure the share that the method calls correct among the right answers; Wilson's interval."""
+    n, _, judged, both = count_agreement(tried)
+    word = Correctness.CORRECT.shown
+    return _share(both, judged, f"answers judged {word}", f"none of {n} is judged {word}")
+
+
+def count_left_out(tried: Sequence[TriedAnswer], where: Where) -> Cell:
+    """Count the answers that the method or the judge left unscored."""
+    return make_cell(len(tried) - count_agreement(tried)[0], len(tried), of="answers tried")
+
+
+METHOD_MEASURES = (
+    Measure("precision", measure_precision, leave_empty),
+    Measure("recall", measure_recall, leave_empty),
+    Measure("left out, unscored", count_left_out, leave_empty),
+)
 
 
 def compare_baselines(
-    baselines: Sequence[BaselineVerdict], judgements: Mapping[str, str | None]
-) -> PaperTable:
-    """Table 1: precision and recall of each reference-free method, with the judgement as reference.
+    baselines: Sequence[BaselineVerdict], judgements: Mapping[str, Correctness | None]
+) -> FigureTable:
+    """Table 1: each reference-free method, with the judgement as reference.
 
-    judgements: answer's id -> Correct, Incorrect or None. Positive is `correct`. Intervals are Wilson's.
-    Answers that the method or the judge left unscored are excluded, and counted in a column of their own.
+    judgements: answer's id -> the judgement.
     """
-    lines = []
-    for method in sorted({baseline.method for baseline in baselines}):
-        own = [baseline for baseline in baselines if baseline.method == method]
-        pairs = [
-            (baseline.verdict == "correct", judgement == "Correct")
-            for baseline in own
-            if baseline.verdict is not None and (judgement := judgements.get(baseline.answer)) is not None
-        ]
-        both = sum(said and right for said, right in pairs)
-        said, right = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
-        left_out = len(own) - len(pairs)
-        lines.append(
-            AssessedRow(
-                (method.replace("_", " "),),
-                (
-                    _share(
-                        both, said, "answers that it calls correct", f"it calls none of {len(pairs)} correct"
-                    ),
-                    _share(both, right, "answers judged Correct", f"none of {len(pairs)} is judged Correct"),
-                    Cell(left_out, len(own), JUDGEMENT, of="answers tried"),
-                ),
-            )
-        )
+    tried = [TriedAnswer(row.method, row.verdict, judgements.get(row.answer)) for row in baselines]
+    methods: dict[CellValue, str] = {
+        method: method.replace("_", " ") for method in sorted({row.method for row in tried})
+    }
     untried = "No answer was tried: the assessment leaves the baselines out, or none was given."
-    note = (_count_samples(baselines),) if lines else (untried,)
-    return PaperTable(
-        1,
+    return Table(
+        "1",
         "Reference-free methods against the judgement",
         ("method",),
-        ("precision", "recall", "left out, unscored"),
-        tuple(lines),
-        note,
-    )
+        by(lambda answer: answer.method, methods),
+        METHOD_MEASURES,
+        notes=(_count_samples(baselines) if methods else untried,),
+    ).fill(tried)
 
 
 def _count_samples(baselines: Sequence[BaselineVerdict]) -> str:
@@ -114,11 +124,11 @@ def _count_samples(baselines: Sequence[BaselineVerdict]) -> str:
 
 def _share(part: int, whole: int, of: str, why: str) -> Cell:
     if not whole:
-        return Cell(None, 0, JUDGEMENT, "open", of=of, why=why)
-    return Cell(part / whole, whole, JUDGEMENT, "open", find_wilson_interval(part, whole), of)
+        return make_cell(None, 0, "open", of=of, why=why)
+    return make_cell(part / whole, whole, "open", interval=find_wilson_interval(part, whole), of=of)
 
 
-def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[str]) -> PaperTable:
+def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[str]) -> FigureTable:
     """Table 2: sizes. counts: `whole` (the dataset) or `asked` (the sample) -> column -> number."""
     columns = (
         "SQL templates",
@@ -129,15 +139,15 @@ def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[st
     )
     names = {"whole": "the dataset", "asked": "asked in this assessment"}
     lines = tuple(
-        AssessedRow(
-            (names[row],), tuple(Cell(counts[row][column], rule="count", of="") for column in columns)
+        Line(
+            (names[row],), tuple(make_cell(counts[row][column], 0, rule="count", of="") for column in columns)
         )
         for row in ("whole", "asked")
     )
-    return PaperTable(2, "The dataset", ("",), columns, lines)
+    return FigureTable("2", "The dataset", ("",), columns, lines)
 
 
-def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> PaperTable:
+def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> FigureTable:
     """Table 3: rates per criterion, with gap groups kept, removed, or balanced.
 
     The first two use the unbalanced set, the third the balanced one. A group is tagged only by its rows of
@@ -155,7 +165,7 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
         ("balance gap groups", "balanced", "accuracy"),
     )
     lines = tuple(
-        AssessedRow(
+        Line(
             (action, rule if rule == JUDGEMENT else f"context comparison, {rule}", mode),
             tuple(
                 read_cell(figures[name, criterion, mode], own[name, criterion], rule, mode, figure)
@@ -166,8 +176,8 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
         for rule in (JUDGEMENT, *RULES)
         for mode in MODES
     )
-    return PaperTable(
-        3,
+    return FigureTable(
+        "3",
         "Rates per criterion",
         ("errors of the database", "errors of the model", "mode"),
         tuple(criteria),
@@ -196,7 +206,7 @@ def _explain_texts(
 
 def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: Mode, figure: Figure) -> Cell:
     """Make the cell of one rate. rule: `JUDGEMENT`, or the context rule whose rate is wanted."""
-    n = sum(row.judgement is not None for row in rows)
+    n = sum(row.scored for row in rows)
     if rule == JUDGEMENT:
         value, bounds = figures[figure], figures["ci"][figure] if "ci" in figures else None
     else:
@@ -205,8 +215,8 @@ def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: M
         intervals = figures["ci"]["context"].get(rule) if "ci" in figures else None
         bounds = intervals[figure] if intervals else None
     if value is None:
-        return Cell(None, n, rule, mode, why=_explain(rows, n, rule))
-    return Cell(value, n, rule, mode, (bounds[0], bounds[1]) if bounds else None)
+        return make_cell(None, n, mode, rule=rule, why=_explain(rows, n, rule))
+    return make_cell(float(value), n, mode, rule=rule, interval=(bounds[0], bounds[1]) if bounds else None)
 
 
 def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
@@ -216,7 +226,7 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
         return "no row is scored"
     if rule != JUDGEMENT and not shows_retrieval(rows):
         return "the system retrieves nothing, or does not show it"
-    if rule.startswith("gold") and any(row.true is None for row in rows if row.judgement is not None):
+    if rule.startswith("gold") and any(row.true is None for row in rows if row.scored):
         return "the true documents of some row are not known"
     return "every scored row is in a gap group"
 
@@ -246,7 +256,7 @@ def compare_domains(
     why: str,
     own: ModelAlone,
     other: ModelAlone | None,
-) -> PaperTable:
+) -> FigureTable:
     """Table 4: rates over all groups, and over those that the model alone does not answer.
 
     closed: the groups of the assessment of the model alone; None, with a reason `why`, if there is none. own,
@@ -268,24 +278,24 @@ def compare_domains(
         for mode in MODES:
             figures = measure(part, mode, intervals)
             cells = tuple(
-                Cell(None, 0, JUDGEMENT, mode, why=reason)
+                make_cell(None, 0, mode, why=reason)
                 if reason
                 else read_cell(figures, part, JUDGEMENT, mode, column)
                 for column in columns
             )
-            lines.append(AssessedRow((label, mode), cells))
+            lines.append(Line((label, mode), cells))
     notes = [f"{unscored} groups have no scored row in the run of the model alone."] if unscored else []
     alone = [run for run in (own, other) if run is not None and run.wording]
     lines += [_describe_alone(run) for run in alone]
     if len(alone) == 2:
         notes.append(_compare_wordings(*alone))
     names = ("Acc_retrieval_db (Eq. 1)", "accuracy", "R (Eq. 2)")
-    return PaperTable(
-        4, "With and without open-domain queries", ("queries", "mode"), names, tuple(lines), tuple(notes)
+    return FigureTable(
+        "4", "With and without open-domain queries", ("queries", "mode"), names, tuple(lines), tuple(notes)
     )
 
 
-def _describe_alone(run: ModelAlone) -> AssessedRow:
+def _describe_alone(run: ModelAlone) -> Line:
     """Describe a model alone over all its texts, of both sets."""
     known = run.known
     correct, scored = (sum(getattr(group, name) for group in run.groups) for name in ("correct", "scored"))
@@ -296,12 +306,12 @@ def _describe_alone(run: ModelAlone) -> AssessedRow:
         _rate(correct, scored, nothing),
         _rate(correct, inside, "the model alone answers nothing" if scored else nothing),
     )
-    return AssessedRow((f"the model alone, {WORDINGS[run.wording]} ({run.name})", "open"), cells)
+    return Line((f"the model alone, {WORDINGS[run.wording]} ({run.name})", "open"), cells)
 
 
 def _rate(part: int, whole: int, why: str) -> Cell:
     """Make a cell without an interval: texts of a group are not drawn alone."""
-    return Cell(part / whole if whole else None, whole, JUDGEMENT, "open", why="" if whole else why)
+    return make_cell(part / whole if whole else None, whole, "open", why="" if whole else why)
 
 
 def _compare_wordings(one: ModelAlone, other: ModelAlone) -> str:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.grammar.company.rows import CompanyClient, CompanyProfile
+from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor
 from tasks.grammar.invent.seeded_random import middle_year, random_integer, random_letter
 from tasks.grammar.invent.shapes import shape_firm, shape_phrase, shape_place
 from tasks.models.ask import Ask
+
+
+@dataclass(frozen=True)
+class CompanyClient:
+    """Step 4: a client."""
+
+    id: str
+    number: int
+    name: str
+    industry: str
+    city: str
+    since: int
+    origin: tuple[Origin, ...]
 
 
 async def clients(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Drafts[CompanyClient]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Project
+from tasks.grammar.company.clients import CompanyClient
+from tasks.grammar.company.employees import Employee
+from tasks.grammar.company.profile import CompanyProfile
+from tasks.grammar.company.projects import Project
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,20 @@ from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import count_rows, read_valid_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.artifacts.statistics import name_beside
+from tasks.grammar.company.clients import CompanyClient
 from tasks.grammar.company.company_data import CompanyData, collect_company
-from tasks.grammar.company.consistency import Inconsistency, find_inconsistencies
+from tasks.grammar.company.employees import Employee
+from tasks.grammar.company.organisation import Position
 from tasks.grammar.company.plans import (
     DocumentPlan,
     ground_sections,
     list_known_values,
     plan_documents,
 )
+from tasks.grammar.company.profile import CompanyProfile
+from tasks.grammar.company.projects import Project, list_directors
 from tasks.grammar.company.reports import MISSING, make_unread_id
-from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Position, Project
+from tasks.grammar.company.roles import check_title
 from tasks.grammar.company.settings import Company, ReportSettings
 from tasks.grammar.corpus.checked_sentences import require_words
 from tasks.grammar.corpus.document_rules import (
@@ -50,6 +55,15 @@ ROWS: Mapping[str, type] = {
     "projects": Project,
     "documents": Document,
 }
+
+
+@dataclass(frozen=True)
+class Inconsistency:
+    """What is wrong with one row. part: the stem of its artifact, such as `employees`."""
+
+    part: str
+    row: str
+    problem: str
 
 
 def contracts(
@@ -169,3 +183,116 @@ def declare_documents(
         expect_facts_named(facts, {pair for pair, reason in unread.items() if reason == MISSING}),
         expect_readable(texts, facts, unread.keys(), settings.readable),
     ]
+
+
+def find_inconsistencies(company: CompanyData) -> list[Inconsistency]:
+    """List the inconsistencies that database constraints cannot express."""
+    return [*_check_names(company), *_check_employees(company), *_check_projects(company)]
+
+
+def _check_names(company: CompanyData) -> Iterator[Inconsistency]:
+    """Find names that several things of one kind have, ignoring case."""
+    profile = company.profile
+    firms = [("profile", profile.id, profile.name)]
+    firms += [("clients", client.id, client.name) for client in company.clients]
+    heads = [employee for employee in company.employees if employee.leads]
+    names = {
+        "company": firms,
+        "employee": [("employees", employee.id, employee.name) for employee in company.employees],
+        "project": [("projects", project.id, project.name) for project in company.projects],
+        "department": [("employees", head.id, head.department) for head in heads],
+        "service": [("profile", profile.id, service) for service in profile.services],
+    }
+    for kind, rows in names.items():
+        counts = Counter(name.casefold() for _, _, name in rows)
+        for part, row, name in rows:
+            if counts[name.casefold()] > 1:
+                yield Inconsistency(part, row, f"{name!r} is the name of more than one {kind}")
+
+
+def _check_employees(company: CompanyData) -> Iterator[Inconsistency]:
+    numbers = {employee.number: employee for employee in company.employees}
+    counts = Counter(employee.number for employee in company.employees)
+    without_supervisor = [employee for employee in company.employees if employee.supervisor is None]
+    heads = Counter(employee.department for employee in company.employees if employee.leads)
+    for employee in company.employees:
+        if counts[employee.number] > 1:
+            yield Inconsistency("employees", employee.id, f"{employee.name} shares number {employee.number}")
+        if len(without_supervisor) != 1 and (not without_supervisor or employee in without_supervisor):
+            yield Inconsistency(
+                "employees", employee.id, f"{len(without_supervisor)} employees have no supervisor"
+            )
+        if employee.number != 1 and (
+            wrong := check_title(employee.title, employee.department, employee.leads)
+        ):
+            yield Inconsistency("employees", employee.id, wrong.partition(": ")[2])
+        if heads[employee.department] != 1:
+            yield Inconsistency(
+                "employees", employee.id, f"{employee.department} has {heads[employee.department]} heads"
+            )
+        if employee.supervisor is not None and (
+            wrong := _check_supervisor(employee, numbers.get(employee.supervisor))
+        ):
+            yield Inconsistency("employees", employee.id, f"{employee.name} {wrong}")
+
+
+def _check_supervisor(employee: Employee, above: Employee | None) -> str:
+    if above is None:
+        return "has a supervisor who does not exist"
+    if above.number >= employee.number:
+        return "is led by somebody below them"
+    if not employee.leads and above.department != employee.department:
+        return "is led from another department"
+    return ""
+
+
+def _check_projects(company: CompanyData) -> Iterator[Inconsistency]:
+    staff = {employee.number: employee for employee in company.employees}
+    clients = {client.number: client for client in company.clients}
+    overload = find_overload(project.director for project in company.projects)
+    for project in company.projects:
+        fitting = [employee.number for employee in list_directors(project.service, company.employees)]
+        if project.director in staff and project.director not in fitting:
+            name, department = staff[project.director].name, staff[project.director].department
+            yield Inconsistency(
+                "projects",
+                project.id,
+                f"{project.name} is directed by {name} of {department}, who does not fit",
+            )
+        if project.director in overload and len(fitting) > 1:
+            yield Inconsistency(
+                "projects", project.id, f"{project.name} has a director who directs most projects"
+            )
+        for wrong in _check_project(project, staff, clients, company.profile.services):
+            yield Inconsistency("projects", project.id, f"{project.name} {wrong}")
+
+
+def _check_project(
+    project: Project,
+    staff: Mapping[int, Employee],
+    clients: Mapping[int, CompanyClient],
+    services: Sequence[str],
+) -> Iterator[str]:
+    team = [project.director, project.manager, *project.members]
+    if len(set(team)) < len(team):
+        yield "has somebody twice"
+    if any(number not in staff for number in team):
+        yield "has staff that do not exist"
+    elif any(staff[number].hired > project.start for number in team):
+        yield "has staff hired after its start"
+    if project.client not in clients:
+        yield "has a client that does not exist"
+    elif str(clients[project.client].since) > project.start[:4]:
+        yield "is older than its client's first year"
+    if project.service not in services:
+        yield "is of a service that is not offered"
+    if project.start >= project.end:
+        yield "ends before it starts"
+    if project.budget <= 0:
+        yield "has a budget that is not positive"
+
+
+def find_overload(directors: Iterable[int]) -> set[int]:
+    """Find who directs more than half of all projects, the odd one not counted. directors: one a project."""
+    counts = Counter(directors)
+    return {number for number, count in counts.items() if count > -(-counts.total() // 2)}

@@ -12,10 +12,12 @@ from sqlalchemy.schema import CreateTable
 
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
-from tasks.grammar.company.company_data import collect_company
-from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Project
+from tasks.grammar.company.clients import CompanyClient
+from tasks.grammar.company.company_data import CompanyData, collect_company
+from tasks.grammar.company.employees import Employee
+from tasks.grammar.company.profile import CompanyProfile
+from tasks.grammar.company.projects import Project
 from tasks.grammar.company.tables import SCHEMA
-from tasks.grammar.company.tabulation import CellValue, tabulate
 from tasks.sources.tables import write_database
 
 SERVERS: Mapping[str, Callable[[], Dialect]] = {
@@ -23,6 +25,7 @@ SERVERS: Mapping[str, Callable[[], Dialect]] = {
     "postgresql": lambda: postgresql.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]  # SQLAlchemy: untyped
     "mariadb": lambda: mysql.dialect(paramstyle="named", is_mariadb=True),
 }
+CellValue = str | int | date | None
 TableRows = Mapping[str, Sequence[Mapping[str, CellValue]]]
 
 
@@ -59,3 +62,77 @@ def list_statements(dialect: Dialect, tables: TableRows) -> Iterator[str]:
 
 def _to_sqlite(cell: CellValue) -> str | int | None:
     return cell.isoformat() if isinstance(cell, date) else cell
+
+
+def tabulate(company: CompanyData) -> dict[str, list[dict[str, CellValue]]]:
+    """Convert a company to rows of its database tables: table -> rows, in an order that foreign keys allow.
+
+    An employee comes after their supervisor.
+    """
+    departments = {name: number for number, name in enumerate(company.departments, start=1)}
+    services = {name: number for number, name in enumerate(company.profile.services, start=1)}
+    tables: Mapping[str, list[dict[str, CellValue]]] = {
+        "departments": [
+            {"department_id": number, "department_name": name} for name, number in departments.items()
+        ],
+        "employees": [
+            {
+                "employee_id": employee.number,
+                "full_name": employee.name,
+                "job_title": employee.title,
+                "hire_date": date.fromisoformat(employee.hired),
+                "phone_extension": employee.extension,
+                "department_id": departments[employee.department],
+                "supervisor_id": employee.supervisor,
+            }
+            for employee in company.employees
+        ],
+        "department_heads": [
+            {"department_id": departments[employee.department], "employee_id": employee.number}
+            for employee in company.employees
+            if employee.leads
+        ],
+        "company": [
+            {
+                "company_id": 1,
+                "company_name": company.profile.name,
+                "industry": company.profile.industry,
+                "headquarters_city": company.profile.city,
+                "founding_year": company.profile.founded,
+                "employee_count": len(company.employees),
+                "chief_executive_id": company.employees[0].number,
+            }
+        ],
+        "services": [{"service_id": number, "service_name": name} for name, number in services.items()],
+        "clients": [
+            {
+                "client_id": client.number,
+                "client_name": client.name,
+                "industry": client.industry,
+                "city": client.city,
+                "contract_year": client.since,
+            }
+            for client in company.clients
+        ],
+        "projects": [
+            {
+                "project_id": project.number,
+                "project_name": project.name,
+                "city": project.city,
+                "start_date": date.fromisoformat(project.start),
+                "end_date": date.fromisoformat(project.end),
+                "budget_eur": project.budget,
+                "service_id": services[project.service],
+                "client_id": project.client,
+                "director_id": project.director,
+                "manager_id": project.manager,
+            }
+            for project in company.projects
+        ],
+        "project_members": [
+            {"project_id": project.number, "employee_id": member}
+            for project in company.projects
+            for member in project.members
+        ],
+    }
+    return {table.name: tables[table.name] for table in SCHEMA.sorted_tables}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.grammar.company.rows import Employee, Position
+from tasks.grammar.company.organisation import Position
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor
 from tasks.grammar.invent.seeded_random import middle_year, random_letter, random_working_day, shuffle
@@ -14,6 +15,24 @@ from tasks.grammar.invent.shapes import Shape, shape_person
 from tasks.models.ask import Ask
 
 EXTENSIONS = range(100, 1000)
+
+
+@dataclass(frozen=True)
+class Employee:
+    """Step 3: the holder of a position. supervisor: another employee's number; None for number 1 only."""
+
+    id: str
+    number: int
+    name: str
+    title: str
+    department: str
+    leads: bool
+    """Whether the employee leads their department."""
+    supervisor: int | None
+    hired: str
+    """ISO date."""
+    extension: int
+    origin: tuple[Origin, ...]
 
 
 async def employees(organisation: list[Position], entry: Company, ask: Ask) -> Drafts[Employee]:

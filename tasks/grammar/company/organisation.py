@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
+from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.roles import check_title, write_title
-from tasks.grammar.company.rows import CompanyProfile, Position
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Inventor
 from tasks.grammar.invent.shapes import shape_phrase
@@ -15,6 +16,17 @@ from tasks.models.ask import Ask
 
 TOP = ("Management", "Chief Executive Officer")
 """Department and title of position 1 in every company."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """Step 2: a job. Number 1 leads the company; the lowest number of a department leads the department."""
+
+    id: str
+    number: int
+    department: str
+    title: str
+    origin: tuple[Origin, ...]
 
 
 async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Drafts[Position]:

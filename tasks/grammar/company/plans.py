@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tasks.artifacts.rows import Origin, make_id
+from tasks.grammar.company.clients import CompanyClient
 from tasks.grammar.company.company_data import CompanyData
-from tasks.grammar.company.rows import CompanyClient, Employee, Project
+from tasks.grammar.company.employees import Employee
+from tasks.grammar.company.projects import Project
 from tasks.grammar.company.settings import ReportSettings
 from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.sentence_rules import Ground, KnownValues

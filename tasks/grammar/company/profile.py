@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tasks.artifacts.rows import Drafts, Dropped, make_id
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.grammar.company.rows import CompanyProfile
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor
 from tasks.grammar.invent.seeded_random import random_integer, random_letter
@@ -13,6 +14,19 @@ from tasks.models.ask import Ask
 
 OLDEST = 40
 """Maximum number of years between the founding and the first year of `Company.years`."""
+
+
+@dataclass(frozen=True)
+class CompanyProfile:
+    """Step 1: the company itself; one row."""
+
+    id: str
+    name: str
+    industry: str
+    city: str
+    founded: int
+    services: tuple[str, ...]
+    origin: tuple[Origin, ...]
 
 
 async def profile(entry: Company, ask: Ask) -> Drafts[CompanyProfile]:

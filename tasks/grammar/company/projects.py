@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.grammar.company.roles import list_directors
-from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Project
+from tasks.grammar.company.clients import CompanyClient
+from tasks.grammar.company.employees import Employee
+from tasks.grammar.company.profile import CompanyProfile
+from tasks.grammar.company.roles import rate_department
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor
 from tasks.grammar.invent.seeded_random import (
@@ -25,6 +28,26 @@ from tasks.models.ask import Ask
 SHORTEST = timedelta(days=60)
 ROUND = 10_000
 """Budgets are round figures, in euros."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """Step 5: a project. Client and staff are referred to by their numbers."""
+
+    id: str
+    number: int
+    name: str
+    service: str
+    city: str
+    start: str
+    end: str
+    budget: int
+    """Euros."""
+    client: int
+    director: int
+    manager: int
+    members: tuple[int, ...]
+    origin: tuple[Origin, ...]
 
 
 async def projects(
@@ -129,6 +152,28 @@ def draw_team(
     workers = [number for number in others if number != staff[0].number] or others
     team = shuffle(workers, settings.seed, "team", number)
     return [director, *team[: 1 + random_integer(*settings.members, settings.seed, "members", number)]]
+
+
+def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
+    """List who may direct a project of a service: the heads and seniors of the departments that fit best.
+
+    Seniors are the upper half of a department, two people at least. The head of the company directs where
+    there is nobody else.
+    """
+    top = min(staff, key=lambda employee: employee.number)
+    others = [employee for employee in staff if employee.department != top.department]
+    if not others:
+        return [top]
+    rates = {employee.department: rate_department(employee.department, service) for employee in others}
+    best = max(rates.values())
+    found = []
+    for department in sorted(name for name, rate in rates.items() if rate == best):
+        members = sorted(
+            (employee for employee in others if employee.department == department),
+            key=lambda employee: (not employee.leads, employee.number),
+        )
+        found += members[: max(2, len(members) // 2)]
+    return found
 
 
 def draw_span(settings: Company, number: int) -> tuple[date, date]:

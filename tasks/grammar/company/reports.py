@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.grammar.company.clients import CompanyClient
 from tasks.grammar.company.company_data import collect_company
+from tasks.grammar.company.employees import Employee
 from tasks.grammar.company.plans import (
     DocumentPlan,
     PlannedSection,
@@ -23,7 +25,8 @@ from tasks.grammar.company.plans import (
     list_known_values,
     plan_documents,
 )
-from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Project
+from tasks.grammar.company.profile import CompanyProfile
+from tasks.grammar.company.projects import Project
 from tasks.grammar.company.settings import Company, ReportSettings
 from tasks.grammar.corpus.checked_sentences import (
     CheckedSentence,

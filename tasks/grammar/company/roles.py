@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 
 from tasks.english import is_word
-from tasks.grammar.company.rows import Employee
 from tasks.grammar.corpus.vocabulary import STOP_WORDS, stem
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -85,31 +83,3 @@ def rate_department(department: str, service: str) -> int:
     own, due = find_kinds(department), find_kinds(service)
     shared = len(list_stems(department) & list_stems(service))
     return 4 * shared + 2 * bool(own & due) + (not own or not own <= INTERNAL)
-
-
-def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
-    """List who may direct a project of a service: the heads and seniors of the departments that fit best.
-
-    Seniors are the upper half of a department, two people at least. The head of the company directs where
-    there is nobody else.
-    """
-    top = min(staff, key=lambda employee: employee.number)
-    others = [employee for employee in staff if employee.department != top.department]
-    if not others:
-        return [top]
-    rates = {employee.department: rate_department(employee.department, service) for employee in others}
-    best = max(rates.values())
-    found = []
-    for department in sorted(name for name, rate in rates.items() if rate == best):
-        members = sorted(
-            (employee for employee in others if employee.department == department),
-            key=lambda employee: (not employee.leads, employee.number),
-        )
-        found += members[: max(2, len(members) // 2)]
-    return found
-
-
-def find_overload(directors: Iterable[int]) -> set[int]:
-    """Find who directs more than half of all projects, the odd one not counted. directors: one a project."""
-    counts = Counter(directors)
-    return {number for number, count in counts.items() if count > -(-counts.total() // 2)}

@@ -11,9 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
+from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.queries import Query
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.rows import OwnTemplate, SqlTemplate, TextTemplate
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 LETTERS = "ABCD"

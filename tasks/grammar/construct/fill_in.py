@@ -6,6 +6,7 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,14 +17,15 @@ from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.literals import split_literals
 from tasks.databases.values import Value
-from tasks.errors import SqlError, SqlTimeout, StageFailed
+from tasks.errors import BadInput, SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.combinations import IDLE, OVER, Combination, read_combinations
+from tasks.grammar.construct.comparable_answers import Rows, make_comparable, read_some
 from tasks.grammar.construct.queries import FilledSql, Measure, Query
 from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.world import find_other_answers
-from tasks.grammar.rows import Filling, Group, SqlTemplate
+from tasks.grammar.construct.sql_templates import SqlTemplate
 
 ROWS_JSON = json.JSONEncoder(ensure_ascii=False)
 TEMPLATES = 8
@@ -46,6 +48,29 @@ class FillIn(BaseModel):
     seed: int = 0
     limits: QueryLimits = QueryLimits()
     """Limits of the one query per template."""
+
+
+@dataclass(frozen=True)
+class Filling:
+    """What stands for one placeholder."""
+
+    placeholder: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """A semantic group: one filled SQL query and its answer. Its id is the hash of that query."""
+
+    id: str
+    sql_template: str
+    sql: str
+    fillings: tuple[Filling, ...]
+    answer: str
+    """The answer as people read it."""
+    answer_rows: str
+    """The distinct result rows, as a JSON list of lists."""
+    origin: tuple[Origin, ...]
 
 
 @splits("sql_templates", TEMPLATES)
@@ -252,3 +277,36 @@ class _DrawnCombinations:
 def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:
     origin = (Origin("row", f"sql_templates#{template.id}"),)
     return Dropped(make_id("fill_in", template.id, reason), reason, f"{detail}: {template.sql}", origin)
+
+
+def find_other_answers(
+    groups: Iterable[Group], world: DatabaseEntry, limits: QueryLimits
+) -> Iterator[tuple[str, Rows]]:
+    """Yield each group whose SQL gives other rows in the world than its `answer_rows`: its id, and the rows.
+
+    world: a SQLite database with the tables and columns of the groups' own. limits: of each group's query.
+    Of the rows found there are at most one more than the answer has. Rows are compared whatever their order,
+    numbers to ten digits, since a mean may be summed up in another order there.
+
+    Raises BadInput if the SQL does not run in the world, StageFailed if it exceeds its time limit, since that
+    depends on the machine.
+    """
+    with SafeDatabase(world, limits, children=1) as safe:
+        for group in groups:
+            due = [tuple(row) for row in json.loads(group.answer_rows)]
+            statement, values = split_literals(group.sql)
+            try:
+                found = read_some(safe, statement, values, len(due) + 1)
+            except SqlTimeout as error:
+                raise StageFailed(
+                    f"the query of group {group.id} did not end within {limits.timeout_s:g} s in "
+                    f"{world.file} ({group.sql}); raise the limit, or give that database an index"
+                ) from error
+            except SqlError as error:
+                raise BadInput(
+                    world.file or world.label,
+                    f"cannot answer group {group.id}: {error} ({group.sql})",
+                    hint="a world has the tables and columns of the database that is a part of it",
+                ) from error
+            if make_comparable(found) != make_comparable(due):
+                yield group.id, found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from pydantic import BaseModel, ConfigDict
@@ -20,7 +20,6 @@ from tasks.databases.reflection import SPOKEN, reflect
 from tasks.english import is_common, is_word
 from tasks.errors import BadInput
 from tasks.grammar.construct.names import split_raw
-from tasks.grammar.rows import Term
 from tasks.models.ask import Answer, Ask, Unparsed
 
 GRAMMAR = 'root ::= word (" " word){0,4}\nword ::= [a-z] [a-z]{0,13}'
@@ -36,6 +35,20 @@ class Glossary(BaseModel):
 
     propose: bool = False
     """Have a model propose words for columns whose names are no English words."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """What people call a column or one row of a table. Its id is the column's, or the table's."""
+
+    id: str
+    table: str
+    column: str
+    """Empty for a table."""
+    words: str
+    source: str
+    """`params`, `comment` or `proposed`."""
+    origin: tuple[Origin, ...]
 
 
 async def glossary(database: DatabaseEntry, params: Glossary, ask: Ask) -> Drafts[Term]:

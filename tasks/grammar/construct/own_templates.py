@@ -11,6 +11,7 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.template_lines import (
     FOLDER,
     TemplateRules,
@@ -18,7 +19,6 @@ from tasks.grammar.construct.template_lines import (
     read_template_lines,
 )
 from tasks.grammar.construct.text_criteria import TextTemplates
-from tasks.grammar.rows import OwnTemplate
 
 TEXTS, BALANCED = "grammar.text_templates", "grammar.balanced"
 
@@ -29,7 +29,7 @@ def own_templates(
     """Read `<database>.jsonl` where the database's entry says `templates`; else there are no rows.
 
     templates: the folder. settings: parameters of other stages, dotted name -> value. A template, or a text
-    of one, that breaks a rule is dropped with its line; the reasons are those of `template_advice`. Raises
+    of one, that breaks a rule is dropped with its line; the reasons are those of `ADVICE`. Raises
     BadInput if the file is missing, or has no template that can be used.
     """
     if database.templates is None:

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.english import write_value
+from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.measures import COMPARE
 from tasks.grammar.construct.queries import comparison_of
-from tasks.grammar.rows import Group, Question, TextTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question/answer pair. All questions of a group have the same answer."""
+
+    id: str
+    group: str
+    criterion: str
+    question: str
+    answer: str
+    sql: str
+    sql_template: str
+    text_template: str
+    answer_rows: str
+    origin: tuple[Origin, ...]
 
 
 def group_texts(texts: Iterable[TextTemplate]) -> dict[str, dict[str, list[TextTemplate]]]:

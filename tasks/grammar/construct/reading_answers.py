@@ -15,10 +15,10 @@ from tasks.databases.execution import SafeDatabase
 from tasks.databases.literals import bind
 from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.comparable_answers import make_comparable, read_some
-from tasks.grammar.construct.fill_in import format_value
+from tasks.grammar.construct.fill_in import Group, format_value
 from tasks.grammar.construct.queries import Query, write_filled
 from tasks.grammar.construct.reading_queries import ReadQuery
-from tasks.grammar.rows import Group, SqlTemplate
+from tasks.grammar.construct.sql_templates import SqlTemplate
 
 LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
 WIDTH = 80

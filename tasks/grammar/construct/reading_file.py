@@ -16,7 +16,7 @@ from tasks.grammar.construct.reading_queries import ReadingQueries, ReadQuery
 from tasks.grammar.construct.reading_slots import Slots, number_placeholders, parse_reading
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.rows import TextTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.judging.human_files import FormLine, is_same_text, read_lines
 from tasks.models.ask import Unparsed
 from tasks.scoring.items import describe_type

@@ -12,8 +12,7 @@ from tasks.databases.content import check_columns
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import is_empty, reflect
 from tasks.errors import BadInput
-from tasks.grammar.construct.glossary import leave_out
-from tasks.grammar.rows import Term
+from tasks.grammar.construct.glossary import Term, leave_out
 
 SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
 

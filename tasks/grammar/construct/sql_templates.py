@@ -8,7 +8,9 @@ rules are the same.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -16,8 +18,8 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
+from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.queries import DIALECT, Measure, Query, comparison_of, write_template
-from tasks.grammar.construct.sql_grammar import write_sql_grammar
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_statements
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.template_requests import (
@@ -26,9 +28,9 @@ from tasks.grammar.construct.template_requests import (
     TemplateRequest,
     TemplateShape,
     list_template_requests,
+    list_templates,
     tables_of,
 )
-from tasks.grammar.rows import OwnTemplate, SqlTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 CONSTRAIN = "roles.generator.constrain"
@@ -99,6 +101,22 @@ class SqlTemplates(BaseModel):
     offered: int = Field(default=4, ge=1)
     """Number of columns that one request offers the model to choose from."""
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class SqlTemplate:
+    """A query with `'[table.column]'` where values go, in canonical SQL (section 4.1)."""
+
+    id: str
+    """Hash of the canonical AST: the same question in other clothes has the same id."""
+    sql: str
+    tables: tuple[str, ...]
+    projection: tuple[str, ...]
+    placeholders: tuple[str, ...]
+    """Names of the values left open: the column, and a suffix where it is compared otherwise than by `=`."""
+    choices: int
+    """Number of queries that the model could choose from; 0 if it, or a person, wrote the query freely."""
+    origin: tuple[Origin, ...]
 
 
 async def sql_templates(
@@ -281,3 +299,8 @@ def _normalise(sql: str) -> str:
         return ";".join(statement.sql(dialect=DIALECT) for statement in parse_statements(sql) if statement)
     except BrokenRule:
         return sql
+
+
+def write_sql_grammar(request: TemplateRequest) -> str:
+    """Write the grammar: the model chooses the columns, everything else is fixed."""
+    return "root ::= " + " | ".join(json.dumps(sql, ensure_ascii=False) for sql in list_templates(request))

@@ -11,15 +11,14 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Origin
 from tasks.databases.columns import Column
+from tasks.grammar.construct.own_template import OwnTemplate, OwnText
 from tasks.grammar.construct.queries import PLACEHOLDER, Query, write_template
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.template_advice import ADVICE
 from tasks.grammar.construct.text_criteria import Criterion
 from tasks.grammar.construct.text_requests import make_text_id
 from tasks.grammar.construct.text_rules import parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
-from tasks.grammar.rows import OwnTemplate, OwnText
 from tasks.models.ask import Unparsed
 from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
 
@@ -29,6 +28,47 @@ FIELDS = ("sql", "texts", "tag", "database")
 MAX_SQL, MAX_TEXT, MAX_TAG, MAX_TEXTS = 4_000, 2_000, 200, 100
 """Most characters of a query, of a text and of a tag; most texts of a template under one criterion."""
 WIDTH = 100
+ADVICE: Mapping[str, str] = {
+    # a line
+    "unreadable_line": "one JSON object a line, in UTF-8",
+    "wrong_field": "a line holds sql, texts and, if you like, tag and database",
+    "other_database": "--database names the one that a file is for",
+    "missing_text": 'for instance "texts": {"short": "...", "long": ["...", "..."]}',
+    "unknown_criterion": "criteria are entries of grammar.text_templates.criteria",
+    "duplicate": "leave one of them out",
+    # its SQL, as tasks/grammar/construct/sql_reading.py and sql_rules.py have it
+    "unreadable": "one SELECT a line, in SQLite's dialect",
+    "not_select": "one SELECT a line",
+    "other_operator": "docs/templates.md lists what a template may hold",
+    "clock": "ask for what is the same tomorrow, and on another machine",
+    "star": "name the columns",
+    "unknown_name": "names are those of the schema: benchloom run grammar.schema",
+    "not_descriptive": "ask for, or by, what people speak of: no keys",
+    "no_placeholder": "compare a column with '[table.column]'",
+    "constant": "compare with '[table.column]' alone: values are filled in from the database",
+    "wrong_placeholder": "compare a column with its own '[table.column]', as the schema spells it",
+    "unfit_placeholder": "nothing is looked up by a measurement or a yes or no",
+    "unfit_measure": "count rows by their key; average, and rank by, numbers or dates",
+    "answer_given": "ask for another column than the one that is given",
+    "unconnected": "join the tables by their foreign keys",
+    "idle_table": "leave out the table that neither gives, nor is asked for, nor links",
+    # a text, as tasks/grammar/construct/text_rules.py has it
+    "wrong_placeholders": "each placeholder of the SQL once, and no other bracket",
+    "too_short": "the limits are in grammar.text_templates.criteria",
+    "too_long": "the limits are in grammar.text_templates.criteria",
+    "code_words": "words of people, not of SQL or of the schema",
+    "wanted_missing": "name what is asked for",
+    "given_missing": "name what kind of thing a placeholder is: the film [films.title]",
+    "relation_missing": "say which relation is meant, as another one between the same tables fits as well",
+    "measure_missing": "say the count, average, extreme or bound that the SQL asks for",
+    "measure_added": "leave out the count, average, extreme or bound that the SQL does not have",
+    "asks_twice": "one question, with every placeholder in it",
+    "says_or": "ask one thing",
+    "says_again": "say it once",
+    "speaks_of_you": "ask about the thing, not about the person asked",
+    "names_other": "leave out what is neither asked for nor given",
+}
+"""What a person can do about a template that breaks a rule, by drop reason."""
 
 
 @dataclass(frozen=True)

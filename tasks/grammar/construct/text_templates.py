@@ -11,11 +11,14 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE
+from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE, SqlTemplate
 from tasks.grammar.construct.style_rules import list_long_sentences
 from tasks.grammar.construct.text_criteria import Criterion, TextTemplates
 from tasks.grammar.construct.text_grammar import write_message_grammar, write_text_grammar
@@ -27,11 +30,21 @@ from tasks.grammar.construct.text_requests import (
     parse_reply,
 )
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
-from tasks.grammar.rows import Group, OwnTemplate, SqlTemplate, TextTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 SLACK = 4
 """Words by which decoding may exceed the maximum: a model held right at it joins words together."""
+
+
+@dataclass(frozen=True)
+class TextTemplate:
+    """One way to ask a SQL template's question, with the same placeholders."""
+
+    id: str
+    sql_template: str
+    criterion: str
+    text: str
+    origin: tuple[Origin, ...]
 
 
 async def text_templates(

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.spool import Spool
-from tasks.grammar.construct.pairs import group_texts, make_question
-from tasks.grammar.rows import Group, Question, TextTemplate
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.pairs import Question, group_texts, make_question
+from tasks.grammar.construct.text_templates import TextTemplate
 
 
 class CriterionRule(BaseModel):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.grammar.assessment_rows import AskedQuestion
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.grammar.corpus.turns import take_turns
-from tasks.grammar.rows import Question
 from tasks.systems.contract import Document
 
 
@@ -33,6 +33,24 @@ class Questions(BaseModel):
     """Choose only groups whose true documents are known, in the corpus, and tell all that the query is about:
     with a corpus of a part of the database, every other group would count as a gap. Others are dropped."""
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """A sampled question that systems are asked, with the sets that it belongs to."""
+
+    id: str
+    group: str
+    criterion: str
+    question: str
+    answer: str
+    sql_template: str
+    text_template: str
+    in_balanced: bool
+    in_unbalanced: bool
+    true_document_ids: tuple[str, ...] | None
+    """Ids of the documents about the rows that the answer comes from; None if unknown."""
+    origin: tuple[Origin, ...]
 
 
 def questions(

@@ -17,9 +17,10 @@ from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
-from tasks.grammar.construct.fill_in import format_value
+from tasks.grammar.construct.fill_in import Group, format_value
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.corpus.coverage import CountTold, find_untold
 from tasks.grammar.corpus.documents import UNREAD, UNTOLD
 from tasks.grammar.corpus.entities import EntityProfile
@@ -29,7 +30,6 @@ from tasks.grammar.corpus.entity_tables import (
     make_fact_id,
     open_entity_table,
 )
-from tasks.grammar.rows import Group, SqlTemplate
 
 UNKNOWN = ""
 """In place of a document's id, of a row without a profile."""

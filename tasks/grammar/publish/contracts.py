@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,14 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.artifacts.contracts import Expectation, RowRule, expect_match, expect_no_match, read_records
+from tasks.artifacts.contracts import (
+    Expectation,
+    Record,
+    RowRule,
+    expect_match,
+    expect_no_match,
+    read_records,
+)
 from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import read_valid_rows
 from tasks.artifacts.rows import Counts
@@ -19,10 +27,17 @@ from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.own_templates import nest_settings
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.style_rules import find_copied, list_long_sentences
+from tasks.grammar.construct.text_criteria import TextTemplates
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.corpus.documents import Documents
 from tasks.grammar.corpus.questions import Questions
 from tasks.grammar.publish import corpus_contracts
@@ -42,8 +57,6 @@ from tasks.grammar.publish.row_rules import (
     expect_template,
     read_index,
 )
-from tasks.grammar.publish.text_contracts import expect_no_example, expect_own_sentences, read_examples
-from tasks.grammar.rows import Group, OwnTemplate, Question, SqlTemplate, TextTemplate
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 
 ROWS: Mapping[str, type] = {
@@ -60,6 +73,8 @@ ROWS: Mapping[str, type] = {
 }
 ParamsModel = TypeVar("ParamsModel", bound=BaseModel)
 AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
+SHARE = 0.03
+"""The largest share of a criterion's texts that a sentence may stand in, placeholders masked."""
 
 
 class Contracts(BaseModel):
@@ -275,3 +290,47 @@ def _expect_questions(
         reruns,
         origins,
     ]
+
+
+def expect_own_sentences(texts: Path) -> RowRule:
+    """Expect no sentence of six words or more in more than 3% of a criterion's texts; one text is no share.
+
+    texts: the confirmed text templates. A person's texts, which no call made, are not held to it.
+    """
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    rows: Counter[str] = Counter()
+    for record in read_records(texts, ["criterion", "text"]):
+        rows[record["criterion"]] += 1
+        counts[record["criterion"]].update(set(list_long_sentences(record["text"] or "")))
+
+    def check(record: Record) -> str:
+        if not any(origin["kind"] == "call" for origin in record["origin"]):
+            return ""
+        criterion, own = record["criterion"], list_long_sentences(record["text"])
+        most = max(1, int(SHARE * rows[criterion]))
+        again = [sentence for sentence in own if counts[criterion][sentence] > most]
+        return f"{counts[criterion][again[0]]} of {rows[criterion]} have: {again[0]}" if again else ""
+
+    return RowRule(
+        "own_sentences",
+        "No sentence of six words or more stands in more than 3% of its criterion's texts.",
+        ("criterion", "text", "origin"),
+        check,
+    )
+
+
+def read_examples(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Read the texts of the prompts' examples by criterion. settings: of other stages, by dotted name."""
+    section = nest_settings(settings, "grammar.text_templates")
+    criteria = TextTemplates.model_validate({"criteria": {}, **section}).criteria
+    return {name: criterion.example.texts for name, criterion in criteria.items()}
+
+
+def expect_no_example(examples: Mapping[str, Sequence[str]]) -> RowRule:
+    """Expect no text to hold a sentence of six words or more of its prompt's example."""
+
+    def check(record: Record) -> str:
+        copied = find_copied(record["text"], examples.get(record["criterion"], ()))
+        return f"holds a sentence of the prompt's example: {copied}" if copied else ""
+
+    return RowRule("no_example", "No sentence is that of its prompt's example.", ("criterion", "text"), check)

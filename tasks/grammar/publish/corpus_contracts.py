@@ -25,7 +25,6 @@ from tasks.databases.columns import Column
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.literals import bind
 from tasks.errors import BadInput, SqlError
-from tasks.grammar.assessment_rows import AskedQuestion
 from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.corpus.checked_sentences import require_words
 from tasks.grammar.corpus.document_rules import (
@@ -39,7 +38,7 @@ from tasks.grammar.corpus.document_rules import (
 from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents
 from tasks.grammar.corpus.entities import EntityProfile
 from tasks.grammar.corpus.known_values import ground_profiles
-from tasks.grammar.corpus.questions import Questions
+from tasks.grammar.corpus.questions import AskedQuestion, Questions
 from tasks.grammar.corpus.sentence_rules import Ground
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.grammar.publish.row_rules import Index, expect_known, expect_same, read_index

@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tasks.artifacts.statistics import ArtifactStatistics, CallTotals, sum_calls
-from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.figures import encode_figure
 from tasks.lineage.selection import Selection
+from tasks.reports.charts import Bar, Bars
 
 
-def list_dataset_figures(content: DatasetContent) -> dict[str, object]:
+def list_dataset_figures(
+    charts: Sequence[Bars], artifacts: Sequence[ArtifactStatistics]
+) -> dict[str, object]:
     """Return the record's further sections: charts, artifacts, calls."""
-    with_calls = [artifact.name for artifact in content.artifacts if artifact.calls]
+    with_calls = [artifact.name for artifact in artifacts if artifact.calls]
+    total = sum_calls(call for artifact in artifacts for call in artifact.calls)
     return {
         "charts": [
-            {"title": chart.title, "bars": [_describe_bar(chart, bar) for bar in chart.bars]}
-            for chart in content.charts
+            {"title": chart.title, "bars": [_describe_bar(chart.steps, bar) for bar in chart.bars]}
+            for chart in charts
         ],
-        "artifacts": [_describe_artifact(artifact) for artifact in content.artifacts],
-        "calls": _describe_calls(content.total, with_calls),
+        "artifacts": [_describe_artifact(artifact) for artifact in artifacts],
+        "calls": _describe_calls(total, with_calls),
     }
 
 
-def _describe_bar(chart: Chart, bar: Bar) -> dict[str, object]:
-    derivations: Sequence[Derivation | None] = bar.derivations
-    if not derivations:
-        derivations = [None] * len(bar.counts)
+def _describe_bar(steps: Sequence[str], bar: Bar) -> dict[str, object]:
     return {
         "label": bar.label,
         "counts": [
             {"step": step, **encode_figure(count, derivation)}
-            for step, count, derivation in zip(chart.steps, bar.counts, derivations, strict=True)
+            for step, count, derivation in zip(steps, bar.counts, bar.derivations, strict=True)
         ],
     }
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
+from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.publish.rerun import Rerun
-from tasks.grammar.rows import Group
 from tasks.judging.gold import GoldAnswer
 
 

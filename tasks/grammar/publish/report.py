@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts
-from tasks.artifacts.statistics import ArtifactStatistics, name_beside, read_statistics, sum_calls
+from tasks.artifacts.statistics import (
+    ArtifactStatistics,
+    CallStatistics,
+    CallTotals,
+    group_by_prompt,
+    name_beside,
+    sum_calls,
+)
 from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.construct.glossary import Term
 from tasks.grammar.publish.authorship import AUTHORSHIP, list_own
-from tasks.grammar.publish.browser import DatasetBrowser, make_browser
-from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
 from tasks.grammar.publish.dataset_record import list_dataset_figures
+from tasks.grammar.publish.graph_layout import Layout, lay_out
 from tasks.grammar.publish.readings import describe_reading
-from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields, list_drops
-from tasks.grammar.rows import Term
+from tasks.grammar.publish.view import list_samples, read_dataset, tabulate_templates, view_questions
+from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.calls import read_calls
+from tasks.reports.charts import Bar, Bars
 from tasks.reports.contracts import open_contracts
-from tasks.reports.folder import BrowsedRows, write_page
-from tasks.reports.frame import open_templates
-from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
+from tasks.reports.page import DATASETS, Headline, Page, choose_samples
+from tasks.reports.parts import (
+    Browse,
+    Charts,
+    Component,
+    Facts,
+    Part,
+    PartBlock,
+    Text,
+    Yields,
+    make_about_part,
+    make_contracts_part,
+)
+from tasks.reports.report_page import write_page
+from tasks.reports.yields import StageYield, read_yield
 
-PAGES = Path(__file__).parents[1] / "pages"
 EXAMPLES = 12
 """Maximum number of dropped rows that are shown for each reason."""
 SUBTITLE = (
@@ -35,6 +55,16 @@ TEXTS = ("text_templates", "back_check")
 SECOND = "second_reading"
 SETS = ("unbalanced", "balanced")
 FROM_THE_DATABASE = ("schema", "fill_in")
+
+
+@dataclass(frozen=True)
+class MadeGraph:
+    """What pages/made.html shows. stages: artifact -> what came through; prompts: see `group_by_prompt`."""
+
+    stages: Mapping[str, StageYield]
+    layout: Layout
+    explanations: Mapping[str, str]
+    prompts: Sequence[tuple[str, CallStatistics, CallTotals]]
 
 
 def report(
@@ -62,9 +92,18 @@ def report(
         *list_own(glossary), schema, *list_own(own_templates), sql_templates, text_templates, back_check,
         second_reading, fill_in, unbalanced, balanced,
     )  # fmt: skip
-    artifacts = [read_statistics(path) for path in paths]
+    stages = {path.stem: read_yield(path) for path in paths}
+    artifacts = [stage.artifact for stage in stages.values()]
     reading = describe_reading(settings)
-    browser, call_keys = make_browser(sql_templates, second_reading, fill_in, unbalanced, balanced)
+    wording = AUTHORSHIP[database.templates]
+    rows = read_dataset(sql_templates, second_reading, fill_in, unbalanced, balanced)
+    charts = _draw_yields(
+        count_yields(text_templates, back_check, second_reading, unbalanced, balanced),
+        wording.confirmed,
+        read=reading.done,
+    )
+    explanations = {**wording.explanations, second_reading.stem: reading.explanation}
+    terms = read_rows(glossary, Term)
     page = Page(
         section=DATASETS,
         flow="grammar",
@@ -72,50 +111,53 @@ def report(
         title=f"Questions over {database.title or database.name}",
         subtitle=SUBTITLE,
         headlines=_make_headlines(artifacts, balanced, read=reading.done),
-        samples=choose_samples(_list_samples(browser)),
+        samples=choose_samples(list_samples(rows)),
     )
-    wording = AUTHORSHIP[database.templates]
-    content = DatasetContent(
-        about=_describe_database(database),
-        artifacts=artifacts,
-        explanations={**wording.explanations, second_reading.stem: reading.explanation},
-        feeds=[(database.name, name) for name in FROM_THE_DATABASE],
-        charts=_make_charts(
-            count_yields(text_templates, back_check, second_reading, unbalanced, balanced),
-            wording.confirmed,
-            read=reading.done,
-        ),
-        examples=_choose_examples(paths),
-        contracts=open_contracts(contracts, [path.stem for path in paths], out),
-        terms=read_rows(glossary, Term),
+    made = MadeGraph(
+        stages, lay_out_artifacts(database.name, artifacts), explanations, group_by_prompt(artifacts)
     )
     write_page(
         out,
         page,
-        open_templates("tasks.grammar").get_template("report.html"),
-        content,
-        assets=[PAGES / "report.js"],
-        rows=BrowsedRows("questions", browser, balanced),
-        calls=read_calls(_list_calls(paths), call_keys),
-        figures=list_dataset_figures(content),
+        [
+            Part("made", "How it was made", "How it was made", [Component("made.html", made)]),
+            Part("glossary", "Glossary", "Glossary", _show_terms(database.name, terms) if terms else []),
+            Part("yields", "Yields", "Yields", [Charts(charts)]),
+            Part(
+                "drops",
+                "What was dropped, and why",
+                "Drops",
+                [Yields(list(stages.values()), through=False, most=EXAMPLES)],
+            ),
+            make_contracts_part(open_contracts(contracts, list(stages), out)),
+            Part("templates", "SQL templates", "Templates", [tabulate_templates(rows)]),
+            Browse("Questions", view_questions(rows, balanced)),
+            make_about_part(_describe_database(database, artifacts)),
+        ],
+        calls=read_calls(_list_calls(paths), {key for keys in rows.calls.values() for key in keys}),
+        figures=list_dataset_figures(charts, artifacts),
+        tables={},
         metrics=metrics,
+        package="tasks.grammar",
     )
-    pairs = len(browser.questions)
-    return Counts(pairs, pairs, {})
+    return Counts(len(rows.questions), len(rows.questions), {})
 
 
-def _list_samples(browser: DatasetBrowser) -> list[SampleQuestion]:
-    """List a question of the balanced set of every SQL template."""
-    by_template = {
-        browser.texts[question.text].template: question for question in browser.questions if question.balanced
-    }
+def lay_out_artifacts(database: str, artifacts: Sequence[ArtifactStatistics]) -> Layout:
+    """Lay out the graph of the artifacts, by the origins of their rows; it starts at the database."""
+    from_rows = [(source, artifact.name) for artifact in artifacts for source in artifact.sources]
+    feeds = [(database, name) for name in FROM_THE_DATABASE]
+    return lay_out([database, *(artifact.name for artifact in artifacts)], [*from_rows, *feeds])
+
+
+def _show_terms(database: str, terms: Sequence[Term]) -> list[PartBlock]:
+    by = {"proposed": "proposed by a model", "comment": "the database's comment"}
     return [
-        SampleQuestion(
-            f"question={by_template[place].id}",
-            by_template[place].question,
-            browser.groups[by_template[place].group].answer,
-        )
-        for place in sorted(by_template)
+        Text(
+            "What questions call tables and columns whose names do not say it. Words that a model proposed "
+            f"are marked so, and wait for a person's: databases.{database}.glossary comes before them."
+        ),
+        Facts([(term.id, f"{term.words} ({by.get(term.source, 'a person')})") for term in terms]),
     ]
 
 
@@ -172,44 +214,54 @@ def _count_rows(artifact: str, criterion: str | None = None) -> Derivation:
     return Derivation("count", (Selection(artifact, where),))
 
 
-def _describe_database(database: DatabaseEntry) -> list[tuple[str, str]]:
+def _describe_database(
+    database: DatabaseEntry, artifacts: Sequence[ArtifactStatistics]
+) -> list[tuple[str, str]]:
+    total = sum_calls(call for artifact in artifacts for call in artifact.calls)
+    paid = (
+        f"{total.calls:,} calls, {total.prompt_tokens:,} tokens in, {total.completion_tokens:,} tokens out"
+        + (f" ({total.estimated:,} calls by estimate)" if total.estimated else "")
+    )
     return [
         ("Database", database.title or database.name),
         ("Description", database.description),
         ("Licence", database.licence),
         ("Source", database.source),
         ("Attribution", database.attribution),
+        ("Paid for in all", paid),
     ]
 
 
-def _make_charts(yields: Sequence[CriterionYield], confirmed: str, *, read: bool) -> list[Chart]:
+def _draw_yields(yields: Sequence[CriterionYield], confirmed: str, *, read: bool) -> list[Bars]:
     def make_bar(criterion: str, counts: Sequence[int], artifacts: Sequence[str]) -> Bar:
         return Bar(criterion, counts, [_count_rows(artifact, criterion) for artifact in artifacts])
 
     steps = (*TEXTS, SECOND) if read else TEXTS
+    names = ("written", "confirmed", "read the same")[: len(steps)]
     texts = [
-        make_bar(own.criterion, (own.written, own.confirmed, own.read)[: len(steps)], steps) for own in yields
+        make_bar(found.criterion, (found.written, found.confirmed, found.read)[: len(steps)], steps)
+        for found in yields
     ]
-    questions = [make_bar(own.criterion, (own.unbalanced, own.balanced), SETS) for own in yields]
-    rates = ", ".join(f"{own.criterion} {own.rate:.0%}" for own in yields if own.rate is not None)
+    questions = [make_bar(found.criterion, (found.unbalanced, found.balanced), SETS) for found in yields]
+    rates = ", ".join(f"{found.criterion} {found.rate:.0%}" for found in yields if found.rate is not None)
     return [
-        Chart(
+        Bars(
             "Texts per criterion",
-            f"{confirmed}: {rates}",
-            ("written", "confirmed", "read the same")[: len(steps)],
+            names,
             texts,
+            f"{confirmed}: {rates}",
+            dict.fromkeys(names[1:], "s1"),
+            "/charts/0/bars",
         ),
-        Chart("Questions per criterion", "before and after balancing", ("unbalanced", "balanced"), questions),
+        Bars(
+            "Questions per criterion",
+            SETS,
+            questions,
+            "before and after balancing",
+            {SETS[1]: "s1"},
+            "/charts/1/bars",
+        ),
     ]
-
-
-def _choose_examples(paths: Sequence[Path]) -> Mapping[tuple[str, str], Sequence[Example]]:
-    examples: dict[tuple[str, str], list[Example]] = {}
-    for drop in list_drops(paths):
-        chosen = examples.setdefault((drop.artifact, drop.reason), [])
-        if len(chosen) < EXAMPLES:
-            chosen.append(Example(drop.id, drop.detail))
-    return examples
 
 
 def _list_calls(paths: Sequence[Path]) -> list[Path]:

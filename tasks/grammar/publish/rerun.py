@@ -20,9 +20,7 @@ from tasks.databases.literals import bind
 from tasks.databases.quoted_names import quote_name
 from tasks.databases.values import Value
 from tasks.errors import SqlError
-from tasks.grammar.construct.fill_in import ROWS_JSON, format_value
-from tasks.grammar.construct.world import find_other_answers
-from tasks.grammar.rows import Group
+from tasks.grammar.construct.fill_in import ROWS_JSON, Group, find_other_answers, format_value
 
 WIDTH = 60
 

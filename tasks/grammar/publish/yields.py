@@ -1,15 +1,12 @@
-"""Count the texts and questions of each linguistic criterion, stage by stage, and list the dropped rows."""
+"""Count the texts and questions of each linguistic criterion, stage by stage."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
-
-from tasks.artifacts.statistics import name_beside
 
 
 @dataclass(frozen=True)
@@ -33,16 +30,6 @@ class CriterionYield:
         return self.confirmed / self.written if self.written else None
 
 
-@dataclass(frozen=True)
-class DroppedRow:
-    """A row that a stage dropped. artifact: its name; id, reason, detail: see `Dropped`."""
-
-    artifact: str
-    id: str
-    reason: str
-    detail: str
-
-
 def count_yields(
     text_templates: Path, back_check: Path, second_reading: Path, unbalanced: Path, balanced: Path
 ) -> list[CriterionYield]:
@@ -56,17 +43,6 @@ def count_yields(
 def count_distinct(sets: Path, column: str) -> int:
     """Count the distinct values of a column of a set of questions."""
     return len(pq.read_table(sets, columns=[column])[column].unique())
-
-
-def list_drops(artifacts: Iterable[Path]) -> list[DroppedRow]:
-    """List the dropped rows of artifacts, artifact by artifact, in the order of their files."""
-    drops = []
-    for artifact in artifacts:
-        path = name_beside(artifact, "dropped")
-        if path.is_file():
-            table = pq.read_table(path, columns=["id", "reason", "detail"])
-            drops += [DroppedRow(artifact.stem, **row) for row in table.to_pylist()]
-    return drops
 
 
 def _count_criteria(path: Path) -> Counter[str]:

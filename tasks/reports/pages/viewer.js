@@ -7,6 +7,8 @@
   const SHORTEST_ID = 6;  // Ids count by their beginning only: somewhere inside, any short number would fit.
   const PATIENCE_MS = 120;
   const [ID, TITLE, VALUES, TAGS, BLOCKS, TRACED, FIND, ALSO, VARY] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+  const HIDDEN = new Set(["head", "calls", "ids", "stored"]);
+  const ADDRESS = /^#\w+=/;
   const get = (id) => document.getElementById(id);
   const components = {};
 
@@ -114,9 +116,8 @@
   // The nodes of blocks; a kind that this page does not know is named.
   const draw = (blocks) => blocks.flatMap(([kind, ...rest]) => (KINDS[kind] ? KINDS[kind](...rest) : [dim(`This page lacks the block ${kind}.`)]));
 
-  const collect = (value) => (typeof value === "string" ? value : Array.isArray(value) ? value.map(collect).join("\n") : "");
-  // The keys of blocks that lie elsewhere are not words of a row.
-  const written = (row) => row[BLOCKS].filter(([kind]) => !["shared", "stored"].includes(kind));
+  // All texts of a value, but addresses of other rows.
+  const collect = (value) => (typeof value === "string" ? (ADDRESS.test(value) ? "" : value) : Array.isArray(value) ? value.map(collect).join("\n") : "");
 
   function view(data) {
     viewed = data;
@@ -142,8 +143,11 @@
       const [names, vary] = row[VARY]?.length ? row[VARY] : [[], {}];
       return [...(vary[pick(names)] || []), ...row[TAGS]];
     };
+    // What the search looks at: no counts, ids and ledger keys, in which any short number would be found.
+    const listTexts = (blocks) => blocks.flatMap(([kind, ...rest]) => (kind === "shared" ? listTexts(data.shared[rest[0]] || [])
+      : HIDDEN.has(kind) ? [] : [rest]));
     const search = (row) => {
-      if (!haystack.has(row)) haystack.set(row, collect([row[TITLE], written(row), row[BLOCKS].filter(([kind]) => kind === "shared").map(([, key]) => data.shared[key]), row[FIND] || ""]).toLowerCase());
+      if (!haystack.has(row)) haystack.set(row, collect([row[TITLE], listTexts(row[BLOCKS]), row[FIND] || ""]).toLowerCase());
       return haystack.get(row);
     };
     const fits = (word, row) => search(row).includes(word)
@@ -266,7 +270,7 @@
     // The rows found, as a file: how they are called, and what they are filtered by.
     function save() {
       download(nouns, [[`${noun} id`, noun, ...readable.map(({name}) => name), "more"],
-        ...found.map((row) => [row[ID], row[TITLE], ...readable.map((own) => [read(row, own)].flat().join("; ")), collect(written(row))])]);
+        ...found.map((row) => [row[ID], row[TITLE], ...readable.map((own) => [read(row, own)].flat().join("; ")), collect(listTexts(row[BLOCKS]))])]);
     }
 
     for (const own of filters) {

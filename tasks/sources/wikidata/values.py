@@ -14,8 +14,6 @@ ENTITY = re.compile(r"[QP][1-9]\d{0,14}")
 AMOUNT = re.compile(r"[+-]?\d{1,127}(?:\.\d{1,127})?")
 TIME = re.compile(r"([+-]?)(\d{1,16})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?Z?")
 LONGEST_TEXT = 100_000
-BRIEF = reprlib.Repr()
-BRIEF.maxstring = 60
 
 
 class Precision(IntEnum):
@@ -104,7 +102,9 @@ class NoValue(ValueError):
 
 def show(value: object) -> str:
     """Make one short line of anything, however deeply it is nested, which `repr` does not bear."""
-    return value[:60] if isinstance(value, str) and value.isprintable() else BRIEF.repr(value)[:60]
+    brief = reprlib.Repr()
+    brief.maxstring = 60
+    return value[:60] if isinstance(value, str) and value.isprintable() else brief.repr(value)[:60]
 
 
 def make_time(text: object, precision: object, calendar: Calendar) -> Time:

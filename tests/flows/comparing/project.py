@@ -13,12 +13,17 @@ import yaml
 
 from flows.run.lock_file import LockFile
 from tasks.artifacts.parquet import write_rows
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.assess.answers import AssessedAnswer
+from tasks.grammar.assess.judgements import Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.longform.build.classify import CONCLUSIVE
 from tasks.longform.build.items import LongformItem
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.solve.interaction import Interaction
-from tasks.ragcheck.rows import Conversation, ConversationTurn, JudgeScore, ReferenceQuestion, SystemAnswer
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.conversations import Conversation, ConversationTurn
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.ragcheck.scores import JudgeScore
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.solve.stream_step import StreamStep
 from tasks.tanq.build.tanq_item import TanqItem

@@ -6,7 +6,10 @@ from tasks.artifacts.parquet import write_rows
 from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.grammar.assess.assessment import AssessmentParams, assessment
 from tasks.grammar.assess.judged import ATTRIBUTIONS, MODES, RULES
-from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tests.grammar.assess_world import Model, assess, describe_system, make_world
 
 PARAMS = AssessmentParams(criteria=("short", "long"), draws=5000)
@@ -114,7 +117,7 @@ def test_every_cell_says_its_rule_and_mode_or_why_it_is_empty(tmp_path, world):
             assert len(line["label"]) == len(table["heads"])
             assert len(line["cells"]) == len(table["columns"])
             for cell in line["cells"]:
-                assert cell["rule"]
+                assert cell["kind"]
                 assert (cell["value"] is None) == bool(cell["why"])
     three = {
         tuple(line["label"]): [cell["value"] for cell in line["cells"]]

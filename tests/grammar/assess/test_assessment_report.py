@@ -64,23 +64,27 @@ def write_page(
 
 def test_every_question_leads_to_its_documents_verdict_and_calls(tmp_path):
     out = write_page(tmp_path)
-    data, calls = read_data(out / "questions.js"), read_data(out / "calls.js")
-    documents = {document["id"] for document in data["documents"]}
-    assert len(data["questions"]) == 60
-    for row in data["questions"]:
-        assert set(row["true"]) <= documents
-        assert row["judgement"] in ("Correct", "Incorrect")
-        assert set(row["modes"]) == {"open", "closed"}
-        assert any(call in calls for call in row["calls"])
-    wrong = [row for row in data["questions"] if row["judgement"] == "Incorrect"]
-    assert {row["modes"]["open"]["modules"]["siblings"] for row in wrong} == {"retrieval"}
+    data, calls = read_data(out / "rows.js"), read_data(out / "calls.js")
+    assert len(data["rows"]) == 60
+    for _, _, values, _, blocks, traced, _, _, (choices, vary) in data["rows"]:
+        _, tags, _, labels, modules = values
+        assert set(tags) == set(labels) == {"open", "closed"}
+        assert set(labels.values()) <= {"Correct", "Incorrect"}
+        assert any(key in calls for block in blocks if block[0] == "calls" for key in block[2])
+        assert all(data["shared"][block[1]] for block in blocks if block[0] == "shared")
+        assert [artifact for artifact, _ in traced] == ["answers", "questions"]
+        assert choices == ["mode", "rule"]
+        assert [tags["open"], "off"] in vary["open|gold"]
+        assert modules["open|siblings"] == ("" if labels["open"] == "Correct" else "retrieval")
 
 
 def test_the_page_escapes_what_a_system_said(tmp_path):
     out = write_page(tmp_path, hostile=True)
     assert "<img" not in (out / "index.html").read_text()
-    assert "</script>" not in (out / "questions.js").read_text().lower()
-    assert HOSTILE in read_data(out / "questions.js")["questions"][0]["response"]
+    assert "</script>" not in (out / "rows.js").read_text().lower()
+    assert any(
+        HOSTILE in block[1] for block in read_data(out / "rows.js")["rows"][0][4] if block[0] == "text"
+    )
 
 
 def test_figures_name_the_rows_that_they_come_from(tmp_path):
@@ -99,8 +103,8 @@ def test_figures_name_the_rows_that_they_come_from(tmp_path):
 
 def test_withheld_documents_are_told_apart(tmp_path):
     out = write_page(tmp_path, "good", withheld=DocumentAblation(share=0.3))
-    data = read_data(out / "questions.js")
-    assert len(data["withheld"]) == 6
+    documents = read_data(out / "rows.js")["shared"].values()
+    assert sum(fold[3] == "withheld on purpose" for (fold,) in documents) == 6
     assert "Documents withheld on purpose" in (out / "index.html").read_text()
 
 

@@ -5,11 +5,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assess.baselines import CLAIMS_GRAMMAR, Baselines, baselines, parse_claims, weigh_parts
+from tasks.grammar.assess.baselines import (
+    CLAIMS_GRAMMAR,
+    BaselineLabel,
+    BaselinePart,
+    Baselines,
+    BaselineVerdict,
+    Support,
+    baselines,
+    parse_claims,
+    weigh_parts,
+)
 from tasks.grammar.assess.resampling import number_sample
 from tasks.grammar.assess.tables import compare_baselines
-from tasks.grammar.assessment_rows import BaselinePart, BaselineVerdict
 from tasks.models.ask import Unparsed
+from tasks.scoring.correctness import Correctness
 from tasks.systems.entries import CallableEntry
 from tests.grammar.assess_world import GOOD, Model, assess, make_world
 from tests.grammar.gbnf import accepts
@@ -148,7 +158,7 @@ def test_an_assessment_may_leave_the_baselines_out(world):
 
 def test_parts_are_weighed_by_hand():
     def weigh(*holds):
-        return weigh_parts([BaselinePart("x", value) for value in holds])[0]
+        return weigh_parts([BaselinePart("x", Support.read(value)) for value in holds])[0]
 
     assert weigh("yes", "yes", "null") == 1
     assert weigh("yes", "no", "null", "no") == pytest.approx(1 / 3)
@@ -176,8 +186,10 @@ def test_what_the_grammar_lets_through_is_read(claims):
 
 def test_precision_and_recall_by_hand():
     # Six answers: says correct of a b c d, judged Correct a b e; f is unscored by the method, g by the judge.
-    says = dict.fromkeys("abcd", "correct") | dict.fromkeys("e", "incorrect") | {"f": None, "g": "correct"}
-    judged = dict.fromkeys("abef", "Correct") | dict.fromkeys("cd", "Incorrect") | {"g": None}
+    yes, no = BaselineLabel.CORRECT, BaselineLabel.INCORRECT
+    says = dict.fromkeys("abcd", yes) | dict.fromkeys("e", no) | {"f": None, "g": yes}
+    right, wrong = Correctness.CORRECT, Correctness.INCORRECT
+    judged = dict.fromkeys("abef", right) | dict.fromkeys("cd", wrong) | {"g": None}
     rows = [
         BaselineVerdict(claim, claim, claim, claim, "m", verdict, None, (), "", ())
         for claim, verdict in says.items()

@@ -7,8 +7,10 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.evaluation import EVALUATION, keep_grounded, make_figures, read_questions
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.grammar.assess.judgements import Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import TrustThresholds

@@ -30,9 +30,10 @@ from tasks.grammar.assess.judged import (
     tag_groups,
     tag_rows,
 )
+from tasks.scoring.correctness import Correctness
 from tasks.scoring.running import Bootstrap
 
-LABELS = {"+": "Correct", "-": "Incorrect", "?": None}
+LABELS = {"+": Correctness.CORRECT, "-": Correctness.INCORRECT, "?": None}
 
 
 def make(group, label, retrieved, true="d", criterion="short", number=0):

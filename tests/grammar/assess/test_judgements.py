@@ -4,9 +4,9 @@ import asyncio
 
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
+from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.evaluation import count_rows
-from tasks.grammar.assess.judgements import Judgements, judgements
-from tasks.grammar.assessment_rows import AssessedAnswer, Judgement
+from tasks.grammar.assess.judgements import Judgement, Judgements, judgements
 from tasks.reports.own_evaluation import compute_figure
 from tests.grammar.assess_world import Model, make_world
 

@@ -14,7 +14,7 @@ from tasks.grammar.closed.closed import closed
 from tasks.grammar.closed.closed_documents import closed_documents
 from tasks.grammar.closed.closed_entry import ClosedVariant
 from tasks.grammar.closed.closed_names import closed_names
-from tasks.grammar.invent.recognition import ask_recognised, parse_verdict
+from tasks.grammar.invent.invented_names import ask_recognised, parse_verdict
 from tasks.models.ask import Answer, Unparsed
 from tasks.systems.contract import Document
 from tests.grammar.gbnf import accepts
@@ -259,7 +259,7 @@ def test_what_is_no_verdict_is_none(text):
 
 
 def test_a_schema_is_grouped_by_its_keys():
-    from tasks.grammar.closed.closed_columns import group_columns
+    from tasks.grammar.closed.closed_names import group_columns
 
     columns = [
         Column("a.x", "a", "x", "text", False, True, None, True),

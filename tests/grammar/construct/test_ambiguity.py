@@ -1,5 +1,5 @@
-from tasks.grammar.construct.ambiguity import find_rival, list_rivals
 from tasks.grammar.construct.queries import Query
+from tasks.grammar.construct.text_requests import find_rival, list_rivals
 from tests.grammar.scripted import SCHEMA, column
 
 LEADING = Query(("doctors.name",), (("doctors.doctor_id", "visits.leading_doctor"),), ("visits.day",))

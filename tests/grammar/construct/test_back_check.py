@@ -2,7 +2,8 @@ import asyncio
 
 from tasks.grammar.construct.back_check import BackCheck, back_check, find_distractors
 from tasks.grammar.construct.queries import Query, write_template
-from tasks.grammar.rows import SqlTemplate, TextTemplate
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tests.grammar.scripted import SCHEMA, ScriptedAsk
 
 WORKS_AT = (("clinics.clinic_id", "doctors.clinic_id"),)

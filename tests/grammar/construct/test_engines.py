@@ -15,8 +15,8 @@ from tasks.grammar.construct.fill_in import FillIn, fill_in, read_combinations
 from tasks.grammar.construct.pairs import make_question
 from tasks.grammar.construct.queries import Query
 from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.publish.rerun import Rerun
-from tasks.grammar.rows import TextTemplate
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, copy_tables, open_place
 from tests.grammar.construct.test_sql_templates import EXAMPLE, make_kind
 from tests.grammar.scripted import ENTRY, ROWS, ScriptedAsk, make_database

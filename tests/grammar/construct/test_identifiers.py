@@ -10,11 +10,11 @@ from tasks.databases.execution import SafeDatabase
 from tasks.databases.reflection import reflect
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.pairs import make_question
-from tasks.grammar.construct.source_queries import find_sources
+from tasks.grammar.construct.source_rows import find_sources
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.construct.verbalisation import verbalise_query
 from tasks.grammar.publish.row_rules import expect_filled_sql, expect_filled_text, expect_placeholders
-from tasks.grammar.rows import TextTemplate
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, open_place
 from tests.grammar.construct.test_engines import make_templates
 from tests.grammar.scripted import make_database

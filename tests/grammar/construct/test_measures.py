@@ -12,12 +12,11 @@ from tasks.databases.reflection import reflect
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.source_keys import read_keys
-from tasks.grammar.construct.source_queries import find_sources
+from tasks.grammar.construct.source_rows import find_sources
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import SqlTemplates, TemplateKind, sql_templates
+from tasks.grammar.construct.sql_templates import SqlTemplate, SqlTemplates, TemplateKind, sql_templates
 from tasks.grammar.construct.verbalisation import verbalise_query
-from tasks.grammar.rows import SqlTemplate
 from tests.grammar.scripted import ENTRY, ScriptedAsk
 
 SHELVES = """

@@ -15,8 +15,7 @@ from tasks.grammar.construct import sql_reading, sql_rules, text_rules
 from tasks.grammar.construct.back_check import BackCheck, back_check
 from tasks.grammar.construct.own_templates import own_templates
 from tasks.grammar.construct.sql_templates import CONSTRAIN, sql_templates
-from tasks.grammar.construct.template_advice import ADVICE
-from tasks.grammar.construct.template_lines import TemplateRules, check_lines, read_template_lines
+from tasks.grammar.construct.template_lines import ADVICE, TemplateRules, check_lines, read_template_lines
 from tasks.grammar.construct.text_templates import Criterion, TextTemplates, text_templates
 from tests.grammar.construct.test_sql_templates import make_params, pick_first
 from tests.grammar.scripted import ENTRY, SCHEMA, ScriptedAsk

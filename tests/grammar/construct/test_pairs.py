@@ -4,9 +4,10 @@ from collections import Counter
 
 from tasks.artifacts.rows import make_id
 from tasks.grammar.construct.balanced import Balanced, balanced
+from tasks.grammar.construct.fill_in import Filling, Group
 from tasks.grammar.construct.pairs import fill_text
+from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.construct.unbalanced import Unbalanced, unbalanced
-from tasks.grammar.rows import Filling, Group, TextTemplate
 
 GROUPS = [
     Group(

@@ -11,12 +11,12 @@ import pytest
 from tasks.databases.reflection import reflect
 from tasks.grammar.construct.phrasing import Phrasing
 from tasks.grammar.construct.queries import Query, write_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.construct.template_requests import TemplateShape, list_template_requests
 from tasks.grammar.construct.text_criteria import TextTemplates
 from tasks.grammar.construct.text_requests import parse_reply
 from tasks.grammar.construct.text_templates import text_templates
 from tasks.grammar.construct.verbalisation import verbalise_query
-from tasks.grammar.rows import SqlTemplate
 from tasks.models.ask import Unparsed
 from tests.grammar.construct.test_measures import EITHER, LONGEST, MEAN, SHELVES, TITLES
 from tests.grammar.scripted import SCHEMA, ScriptedAsk, column

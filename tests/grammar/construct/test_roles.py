@@ -2,11 +2,11 @@
 
 import pytest
 
-from tasks.grammar.construct.ambiguity import find_rival
 from tasks.grammar.construct.measured_words import find_kind
 from tasks.grammar.construct.names import is_name
 from tasks.grammar.construct.phrasing import list_wordings
 from tasks.grammar.construct.queries import Query
+from tasks.grammar.construct.text_requests import find_rival
 from tasks.grammar.construct.verbalisation import list_used_relations
 from tasks.grammar.corpus.entity_tables import list_attributes
 from tests.grammar.scripted import column

@@ -10,7 +10,8 @@ from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.second_reading import SecondReading, second_reading
-from tasks.grammar.rows import SqlTemplate, TextTemplate
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, copy_tables, open_place
 from tests.grammar.scripted import SCHEMA, ScriptedAsk, make_database
 

@@ -10,8 +10,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.reflection import reflect
 from tasks.errors import BadInput
-from tasks.grammar.construct.source_queries import find_sources, write_source_query
-from tasks.grammar.construct.source_rows import SourceRowTracer
+from tasks.grammar.construct.source_rows import SourceRowTracer, find_sources, write_source_query
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.lineage.records import FileRecord, StageRecord
 

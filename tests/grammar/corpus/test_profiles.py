@@ -8,11 +8,12 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
 from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.queries import Query, write_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.corpus.entity_tables import list_attributes
 from tasks.grammar.corpus.profiles import Profiles, choose_keys, profiles
 from tasks.grammar.corpus.true_documents import TrueDocuments, true_documents
-from tasks.grammar.rows import Question, SqlTemplate
 from tests.grammar.scripted import ROWS, SCHEMA, make_database
 
 WORKS_AT = (("clinics.clinic_id", "doctors.clinic_id"),)

@@ -1,9 +1,9 @@
 from collections import Counter
 
 from tasks.artifacts.rows import Origin
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.corpus.questions import Questions, questions
 from tasks.grammar.corpus.true_documents import TrueDocument
-from tasks.grammar.rows import Question
 from tasks.systems.contract import Document
 
 PARAMS = {"criteria": ("short", "long")}

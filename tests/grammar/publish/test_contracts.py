@@ -16,7 +16,7 @@ import pytest
 from tasks.artifacts.contracts import RESULTS, read_findings
 from tasks.artifacts.rows import Dropped, schema_of
 from tasks.errors import ContractBroken
-from tasks.grammar.rows import Question
+from tasks.grammar.construct.pairs import Question
 from tests.grammar.sample import HOSTILE
 from tests.grammar.world import World, make_world
 

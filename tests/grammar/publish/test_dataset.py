@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.grammar.publish.choices import describe_choices, describe_idle
-from tasks.grammar.publish.dataset import Dataset, dataset
+from tasks.grammar.publish.dataset import Dataset, dataset, describe_choices, describe_idle
 from tests.grammar.sample import write_sample
 
 LOAD = """

@@ -2,8 +2,9 @@ import hashlib
 import json
 
 from tasks.artifacts.rows import Origin
+from tasks.grammar.construct.glossary import Term
+from tasks.grammar.construct.pairs import Question
 from tasks.grammar.publish.report import report
-from tasks.grammar.rows import Question, Term
 from tests.grammar.sample import HOSTILE, write, write_sample
 from tests.reports.figure_folders import place_figures
 
@@ -27,18 +28,26 @@ def make(tmp_path, **options):
 
 def test_every_question_points_at_its_text_group_and_calls(tmp_path):
     sample, out, counts = make(tmp_path)
-    data, calls = read_data(out / "questions.js"), read_data(out / "calls.js")
+    data, calls = read_data(out / "rows.js"), read_data(out / "calls.js")
+    questions = {question.id: question for question in sample.questions}
 
-    assert counts.rows_out == len(data["questions"]) == 16
-    assert {row[0] for row in data["questions"] if row[4]} == {question.id for question in sample.questions}
-    for _, group, text, question, _ in data["questions"]:
-        template, sentence, keys = (data["texts"][text][place] for place in (1, 3, 4))
-        assert data["groups"][group][1] == template
-        assert question == sentence.replace("[film.title]", data["groups"][group][3][0][1])
-        assert [calls[key]["stage"] for key in keys] == ["grammar.text_templates", "grammar.back_check"] or {
-            calls[key]["stage"] for key in keys
-        } == {"grammar.text_templates", "grammar.back_check"}
-        assert [calls[key]["stage"] for key in data["templates"][template][2]] == ["grammar.sql_templates"]
+    assert counts.rows_out == len(data["rows"]) == 16
+    assert {row[0] for row in data["rows"] if row[2][0] == "balanced"} == set(questions)
+    for row_id, title, values, _, blocks, *_ in data["rows"]:
+        group, text = (data["shared"][block[1]] for block in blocks if block[0] == "shared")
+        if row_id in questions:
+            assert ["code", questions[row_id].sql, 1, 0] in group
+            assert ["text", questions[row_id].answer, "reply", ""] in group
+        assert [title, values[1], "", f"#question={row_id}"] in group[7][1]
+        sentence, sql = (block[1] for block in text if block[0] == "code")
+        assert title.startswith(sentence.partition("[")[0])
+        assert values[2] == str([option[0] for option in data["filters"][2]["options"]].index(values[2]))
+        assert sql.startswith(data["filters"][2]["options"][int(values[2])][1][:40])
+        wording, template = (
+            {calls[key]["stage"] for key in block[2]} for block in text if block[0] == "calls"
+        )
+        assert wording == {"grammar.text_templates", "grammar.back_check"}
+        assert template == {"grammar.sql_templates"}
 
 
 def test_the_page_escapes_what_rows_hold(tmp_path):
@@ -47,9 +56,9 @@ def test_the_page_escapes_what_rows_hold(tmp_path):
 
     assert "onerror=alert(1)" in page  # the dropped row's detail is shown ...
     assert "<img" not in page  # ... and is no markup
-    assert page.count("</script>") == page.count("<script src=") == 5
-    assert "</script>" not in (out / "questions.js").read_text(encoding="utf-8")
-    assert HOSTILE in read_data(out / "questions.js")["groups"][0][3][0][1]
+    assert page.count("</script>") == page.count("<script src=") == 4
+    assert "</script>" not in (out / "rows.js").read_text(encoding="utf-8")
+    assert HOSTILE in read_data(out / "rows.js")["rows"][0][1]
 
 
 def test_the_page_says_whether_the_texts_were_read_a_second_time(tmp_path):
@@ -79,8 +88,8 @@ def test_the_glossary_says_whose_words_it_has(tmp_path):
     report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
     page = (out / "index.html").read_text(encoding="utf-8")
 
-    assert "date &lt;of&gt; birth</td><td>a person" in page
-    assert "running time</td><td><strong>proposed</strong>" in page
+    assert "date &lt;of&gt; birth (a person)" in page
+    assert "running time (proposed by a model)" in page
     assert "databases.films.glossary" in page
 
 
@@ -121,5 +130,5 @@ def test_a_question_of_either_set_is_shown(tmp_path):
 
     report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
 
-    shown = {row[0] for row in read_data(out / "questions.js")["questions"]}
+    shown = {row[0] for row in read_data(out / "rows.js")["rows"]}
     assert shown == {question.id for question in sample.questions}

@@ -1,7 +1,7 @@
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
-from tasks.grammar.publish.text_contracts import expect_no_example, expect_own_sentences, read_examples
-from tasks.grammar.rows import TextTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.grammar.publish.contracts import expect_no_example, expect_own_sentences, read_examples
 from tests.grammar.world import SETTINGS
 
 CALL = (Origin("row", "text_templates#t"), Origin("call", "c"))

@@ -1,0 +1,359 @@
+"""Find which definitions of tasks/ a function can run, and so which files its output depends on.
+
+A slice starts at a function and follows the names that each definition uses, in its own module and in those
+that it imports from. An import that only other definitions of the module use is not followed. A module that
+cannot be followed by name counts whole; docs/stages.md has the rules.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+
+Node = tuple[str, str]
+"""A module and the name of one of its definitions, or one of these two:"""
+EVERYTHING = "*"
+EFFECTS = ""
+"""What a module does when it is imported, beside defining names."""
+Definable = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+UNFOLLOWED = frozenset({"globals", "eval", "exec", "__import__", "builtins", "sys.modules"})
+"""Uses that can reach any name of their module."""
+FINDS_CLASSES = re.compile(rb"__subclasses__|__init_subclass__|^class \w+\(type\b", re.MULTILINE)
+"""Ways to find classes that nothing names: where a slice has one, whatever it imports counts."""
+TYPES_ONLY = frozenset({"TYPE_CHECKING", "typing.TYPE_CHECKING"})
+MARKS = frozenset({("tasks.artifacts.splitting", "splits")})
+"""Decorators of tasks/ that only mark a function: a module does not have to run it for others to see it. Any
+other decorator of tasks/ may register what it decorates."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """What an import binds. name: of the module's names; empty = the module itself, `*` = all of it."""
+
+    module: str
+    name: str
+
+
+@dataclass
+class Definition:
+    """What a statement uses: names, with the first attribute that is read of them (`name.attribute`)."""
+
+    uses: set[str] = field(default_factory=set)
+    imports: set[tuple[str, Import]] = field(default_factory=set)
+    """What it imports when it runs, with the name that each import binds."""
+    texts: set[str] = field(default_factory=set)
+    """Its string literals."""
+
+
+@dataclass
+class Module:
+    """What a module binds, does and imports at its top."""
+
+    bindings: dict[str, list[Definition | Import]] = field(default_factory=dict)
+    effects: list[Definition] = field(default_factory=list)
+    """Statements that do more than bind names: they count wherever the module is imported."""
+    main: list[Definition] = field(default_factory=list)
+    """What it does where it is started as a process."""
+    loads: set[str] = field(default_factory=set)
+    """Modules that it imports when it is imported, and attributes of them that may be modules."""
+    finds_classes: bool = False
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The definitions that a function can run."""
+
+    nodes: frozenset[Node]
+    texts: frozenset[tuple[str, str]]
+    """Modules and the string literals in their reached definitions."""
+
+    @cached_property
+    def modules(self) -> set[str]:
+        """The modules that have any of the definitions."""
+        return {module for module, _ in self.nodes}
+
+    def leave_out(self, modules: Collection[str]) -> Slice:
+        """Return the definitions of all modules but some."""
+        nodes = frozenset(node for node in self.nodes if node[0] not in modules)
+        texts = frozenset(text for text in self.texts if text[0] not in modules)
+        return Slice(nodes, texts)
+
+
+@dataclass(frozen=True)
+class CodeSlices:
+    """The definitions of a package. root: the folder that the package is in."""
+
+    root: Path
+    package: str
+    _read: dict[str, Module] = field(default_factory=dict, init=False)
+    _edges: dict[Node, set[Node]] = field(default_factory=dict, init=False)
+    _effects: dict[str, list[Node]] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def modules(self) -> dict[str, Path]:
+        """The files of the package's modules, by name. What `__init__.py` files define does not count."""
+        found = {}
+        for folder, _, files in os.walk(self.root / self.package, followlinks=True):
+            package = ".".join(Path(folder).relative_to(self.root).parts)
+            for file in files:
+                if file.endswith(".py") and file != "__init__.py":
+                    found[f"{package}.{file.removesuffix('.py')}"] = Path(folder, file)
+        return found
+
+    def read(self, module: str) -> Module:
+        """Read a module's definitions, once."""
+        if module not in self._read:
+            self._read[module] = _read_module(module, self.modules[module].read_bytes())
+        return self._read[module]
+
+    def cut(self, starts: Iterable[Node]) -> Slice:
+        """Follow names from the starts."""
+        nodes = self._follow(start for start in starts if start[0] in self.modules)
+        modules = {module for module, _ in nodes}
+        if any(self.read(module).finds_classes for module in modules):
+            nodes = self._follow((module, EVERYTHING) for module in self._list_loaded(modules))
+        texts = (
+            (module, text)
+            for module, name in nodes
+            for definition in self._list_definitions(module, name)
+            for text in definition.texts
+        )
+        return Slice(frozenset(nodes), frozenset(texts))
+
+    def _follow(self, starts: Iterable[Node]) -> set[Node]:
+        todo, nodes = list(starts), set[Node]()
+        while todo:
+            node = todo.pop()
+            if node in nodes:
+                continue
+            nodes.add(node)
+            if node not in self._edges:
+                self._edges[node] = set(self._find_edges(*node))
+            todo += self._edges[node]
+        return nodes
+
+    def _find_edges(self, module: str, name: str) -> Iterator[Node]:
+        """Find the nodes that a node leads to."""
+        yield module, EFFECTS
+        found = self.read(module)
+        if name == EVERYTHING:
+            for bound in found.bindings:
+                yield from self._resolve(module, bound)
+        if name == EFFECTS:
+            yield from self._list_effects(module)
+        for binding in found.bindings.get(name, ()):
+            if isinstance(binding, Import):
+                yield from self._resolve_import(binding)
+        for definition in self._list_definitions(module, name):
+            yield from self._find_used(module, definition)
+
+    def _list_definitions(self, module: str, name: str) -> list[Definition]:
+        """List the statements of a node, without those of other nodes."""
+        found = self.read(module)
+        if name == EVERYTHING:
+            return found.main
+        if name == EFFECTS:
+            return found.effects
+        return [binding for binding in found.bindings.get(name, ()) if isinstance(binding, Definition)]
+
+    def _find_used(self, module: str, definition: Definition) -> Iterator[Node]:
+        """Find the nodes of all that a definition names."""
+        used = {use.partition(".")[0] for use in definition.uses}
+        for use in definition.uses:
+            name, _, attribute = use.partition(".")
+            for bound, imported in definition.imports:
+                if bound == name:
+                    yield from self._resolve_import(imported, attribute)
+            if name in self.read(module).bindings:
+                yield from self._resolve(module, name, attribute)
+        for bound, imported in definition.imports:
+            if bound not in used:
+                yield from self._resolve_import(imported)
+        if definition.uses & UNFOLLOWED:
+            yield module, EVERYTHING
+        for text in definition.texts:
+            if text in self.modules:  # to start a process
+                yield text, EVERYTHING
+
+    def _resolve(self, module: str, name: str, attribute: str = "") -> Iterator[Node]:
+        """Find the nodes of a module's name, of which an attribute is read (empty: it is used otherwise)."""
+        yield module, EFFECTS
+        bindings = self.read(module).bindings.get(name)
+        if bindings is None:  # unknown: from a star import, or `__getattr__`
+            yield module, EVERYTHING
+        for binding in bindings or ():
+            if isinstance(binding, Import):
+                yield from self._resolve_import(binding, attribute)
+            else:
+                yield module, name
+
+    def _resolve_import(self, imported: Import, attribute: str = "") -> Iterator[Node]:
+        """Find the nodes of an imported name; of a module, those of the attribute that is read of it."""
+        module, name = imported.module, imported.name
+        inside = f"{module}.{name}" if name else module
+        if name and module in self.modules:
+            yield from self._resolve(module, name, attribute)
+        elif inside in self.modules:
+            yield from self._resolve(inside, attribute) if attribute else [(inside, EVERYTHING)]
+        elif inside.partition(".")[0] == self.package:  # a package: what is read of it is a module
+            below = f"{inside}.{attribute}".removesuffix(".")
+            yield from ((other, EVERYTHING) for other in self.modules if f"{other}.".startswith(f"{below}."))
+
+    def _list_effects(self, module: str) -> list[Node]:
+        """List what the import of a module does beside defining names, in the modules that it imports too."""
+        if module not in self._effects:
+            loaded = self._list_loaded([module])
+            self._effects[module] = [(name, EFFECTS) for name in loaded if self.read(name).effects]
+        return self._effects[module]
+
+    def _list_loaded(self, starts: Iterable[str]) -> set[str]:
+        """List the modules that the import of some imports, at any depth, and themselves."""
+        todo, loaded = list(starts), set[str]()
+        while todo:
+            module = todo.pop()
+            if module not in loaded and module in self.modules:
+                loaded.add(module)
+                todo += self.read(module).loads
+        return loaded
+
+
+@cache
+def _read_module(name: str, source: bytes) -> Module:
+    """Read what a module binds, does and imports, without importing it."""
+    module = Module(finds_classes=FINDS_CLASSES.search(source) is not None)
+    statements = ast.parse(source, name).body
+    for statement in statements:
+        _read_statement(name, module, statement)
+    for statement in statements:
+        if isinstance(statement, Definable) and _registers(name, module, statement):
+            module.effects.append(Definition(uses={statement.name}))
+    return module
+
+
+def _read_statement(name: str, module: Module, statement: ast.stmt) -> None:
+    """Read one statement at a module's top."""
+    match statement:
+        case ast.Import() | ast.ImportFrom():
+            imports = set(_read_imports(name, statement))
+            for bound, imported in imports:
+                module.bindings.setdefault(bound, []).append(imported)
+                if bound == EVERYTHING:
+                    module.effects.append(Definition(imports={(bound, imported)}))
+            _load(module, imports)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            module.bindings.setdefault(statement.name, []).append(_read_definition(name, statement))
+        case ast.Expr(ast.Constant()) | ast.Pass():
+            pass
+        case ast.Assign() | ast.AnnAssign() if _binds_names(statement):
+            definition = _read_definition(name, statement)
+            definition.uses |= definition.texts  # a type may be named by a string
+            _bind(module, definition, statement)
+        case ast.If() if ast.unparse(statement.test) in TYPES_ONLY:
+            loads = set(module.loads)
+            for inner in statement.body:
+                _read_statement(name, module, inner)
+            module.loads = loads
+            for inner in statement.orelse:
+                _read_statement(name, module, inner)
+        case ast.If() if ast.unparse(statement.test) == "__name__ == '__main__'" and not statement.orelse:
+            module.main.append(_read_definition(name, statement))
+        case _:
+            definition = _read_definition(name, statement)
+            module.effects.append(definition)
+            _bind(module, definition, statement)
+            _load(module, definition.imports)
+
+
+def _load(module: Module, imports: Iterable[tuple[str, Import]]) -> None:
+    for _, imported in imports:
+        module.loads |= {imported.module, f"{imported.module}.{imported.name}"}
+
+
+def _bind(module: Module, definition: Definition, statement: ast.stmt) -> None:
+    """Bind all names that a statement assigns, defines or imports, at any depth."""
+    bound = {name for name, _ in definition.imports}
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(name, ast.Store()):
+                bound.add(name)
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+                bound.add(name)
+    for name in bound:
+        module.bindings.setdefault(name, []).append(definition)
+
+
+def _binds_names(statement: ast.Assign | ast.AnnAssign) -> bool:
+    """Return whether an assignment only binds names, and changes no object."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    nodes = (node for target in targets for node in ast.walk(target))
+    return not any(isinstance(node, ast.Attribute | ast.Subscript) for node in nodes)
+
+
+def _registers(name: str, module: Module, statement: Definable) -> bool:
+    """Return whether a decorator of this package may register what it decorates."""
+    for decorator in statement.decorator_list:
+        root = decorator
+        while isinstance(root, ast.Call | ast.Attribute | ast.Subscript):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        for binding in module.bindings.get(root.id, ()) if isinstance(root, ast.Name) else ():
+            if isinstance(binding, Definition):
+                return True
+            ours = binding.module.partition(".")[0] == name.partition(".")[0]
+            if ours and (binding.module, binding.name) not in MARKS:
+                return True
+    return False
+
+
+def _read_definition(module: str, statement: ast.AST) -> Definition:
+    """Read what a statement uses, at any depth; annotations count, also those that are strings."""
+    found = Definition()
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.Attribute(ast.Name(name), attribute):
+                found.uses.add(f"{name}.{attribute}")
+                continue
+            case ast.Name(name):
+                found.uses.add(name)
+            case ast.Global(names):
+                found.uses.update(names)
+            case ast.Constant(str(text)):
+                found.texts.add(text)
+            case ast.Import() | ast.ImportFrom():
+                found.imports |= set(_read_imports(module, node))
+            case ast.arg(_, annotation) | ast.AnnAssign(_, annotation) if annotation is not None:
+                todo += _parse_annotations(annotation)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if node.returns is not None:
+                todo += _parse_annotations(node.returns)
+        todo += ast.iter_child_nodes(node)
+    return found
+
+
+def _parse_annotations(annotation: ast.expr) -> Iterator[ast.AST]:
+    """Parse the strings of an annotation that are expressions."""
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                yield ast.parse(node.value, mode="eval")
+            except SyntaxError:
+                continue
+
+
+def _read_imports(module: str, statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:
+    """Read what an import binds, with the names. `import a.b` binds `a`, and counts as all of a.b."""
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            first, _, below = alias.name.partition(".")
+            whole = below and not alias.asname
+            yield alias.asname or first, Import(alias.name, EVERYTHING if whole else "")
+    else:
+        above = module.split(".")[: -statement.level] if statement.level else []
+        source = ".".join([*above, *([statement.module] if statement.module else [])])
+        for alias in statement.names:
+            yield alias.asname or alias.name, Import(source, alias.name)

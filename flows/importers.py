@@ -1,0 +1,63 @@
+"""Find importers by their names: files of tasks/*/importers, shipped or of one's own, and installed ones."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import tasks
+from flows.extras import explain_missing
+from tasks.errors import BadInput
+from tasks.plugged_classes import PluggedClasses, list_own, to_module
+from tasks.plugs import list_plugs
+from tasks.sources.base_importer import BaseImporter
+
+GROUP = "importers"
+INSTALLED = "Bring in a source by the importer of an installed package (docs/plugs.md)."
+
+
+def list_importers() -> dict[str, str]:
+    """List all importers with their help. Imports none."""
+    files = {
+        name: folder / f"{to_module(name)}.py" for _, folder in list_homes() for name in list_own(folder)
+    }
+    found = {name: read_help(path) for name, path in sorted(files.items())}
+    return {**dict.fromkeys(list_plugs(GROUP), INSTALLED), **found}
+
+
+def read_help(path: Path) -> str:
+    """Read the docstring of the class that is an importer in a file; of the module, if it has none."""
+    module = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
+    named = (node for node in classes if to_module(path.stem) == node.name.lower())
+    found = next(named, classes[0] if classes else None)
+    return (ast.get_docstring(found) if found else None) or ast.get_docstring(module) or ""
+
+
+def list_homes() -> list[tuple[PluggedClasses[BaseImporter], Path]]:
+    """List the folders that importers are found in: those of published datasets, and each paper's."""
+    papers = {folder.parent.name for folder in Path(tasks.__path__[0]).glob("*/importers")}
+    packages = [importlib.import_module(f"tasks.{paper}.importers") for paper in sorted(papers)]
+    return [
+        (PluggedClasses(BaseImporter, GROUP, package.__name__, "importer", "docs/plugs.md"), Path(folder))
+        for package in packages
+        for folder in package.__path__
+    ]
+
+
+def find_importer(name: str) -> tuple[type[BaseImporter], str]:
+    """Find an importer's class, and say where it comes from.
+
+    Raises BadInput where it is none, or its name is also that of an installed one.
+    """
+    homes = list_homes()
+    classes, folder = next((home for home in homes if name in list_own(home[1])), homes[0])
+    plug = classes.choose(name, folder)
+    try:
+        return classes.load(name, plug), str(plug or f"importer {name}")
+    except BadInput as error:
+        missing = error.__cause__
+        if isinstance(missing, ModuleNotFoundError) and explain_missing(missing, ["import"]):
+            raise missing from None  # the command line names the extra
+        raise

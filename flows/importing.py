@@ -1,0 +1,141 @@
+"""Run importers: the project that they are given, and the files and parameters that they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from flows.run.engines import open_engine
+from flows.run.kept_files import KEPT, name_kept
+from flows.run.progress import say_line, tell_first
+from flows.run.shards import Shard, ShardEngine
+from flows.settings import edit_params, get_section, load_params, parse_database, parse_section
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.reflection import reflect
+from tasks.errors import BadInput, BenchloomError
+from tasks.files import write_text
+from tasks.plugs import tell_error
+from tasks.sources.base_importer import BaseImporter, Imported, Piece, Project
+from tasks.sources.importer import PAGE, Importer, call
+from tasks.streambench.environments.finding import list_kinds
+
+TEXTS = ("kind", "title", "licence", "source")
+LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
+
+
+def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = None) -> Imported:
+    """Run an importer: write its files and set its parameters. Raises BadInput, with nothing changed.
+
+    engine: what does pieces of work, if the importer's options are not to choose it.
+    """
+    with ExitStack() as stack:
+        try:
+            done = importer.bring_in(open_project(root, stack, engine))
+        except (BenchloomError, OSError, ModuleNotFoundError):
+            raise  # a full disk, or an extra that is missing, is said by the command line
+        except Exception as error:
+            raise BadInput(importer.where, f"raised {tell_error(error)}") from error
+        for path, text in done.files.items():
+            write_text(root / path, text)
+    if done.settings:
+        with edit_params(root) as data:
+            for keys, value in done.settings.items():
+                set_value(data, keys, value)
+    return done
+
+
+def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None) -> Project:
+    """Make what an importer may ask of a project. params.yaml is read when it is asked for."""
+    load = cache(lambda: load_params(root))
+    return Project(
+        root,
+        stack,
+        find=lambda key: get_section(load(), key),
+        parse=lambda key, model: parse_section(load(), key, model),
+        parse_database=lambda name: parse_database(load(), name).resolve_under(root),
+        look_at=look_at,
+        keep=partial(keep, root),
+        work=partial(work, root, engine),
+        say=say,
+        tell=tell_first,
+    )
+
+
+def look_at(file: Path | None) -> tuple[str, str]:
+    """Say what is wrong with a database, and how large it is; it is opened where model-written SQL is run."""
+    if file is None:
+        return "its SQLite file is missing", ""
+    entry = DatabaseEntry(name=file.stem, file=file)
+    try:
+        tables = sorted({column.table for column in reflect(entry)})
+        with SafeDatabase(entry, LIMITS) as safe:
+            quoted = [table.replace('"', '""') for table in tables]
+            counts = [safe.query(f'SELECT COUNT(*) FROM "{table}"').rows[0][0] for table in quoted]  # noqa: S608
+    except BenchloomError as error:
+        return " ".join(str(error).split()), ""
+    rows = sum(int(str(count)) for count in counts)
+    if not rows:
+        return f"has {len(tables)} tables and no row", ""
+    return "", f"{len(tables)} tables, {rows:,} rows"
+
+
+def keep(root: Path, path: Path) -> None:
+    """Move a person's file to where runs keep such files."""
+    kept = name_kept(root / KEPT / path)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    (root / path).rename(kept)
+    said = kept.relative_to(root).as_posix()
+    say_line(f"{path.as_posix()}: the {path.parent.name} that were there are kept as {said}")
+
+
+def work(
+    root: Path, given: ShardEngine | None, pieces: Sequence[Piece], engine: str, workers: int | None
+) -> None:
+    """Do pieces as shards; a single one, and all without an engine, in this process."""
+    with nullcontext(given) if given else open_engine(root, engine, workers, say) as opened:
+        if opened is None or len(pieces) < 2:
+            for piece in pieces:
+                piece.work(*piece.arguments)
+            return
+        opened.work([Shard(piece.name, piece.work, piece.arguments, piece.part, root) for piece in pieces])
+
+
+def say(line: str) -> None:
+    """Print a line for a person who waits."""
+    say_line(f"benchloom: {line}")
+
+
+def set_value(data: Any, keys: Sequence[str], value: object) -> None:
+    """Set a value under nested keys; sections that are missing or empty are made."""
+    for key in keys[:-1]:
+        if data.get(key) is None:
+            data[key] = {}
+        data = data[key]
+    data[keys[-1]] = value
+
+
+def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, Any]) -> BaseImporter:
+    """Make an importer with its options. Raises BadInput where its class is not what it must be.
+
+    where: the file or the package that it comes from, for errors.
+    """
+    if issubclass(kind, Importer):
+        check_dataset(kind, where)
+    importer = call(where, lambda: kind(**options))
+    importer.where = where
+    return importer
+
+
+def check_dataset(kind: type[Importer], where: str) -> None:
+    """Raise BadInput for an importer whose class does not say what its dataset is."""
+    for name in TEXTS:
+        if not isinstance(getattr(kind, name, None), str) or not getattr(kind, name):
+            raise BadInput(where, f"its class has no text {name!r}", hint=PAGE)
+    if not isinstance(getattr(kind, "files", None), tuple) or not kind.files:
+        raise BadInput(where, "its class has no tuple `files` of file names", hint=PAGE)
+    if kind.kind not in (there := list_kinds()):
+        raise BadInput(where, f"no environment {kind.kind!r}", hint=f"there are {', '.join(there)}")

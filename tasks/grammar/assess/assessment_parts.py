@@ -1,0 +1,395 @@
+"""The parts of an assessment's page: modules at fault, rates, groups, tables, judge and people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlencode
+
+from tasks.grammar.assess.assessment_figures import AssessmentFigures, PlantedGaps, Rates
+from tasks.grammar.assess.clusters import FEW
+from tasks.grammar.assess.contrast import NONE_SHOWN, Contrast, CriteriaTest
+from tasks.grammar.assess.judged import GAP, NON_ROBUST, ROBUST
+from tasks.grammar.assess.view import AssessedQuestion
+from tasks.judging.trust import HumanAgreement
+from tasks.reports.charts import Bar, Bars
+from tasks.reports.declared import note
+from tasks.reports.parts import (
+    Browse,
+    Charts,
+    Facts,
+    Folded,
+    FormLink,
+    Part,
+    PartBlock,
+    Parts,
+    Tables,
+    Text,
+    make_about_part,
+)
+from tasks.reports.tables import Cell, FigureTable, Line
+from tasks.reports.viewer import Viewer
+from tasks.scoring.correctness import Correctness
+from tasks.scoring.statistics import Interval
+
+TO_MODULES = (
+    "By the true documents a wrong answer is put down to the database if the corpus lacks one of them, to "
+    "the retriever if one was there and was not retrieved, to the judge if all were retrieved and the "
+    "response has the true answer in it, and otherwise to the model."
+)
+LOSSES = (
+    f"Of all questions, in every wording. {TO_MODULES} A module is named if it is shown to lose more answers "
+    "than any other module, and at least a tenth of all answers."
+)
+AGAINST = (
+    f"{TO_MODULES} The paper's own attribution, by four context rules, stands below: the database if no "
+    "wording of a question was answered, the retriever if others were answered and the context was not "
+    "enough, and otherwise the model. Differences have 95% intervals over whole SQL templates. A module is "
+    "named only if the accuracies differ (p at most 0.05) and its own share differs after Holm's correction: "
+    "one correction for all that was tested by the true documents, one for all by the paper's rules. A "
+    "linked share leads to its answers."
+)
+RATES = (
+    "Intervals are 95%, by a bootstrap over whole SQL templates; at 0 and 1, Wilson's of so many templates. "
+    "Closed mode counts an answer as wrong if its retrieval did not bring every true document; where "
+    "retrieved or true documents are not known, it equals open mode. In every line, right answers = steady "
+    "over wordings \N{MULTIPLICATION SIGN} (1 \N{MINUS SIGN} never answered): a question that is answered in "
+    "no wording is a gap, and R says how much of the rest is answered in all its wordings."
+)
+GROUPS = (
+    "Gap: no wording answered. Robust: all. Non-robust: some. Over both criteria a gap is a mutual one. The "
+    "list of questions can be narrowed to a group's tag, and says of each answer what was retrieved and how "
+    "it was judged."
+)
+PEOPLE = (
+    "Verdicts against the labels that most people gave; a rule decides on an answer that equals the true "
+    "answer, and the judge's own verdicts are those of the others. An answer on which people are split "
+    "evenly, or that is unscored, is not compared."
+)
+UNLABELLED = "Nobody has labelled these answers, so nothing is said of people."
+RATE_COLUMNS = {
+    "right answers (accuracy)": "accuracy",
+    "steady over wordings (R, Eq. 2)": "robustness",
+    "answered in some wording (Acc_retrieval_db, Eq. 1)": "retrieval_db_accuracy",
+}
+
+
+def list_parts(
+    figures: AssessmentFigures,
+    assessed: Sequence[AssessedQuestion],
+    viewer: Viewer,
+    form: str,
+    unusable: Sequence[tuple[str, str]],
+    about: Sequence[tuple[str, str]],
+) -> Parts:
+    """List the parts of the page. form: the file of the CSV form; unusable: (reason, line) of labels."""
+    a, b = figures.criteria
+    planted = figures.planted
+    return [
+        Part("losses", "Which module is at fault", "Module at fault", list(_show_losses(figures))),
+        Part(
+            "fault",
+            f"{a} against {b}: which module makes the difference",
+            f"{a.capitalize()} against {b}",
+            list(_show_contrasts(figures, assessed)),
+        ),
+        Part("rates", "Rates", "Rates", [Text(RATES), *_show_rates(figures)]),
+        Part("groups", "Groups by tag", "Groups", [Text(GROUPS), Charts(draw_tags(figures))]),
+        Part(
+            "planted",
+            "Documents withheld on purpose",
+            "Withheld documents",
+            list(_show_planted(planted)) if planted else [],
+        ),
+        Part("tables", "The paper's tables", "Tables 1 to 4", [_show_tables(figures)]),
+        Part("people", "Judge and people", "Judge and people", list(_show_people(figures, form, unusable))),
+        Browse("Questions", viewer),
+        make_about_part(about),
+    ]
+
+
+def _show(value: float | None, interval: Interval | None = None) -> Cell:
+    """Make the cell of a figure whose denominator stands elsewhere on the page."""
+    return Cell(value, 0, 0, interval, "", "none")
+
+
+def _pair(low: float | None, high: float | None) -> Interval | None:
+    return None if low is None or high is None else (low, high)
+
+
+def _tag_module(module: str | None) -> tuple[str, str]:
+    return (module or "not told", "off" if module in (None, NONE_SHOWN) else "bad")
+
+
+def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
+    losses, fault = figures.losses, figures.fault
+    yield Text(
+        f"{losses.wrong:,} of {losses.n:,} questions of the {fault.set} set are answered wrongly, "
+        f"{fault.mode} mode; {losses.why}.",
+        "",
+        _tag_module(losses.module),
+    )
+    if losses.parts:
+        lines = tuple(
+            Line(
+                (part.module,),
+                (_show(part.wrong), Cell(part.share, losses.n, 0, (part.low, part.high), "questions")),
+            )
+            for part in losses.parts
+        )
+        table = FigureTable("", "", ("Wrong by the",), ("questions", "share of all"), lines)
+        pointers = [
+            [f"/losses/parts/{place}/wrong", f"/losses/parts/{place}/share"] for place in range(len(lines))
+        ]
+        yield Tables({"losses": table}, folded=False, pointers={"losses": pointers})
+    yield Text(LOSSES)
+
+
+def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuestion]) -> Iterator[PartBlock]:
+    """Show the test of the fault at the page's head, and all others in a box."""
+    fault = figures.fault
+    yield Text(AGAINST)
+    yield from _show_contrast(figures, assessed, fault.set, fault.mode, fault.rule)
+    every = [
+        block
+        for name, modes in figures.hypothesis.items()
+        for mode in modes
+        for block in _show_contrast(figures, assessed, name, mode)
+    ]
+    yield Folded("Both sets, both modes, every rule", every)
+
+
+def _show_contrast(
+    figures: AssessmentFigures, assessed: Sequence[AssessedQuestion], name: str, mode: str, rule: str = ""
+) -> Iterator[PartBlock]:
+    """Show criterion A against B in one set and mode. rule: the only one that is shown; empty for all."""
+    test = figures.hypothesis[name][mode]
+    rates = {
+        rate: contrast
+        for rate, contrast in test.rates.items()
+        if _split_rate(rate)[0] in ("", rule or _split_rate(rate)[0])
+    }
+    links = [_link_answers(figures, assessed, name, mode, rate, contrast) for rate, contrast in rates.items()]
+    key = f"contrast-{name}-{mode}{f'-{rule}' if rule else ''}"
+    yield Tables(
+        {key: tabulate_contrast(figures.criteria, test, rates, f"{name} set, {mode} mode")},
+        folded=False,
+        narrows={key: [[*link, "", "", ""] for link in links]},
+    )
+    for tested, found in test.fault.items():
+        if tested == (rule or tested):
+            yield Text(f"{tested}: {found.why}", "dim", _tag_module(found.module))
+
+
+def tabulate_contrast(
+    criteria: tuple[str, str], test: CriteriaTest, rates: Mapping[str, Contrast], title: str
+) -> FigureTable:
+    """Tabulate rates under two criteria, their differences, and p."""
+    a, b = criteria
+    lines = tuple(
+        Line(
+            (_name_rate(rate),),
+            (
+                Cell(contrast.a, contrast.n_a, 0, None, "rows"),
+                Cell(contrast.b, contrast.n_b, 0, None, "rows"),
+                _show(contrast.difference if interval else None, interval),
+                _show(contrast.p_value),
+                _show(contrast.p_holm),
+            ),
+        )
+        for rate, contrast in rates.items()
+        for interval in [_pair(contrast.low, contrast.high)]
+    )
+    few = ": so few that intervals are narrower than they should be" if 0 < test.clusters < FEW else ""
+    return FigureTable(
+        "",
+        title,
+        ("Share of questions",),
+        (a, b, f"{a} less {b}", "p", "p, Holm"),
+        lines,
+        (f"Over {test.clusters:,} SQL templates{few}.",)
+        if lines
+        else ("No row of these criteria is scored.",),
+        ("", "", "shift:1", "p", "p"),
+    )
+
+
+def _split_rate(rate: str) -> tuple[str, str]:
+    """Split a rate's name, `module.siblings.model`, into its rule and its module; empty where it has none."""
+    _, _, rest = rate.partition(".")
+    rule, _, module = rest.partition(".")
+    return rule, module
+
+
+def _name_rate(rate: str) -> str:
+    rule, module = _split_rate(rate)
+    return {
+        "accuracy": "answered right",
+        "robustness": "answered right, without mutual gaps",
+        "context": f"context enough ({rule}), without mutual gaps",
+        "module": f"wrong by the {module} ({rule})",
+    }[rate.partition(".")[0]]
+
+
+def _link_answers(
+    figures: AssessmentFigures,
+    assessed: Sequence[AssessedQuestion],
+    name: str,
+    mode: str,
+    rate: str,
+    contrast: Contrast,
+) -> tuple[str, str]:
+    """Return the viewer's filters for the answers counted in a module's shares under A and B; or empty texts.
+
+    The viewer tags a group by all texts that were asked, a test only by those of its set. If the two give
+    different numbers of answers, there is no link.
+    """
+    rule, module = _split_rate(rate)
+    if not module:
+        return "", ""
+
+    def link(criterion: str, share: float | None, n: int) -> str:
+        found = sum(
+            row.find_module(mode, rule) == module
+            for row in assessed
+            if row.question.criterion == criterion and name in row.sets
+        )
+        if not found or share is None or found != round(share * n):
+            return ""
+        wanted = {"set": name, "criterion": criterion, "mode": mode, "rule": rule, "module": module}
+        return urlencode(wanted)
+
+    a, b = figures.criteria
+    return link(a, contrast.a, contrast.n_a), link(b, contrast.b, contrast.n_b)
+
+
+def _show_rates(figures: AssessmentFigures) -> Iterator[PartBlock]:
+    for name, modes in figures.rates.items():
+        for mode, parts in modes.items():
+            fields = (*RATE_COLUMNS.values(), "lambda")
+            key = f"rates-{name}-{mode}"
+            pointers = [["", *(f"/rates/{name}/{mode}/{part}/{field}" for field in fields)] for part in parts]
+            table = tabulate_rates(parts, f"{name} set, {mode} mode")
+            yield Tables({key: table}, folded=False, pointers={key: pointers})
+
+
+def tabulate_rates(parts: Mapping[str, Rates], title: str) -> FigureTable:
+    """Tabulate the rates of one set in one mode. parts: `all` or a criterion -> its rates."""
+    lines = tuple(
+        Line(
+            (part,),
+            (
+                Cell(rates.n_scored, rates.n, 0, None, "questions"),
+                *(_show(getattr(rates, field), getattr(rates.ci, field)) for field in RATE_COLUMNS.values()),
+                _show(rates.gap_share),
+            ),
+        )
+        for part, rates in parts.items()
+    )
+    columns = ("scored", *RATE_COLUMNS, "never answered (λ, Eq. 3)")
+    return FigureTable("", title, ("Questions",), columns, lines, forms=("", "scale", "scale", "scale", ""))
+
+
+def draw_tags(figures: AssessmentFigures) -> list[Bars]:
+    """Draw the numbers of groups by tag, a chart for each set and mode."""
+    tags = (GAP, NON_ROBUST, ROBUST)
+    return [
+        Bars(
+            f"{name} set, {mode} mode",
+            tags,
+            [
+                Bar("over both" if part == "mutual" else part, [counts[tag] for tag in tags])
+                for part, counts in parts.items()
+            ],
+            tones={GAP: "warn", NON_ROBUST: "s1"},
+        )
+        for name, modes in figures.gaps.items()
+        for mode, parts in modes.items()
+    ]
+
+
+def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
+    touched = f", and {len(planted.touched)} some, which are left out here" if planted.touched else ""
+    yield Text(
+        f"{planted.documents:,} documents were left out of the corpus, so that {len(planted.planted)} groups "
+        f"lost all of theirs{touched}. Are they found again as gaps?"
+    )
+    lines = tuple(
+        Line(
+            (rule, mode),
+            (
+                _show(recovery.recall, recovery.recall_interval),
+                _show(recovery.precision, recovery.precision_interval),
+                _show(recovery.found),
+                _show(recovery.planted),
+                _show(recovery.called),
+            ),
+        )
+        for rule, modes in planted.rules.items()
+        for mode, recovery in modes.items()
+    )
+    columns = ("recall", "precision", "found", "planted", "called")
+    forms = ("scale", "scale", "", "", "")
+    yield Tables(
+        {"planted": FigureTable("", "", ("Called a gap", "mode"), columns, lines, forms=forms)},
+        folded=False,
+    )
+
+
+def _show_tables(figures: AssessmentFigures) -> Tables:
+    """Show the paper's tables; Table 3 says in addition how many of its gap groups are mutual ones."""
+    gaps = figures.gaps["unbalanced"]
+    mutual = ", ".join(f"{counts['mutual'][GAP]} ({mode})" for mode, counts in gaps.items())
+    said = (
+        f"Gap groups here are those of a column's criterion alone; in the unbalanced set {mutual} are "
+        "mutual: no correct text under either criterion."
+    )
+    return Tables(
+        {
+            number: note(table, said) if number == "3" else table
+            for number, table in sorted(figures.tables.items())
+        },
+        closed=("3",),
+    )
+
+
+def _show_people(
+    figures: AssessmentFigures, form: str, unusable: Sequence[tuple[str, str]]
+) -> Iterator[PartBlock]:
+    judge = figures.judge
+    named = (("all verdicts", judge.people), ("the judge's own", judge.people_by_judge))
+    people = {name: agreement for name, agreement in named if agreement is not None}
+    yield Text(PEOPLE if people else UNLABELLED)
+    if people:
+        yield Tables({"people": tabulate_people(people)}, folded=False)
+    if people and unusable:
+        lines = [(reason.replace("_", " "), detail) for reason, detail in unusable]
+        yield Folded(f"{len(unusable):,} lines of the labels could not be used", [Facts(lines)])
+    words = " or ".join(Correctness)
+    yield FormLink(
+        form,
+        "Answers to label (CSV)",
+        f"Write {words} under label and your name under rater, then name the file in params.yaml.",
+    )
+
+
+def tabulate_people(people: Mapping[str, HumanAgreement]) -> FigureTable:
+    """Tabulate how verdicts agree with people. people: which verdicts -> their agreement."""
+    lines = tuple(
+        Line(
+            (name,),
+            (
+                Cell(found.agreement, found.n, 0, _pair(found.low, found.high), "answers", "none"),
+                _show(found.kappa),
+                _show(found.raters_alpha),
+                _show(found.n_items),
+                _show(found.n_unsettled),
+                _show(found.n_unscored),
+            ),
+        )
+        for name, found in people.items()
+    )
+    columns = (
+        "same verdict", "Cohen's kappa", "people among themselves (Krippendorff's alpha)", "answers labelled",
+        "people split", "judge unscored",
+    )  # fmt: skip
+    return FigureTable("", "", ("Of",), columns, lines, forms=("scale", *[""] * 5))

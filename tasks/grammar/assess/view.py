@@ -1,0 +1,292 @@
+"""What the item viewer shows of an assessment: each question with its answer, verdicts and documents."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.grammar.assess.ablation import ablate_corpus, plan_ablation
+from tasks.grammar.assess.answers import AssessedAnswer
+from tasks.grammar.assess.assessment import join_rows
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
+from tasks.grammar.assess.assessment_figures import HeadlineFault
+from tasks.grammar.assess.baselines import BaselineVerdict
+from tasks.grammar.assess.judged import (
+    ATTRIBUTIONS,
+    GAP,
+    MODES,
+    MODULES,
+    NON_ROBUST,
+    ROBUST,
+    SETS,
+    TaggedRow,
+    tag_rows,
+)
+from tasks.grammar.assess.judgements import Judgement
+from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.reports import blocks
+from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
+from tasks.reports.viewer import Choice, Filter, ViewedRow, Viewer
+from tasks.scoring.correctness import Correctness
+from tasks.scoring.label import Label
+from tasks.systems.contract import Document
+
+UNSCORED = "unscored"
+TONES: Mapping[Label, str] = {Correctness.CORRECT: GOOD, Correctness.INCORRECT: BAD}
+
+
+@dataclass(frozen=True)
+class AssessedQuestion:
+    """A question with all that came of it. tagged: mode -> its row with its group's tag; scored rows alone.
+
+    Groups are tagged over all texts that were asked, whatever their set.
+    """
+
+    question: AskedQuestion
+    answer: AssessedAnswer
+    judgement: Judgement
+    tagged: Mapping[str, TaggedRow]
+    baselines: Sequence[BaselineVerdict]
+
+    @property
+    def sets(self) -> list[str]:
+        """The sets that it belongs to."""
+        flags = zip(SETS, (self.question.in_balanced, self.question.in_unbalanced), strict=True)
+        return [name for name, is_in in flags if is_in]
+
+    @property
+    def calls(self) -> list[str]:
+        """The ledger keys of all calls behind the answer and its verdicts."""
+        origins = [*self.answer.origin, *self.judgement.origin]
+        origins += [origin for baseline in self.baselines for origin in baseline.origin]
+        return [origin.reference for origin in origins if origin.kind == "call"]
+
+    def find_label(self, mode: str) -> Correctness | None:
+        """Return the label in a mode; None if the answer is unscored."""
+        tagged = self.tagged.get(mode)
+        if tagged is None:
+            return None
+        return Correctness.CORRECT if tagged.correct else Correctness.INCORRECT
+
+    def find_module(self, mode: str, rule: str) -> str:
+        """Return the module that a wrong answer is put down to; empty if there is none."""
+        tagged = self.tagged.get(mode)
+        return (tagged.find_module(rule) if tagged else None) or ""
+
+
+def join_questions(
+    questions: Sequence[AskedQuestion],
+    documents: Sequence[Document],
+    answers: Iterable[AssessedAnswer],
+    judgements: Sequence[Judgement],
+    baselines: Iterable[BaselineVerdict],
+    entry: AssessmentEntry,
+) -> list[AssessedQuestion]:
+    """Join the judged questions with what came of them, sorted by group and criterion."""
+    answer_of = {answer.question: answer for answer in answers}
+    judgement_of = {judgement.question: judgement for judgement in judgements}
+    corpus = ablate_corpus(documents, questions, entry.withheld)
+    rows = join_rows(judgements, answer_of.values(), questions, [document.id for document in corpus])
+    tags: dict[str, dict[str, TaggedRow]] = {
+        mode: {tagged.judged.id: tagged for tagged in tag_rows(rows, mode)} for mode in MODES
+    }
+    tried: defaultdict[str, list[BaselineVerdict]] = defaultdict(list)
+    for baseline in baselines:
+        tried[baseline.answer].append(baseline)
+    return [
+        AssessedQuestion(
+            question,
+            answer_of[question.id],
+            judgement_of[question.id],
+            {mode: tags[mode][row_id] for mode in MODES for row_id in [answer_id] if row_id in tags[mode]},
+            tried.get(answer_id, ()),
+        )
+        for question in sorted(questions, key=lambda asked: (asked.group, asked.criterion, asked.id))
+        if question.id in judgement_of
+        for answer_id in [answer_of[question.id].id]
+    ]
+
+
+def view_questions(
+    assessed: Sequence[AssessedQuestion],
+    questions: Iterable[AskedQuestion],
+    documents: Iterable[Document],
+    fault: HeadlineFault,
+    entry: AssessmentEntry,
+    artifact: Path,
+) -> Viewer:
+    """Show every assessed question. fault: whose mode and rule are chosen at first; artifact: the answers."""
+    true = {question.group: question.true_document_ids for question in questions}
+    withheld = plan_ablation(true, entry.withheld).documents if entry.withheld else ()
+    groups: defaultdict[str, list[AssessedQuestion]] = defaultdict(list)
+    for row in assessed:
+        groups[row.question.group].append(row)
+    wanted = sorted({name for row in assessed for name in row.question.true_document_ids or ()})
+    written = {document.id: document for document in documents}
+    labels = [(label.value, label.shown) for label in Correctness]
+    return Viewer(
+        noun="question",
+        nouns="questions",
+        placeholder="words of a question, its answer or the response",
+        empty="Choose a question to see what was retrieved, what was said, and how it was judged.",
+        filters=(
+            Filter("set", "Set"),
+            Choice("mode", "Mode", _name_alike(MODES), fault.mode),
+            Filter("tag", "Group", _name_alike((GAP, NON_ROBUST, ROBUST)), varies=("mode",)),
+            Filter("criterion", "Criterion"),
+            Filter("judgement", "Judged", (*labels, (UNSCORED, UNSCORED)), varies=("mode",)),
+            Filter("module", "Put down to", _name_alike(MODULES), varies=("mode", "rule")),
+            Choice("rule", "Rule", _name_alike(ATTRIBUTIONS), fault.rule),
+        ),
+        rows=[_view_question(row, groups[row.question.group], fault.mode) for row in assessed],
+        artifact=artifact,
+        shared={name: [_show_document(name, written.get(name), name in withheld)] for name in wanted},
+    )
+
+
+def _name_alike(names: Iterable[str]) -> list[tuple[str, str]]:
+    return [(name, name) for name in names]
+
+
+def _view_question(row: AssessedQuestion, group: Sequence[AssessedQuestion], mode: str) -> ViewedRow:
+    question = row.question
+    labels = {mode: row.find_label(mode) for mode in MODES}
+    tags = {mode: tagged.tag for mode, tagged in row.tagged.items()}
+    modules = {f"{mode}|{rule}": row.find_module(mode, rule) for mode in MODES for rule in ATTRIBUTIONS}
+    vary = {
+        f"{mode}|{rule}": [
+            tag_label(labels[mode]),
+            (tags.get(mode, "no tag"), OFF),
+            *([(module, BAD)] if (module := modules[f"{mode}|{rule}"]) else []),
+        ]
+        for mode in MODES
+        for rule in ATTRIBUTIONS
+    }
+    return ViewedRow(
+        id=question.id,
+        title=question.question,
+        values=(
+            row.sets,
+            tags,
+            question.criterion,
+            {mode: label.value if label else UNSCORED for mode, label in labels.items()},
+            modules,
+        ),
+        tags=[(question.criterion, OFF)],
+        blocks=list(_show_question(row, [other for other in group if other is not row], mode)),
+        traced=(("answers", row.answer.id), ("questions", question.id)),
+        also=[question.group],
+        vary=(("mode", "rule"), vary),
+    )
+
+
+def tag_label(label: Label | None) -> Tag:
+    """Make the tag of a verdict."""
+    return (UNSCORED, OFF) if label is None else (label.shown, TONES.get(label, OFF))
+
+
+def _show_question(row: AssessedQuestion, others: Sequence[AssessedQuestion], mode: str) -> Iterator[Block]:
+    question, answer, judgement = row.question, row.answer, row.judgement
+    yield blocks.heading("Question", (question.criterion, ""), *((name, OFF) for name in row.sets))
+    yield blocks.text(question.question, "question")
+    yield blocks.heading("True answer")
+    yield blocks.text(question.answer, "reply")
+    yield blocks.heading("Response")
+    given = f"No answer: {answer.problem}" if answer.response is None else answer.response
+    yield blocks.text(given, "reply response")
+    yield blocks.heading("Judgement")
+    said = ", ".join(verdict.shown for verdict in judgement.verdicts)
+    several = len(judgement.verdicts) > 1
+    yield blocks.tags(
+        tag_label(judgement.judgement), beside=f"verdicts: {said}" if several else judgement.problem
+    )
+    yield from _show_retrieved(answer, question.true_document_ids or ())
+    yield from _show_true(question)
+    yield blocks.heading("Put down to")
+    yield _show_modes(row)
+    yield blocks.heading(f"The same question in other words ({len(others)})")
+    yield _show_siblings(others, mode) if others else blocks.dim("None.")
+    if row.baselines:
+        yield blocks.heading("Reference-free methods")
+    for baseline in row.baselines:
+        yield _show_baseline(baseline)
+    yield blocks.calls("Calls", row.calls)
+    yield blocks.ids(question=question.id, group=question.group, answer=answer.id)
+
+
+def _show_retrieved(answer: AssessedAnswer, true: Sequence[str]) -> Iterator[Block]:
+    if answer.passages is None:
+        yield blocks.heading("Retrieved")
+        yield blocks.dim("The system does not show what it retrieved.")
+        return
+    yield blocks.passages(
+        "Retrieved",
+        [
+            (
+                passage.title or passage.document,
+                f"score {passage.score}",
+                [("true document", GOOD)] if passage.document in true else [],
+                passage.text,
+            )
+            for passage in answer.passages
+        ],
+    )
+
+
+def _show_true(question: AskedQuestion) -> Iterator[Block]:
+    yield blocks.heading("True documents")
+    if not question.true_document_ids:
+        yield blocks.dim("Not known." if question.true_document_ids is None else "None.")
+    for name in question.true_document_ids or ():
+        yield blocks.shared(name)
+
+
+def _show_document(name: str, document: Document | None, withheld: bool) -> Block:
+    note = "withheld on purpose" if withheld else "" if document else "not written"
+    text = document.text if document else "This document is not in the corpus."
+    return blocks.fold(document.title if document else name, [blocks.text(text)], beside=note)
+
+
+def _show_modes(row: AssessedQuestion) -> Block:
+    """Show how the row counts in each mode and by each rule."""
+    if not row.tagged:
+        return blocks.dim("An unscored row tags no group and is put down to nobody.")
+    contexts = {None: "not told", True: "enough", False: "not enough"}
+    return blocks.table(
+        ("mode", "outcome", "group", "context rule", "context", "put down to"),
+        [
+            (
+                mode,
+                tag_label(row.find_label(mode))[0],
+                tagged.tag,
+                rule,
+                contexts[tagged.sufficient.get(rule)],
+                "" if tagged.correct else row.find_module(mode, rule) or "not told",
+            )
+            for mode, tagged in row.tagged.items()
+            for rule in ATTRIBUTIONS
+        ],
+    )
+
+
+def _show_siblings(others: Iterable[AssessedQuestion], mode: str) -> Block:
+    shown = []
+    for other in others:
+        outcome, tone = tag_label(other.find_label(mode))
+        link = f"#question={other.question.id}"
+        shown.append((other.question.question, f"{outcome}, {other.question.criterion}", tone, link))
+    return blocks.items(shown, "siblings")
+
+
+def _show_baseline(baseline: BaselineVerdict) -> Block:
+    parts = [
+        f"{part.holds.shown}{f' (by rule: {part.rule})' if part.rule else ''}: {part.text}"
+        for part in baseline.parts
+    ]
+    verdict = (baseline.verdict.shown, "") if baseline.verdict else (UNSCORED, OFF)
+    beside = baseline.problem or f"share {baseline.share}"
+    return blocks.fold(
+        baseline.method.replace("_", " "), [blocks.items(parts)] if parts else [], verdict, beside=beside
+    )

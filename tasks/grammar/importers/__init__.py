@@ -1,0 +1,1 @@
+"""Importers of what a person wrote for grammar."""

@@ -1,0 +1,148 @@
+"""A person's SQL templates with texts, held to the rules and put where the stage reads them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from tasks.databases.reflection import reflect
+from tasks.errors import BadInput
+from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.construct.own_templates import BALANCED, TEXTS, make_rules
+from tasks.grammar.construct.template_lines import (
+    FOLDER,
+    CheckedLines,
+    Problem,
+    TemplateLine,
+    check_lines,
+    read_template_lines,
+)
+from tasks.grammar.construct.text_criteria import TextTemplates
+from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, option
+
+
+class Templates(BaseImporter):
+    """Bring in SQL templates with texts of your own, for questions over a database (docs/templates.md).
+
+    A line: {"sql": "SELECT films.runtime FROM films WHERE films.title = '[films.title]'",
+    "texts": {"short": "runtime of the film [films.title]", "long": ["...", "..."]}, "tag": "lengths"}
+
+    Example: benchloom import templates my-templates.jsonl --database shop --instead
+    """
+
+    name = "templates"
+
+    file: str = argument("JSON Lines, plain or gzipped; - is stdin.", "FILE")
+    database: str | None = option("A name of `databases`, for lines that name none themselves.", "NAME")
+    instead: bool | None = option(
+        "Instead of a model's, and none is asked; or beside. Default: as it is, at first beside.",
+        None,
+        "--instead/--beside",
+    )
+    drop: bool = option("Import the others where some break a rule; `.dropped` has these.", default=False)
+
+    def bring_in(self, project: Project) -> Imported:
+        """Put templates where the stage reads them; what breaks a rule is named.
+
+        Raises BadInput where nothing is imported.
+        """
+        source = "stdin" if self.file == "-" else self.file
+        lines = list(read_template_lines(self.file))
+        if not lines:
+            raise BadInput(source, "is empty", hint="docs/templates.md says what a line holds")
+        entries = project.find("databases") or {}
+        parts = split_lines(lines, self.database, list(entries), source)
+        modes = {name: self._choose_mode(entries[name] or {}) for name in parts}
+        checked = {name: check(project, name, part, modes[name]) for name, part in parts.items()}
+        problems = sorted(
+            (problem for read in checked.values() for problem in read.problems),
+            key=lambda problem: problem.line,
+        )
+        project.tell(f"{source}, ", [word_problem(problem) for problem in problems])
+        kept = {name: read for name, read in checked.items() if read.templates}
+        if problems and not (self.drop and kept):
+            broken = len({problem.line for problem in problems})
+            raise BadInput(
+                source,
+                f"{broken} of {len(lines)} lines break a rule, and nothing was imported",
+                hint="mend them" + (", or leave them out by --drop" if kept else ""),
+            )
+        for name in kept:
+            place(project, name, parts[name])
+        said = [word_kept(name, read, modes[name]) for name, read in kept.items()]
+        return Imported(said, settings={("databases", name, "templates"): modes[name] for name in kept})
+
+    def _choose_mode(self, entry: Mapping[str, object]) -> str:
+        """Choose whether templates stand beside a model's or instead of them."""
+        if self.instead is None:
+            return str(entry.get("templates") or "beside")
+        return "instead" if self.instead else "beside"
+
+
+def split_lines(
+    lines: Iterable[TemplateLine], database: str | None, known: Sequence[str], source: str
+) -> dict[str, list[TemplateLine]]:
+    """Split lines by database: the one that a line names, else the option's, else the only one there is.
+
+    A line that cannot be read goes with the option's database, else with the first. Raises BadInput where a
+    line is for no database of the project.
+    """
+    there = ", ".join(known) or "none"
+    if database is not None and database not in known:
+        raise BadInput("--database", f"params.yaml has no database {database!r} (there: {there})")
+    default = database or (known[0] if len(known) == 1 else None)
+    parts: defaultdict[str, list[TemplateLine]] = defaultdict(list)
+    waiting: list[TemplateLine] = []
+    for line in lines:
+        if line.record is None:
+            waiting.append(line)
+            continue
+        name = database or line.record.get("database") or default
+        if name is None:
+            what = f"names no database (there: {there})"
+            raise BadInput(source, what, line=line.number, hint="--database NAME, or the field `database`")
+        if not isinstance(name, str) or name not in known:
+            what = f"names a database that params.yaml has not (there: {there})"
+            raise BadInput(source, what, line=line.number)
+        parts[name].append(line)
+    if waiting:
+        name = default or next(iter(parts), None)
+        if name is None:
+            raise BadInput(source, waiting[0].problem, line=waiting[0].number)
+        parts[name] = sorted([*parts[name], *waiting], key=lambda line: line.number)
+    return dict(parts)
+
+
+def check(project: Project, name: str, lines: Sequence[TemplateLine], mode: str) -> CheckedLines:
+    """Check lines against the rules for a database, by its schema. Raises BadInput if it cannot be opened."""
+    database = project.parse_database(name)
+    texts = project.parse(TEXTS, TextTemplates)
+    balanced = project.parse(BALANCED, Balanced)
+    rules = make_rules(database, reflect(database), texts, balanced, instead=mode == "instead")
+    return check_lines(lines, rules)
+
+
+def word_problem(problem: Problem) -> str:
+    """Say in a line what is wrong: where, which rule, what, what to do."""
+    advice = f" ({problem.advice})" if problem.advice else ""
+    return f"line {problem.line}: {problem.reason}: {problem.what}{advice}"
+
+
+def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
+    """Put lines where the stage reads them; what lies there and is another file is kept."""
+    path = FOLDER / f"{name}.jsonl"
+    content = b"".join(line.raw.rstrip(b"\r\n") + b"\n" for line in lines if line.raw)
+    there = project.root / path
+    if there.exists() and there.read_bytes() != content:
+        project.keep(path)
+    project.place(path).write_bytes(content)
+
+
+def word_kept(name: str, checked: CheckedLines, mode: str) -> str:
+    """Say what was imported, and what to run."""
+    texts = sum(len(template.texts) for template in checked.templates)
+    how = "instead of" if mode == "instead" else "beside"
+    return (
+        f"{name}: {len(checked.templates)} SQL templates with {texts} texts, {how} a model's "
+        f"(data/templates/{name}.jsonl); now: benchloom run grammar-dataset@{name}"
+    )

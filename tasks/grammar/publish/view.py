@@ -1,0 +1,215 @@
+"""What the item viewer shows of a dataset: each question with its query, its answer, siblings and calls."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tasks.artifacts.parquet import read_rows
+from tasks.errors import BadInput
+from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.lineage.nodes import LineageNode, walk_nodes
+from tasks.lineage.walk import Lineage
+from tasks.reports import blocks
+from tasks.reports.blocks import OFF, Block
+from tasks.reports.page import SampleQuestion
+from tasks.reports.parts import Tables
+from tasks.reports.tables import Cell, FigureTable, Line
+from tasks.reports.viewer import Filter, ViewedRow, Viewer
+
+BALANCED = "balanced"
+SHOWN_ROWS, SHOWN_SIBLINGS = 50, 20
+"""Most rows of a result, and most questions of a group, that are shown."""
+WIDTH = 90
+
+
+@dataclass(frozen=True)
+class DatasetRows:
+    """The rows of a dataset. questions: of either set, sorted by id; kept: ids of the balanced set.
+
+    calls: id of a SQL template or of a text -> ledger keys of the calls that it comes from.
+    """
+
+    templates: Sequence[SqlTemplate]
+    texts: Mapping[str, TextTemplate]
+    groups: Mapping[str, Group]
+    questions: Sequence[Question]
+    kept: frozenset[str]
+    calls: Mapping[str, Sequence[str]]
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The places of SQL templates, from 0, by id."""
+        return {template.id: place for place, template in enumerate(self.templates)}
+
+
+def read_dataset(
+    sql_templates: Path, second_reading: Path, fill_in: Path, unbalanced: Path, balanced: Path
+) -> DatasetRows:
+    """Read a dataset's rows. Raises BadInput if a row's origin does not exist."""
+    lineage = Lineage(unbalanced.parent)
+
+    def list_calls(stem: str, row_id: str) -> list[str]:
+        nodes = _walk_without_template(lineage.trace_row(f"{stem}.parquet", row_id))
+        return [node.reference for node in nodes if node.kind == "call"]
+
+    templates = read_rows(sql_templates, SqlTemplate)
+    texts = read_rows(second_reading, TextTemplate)
+    calls = {template.id: list_calls(sql_templates.stem, template.id) for template in templates}
+    calls |= {text.id: list_calls(second_reading.stem, text.id) for text in texts}
+    if lineage.gaps:
+        raise BadInput(unbalanced.parent, f"a gap in the lineage: {lineage.gaps[0]}")
+    kept = {question.id: question for question in read_rows(balanced, Question)}
+    # Neither set holds the other: each drops questions by its own rule.
+    every = {question.id: question for question in read_rows(unbalanced, Question)} | kept
+    return DatasetRows(
+        templates,
+        {text.id: text for text in texts},
+        {group.id: group for group in read_rows(fill_in, Group)},
+        [question for _, question in sorted(every.items())],
+        frozenset(kept),
+        calls,
+    )
+
+
+def _walk_without_template(node: LineageNode) -> list[LineageNode]:
+    """List a node's ancestors, except those of its SQL template, whose calls are shown with the template."""
+    of_template = {
+        ancestor.key
+        for parent in walk_nodes(node)
+        if parent is not node and parent.reference.startswith("sql_templates.parquet#")
+        for ancestor in walk_nodes(parent)
+    }
+    return [ancestor for ancestor in walk_nodes(node) if ancestor.key not in of_template]
+
+
+def list_samples(rows: DatasetRows) -> list[SampleQuestion]:
+    """List a question of the balanced set of every SQL template."""
+    found = {question.sql_template: question for question in rows.questions if question.id in rows.kept}
+    return [
+        SampleQuestion(f"question={question.id}", question.question, question.answer)
+        for template in rows.templates
+        if (question := found.get(template.id)) is not None
+    ]
+
+
+def tabulate_templates(rows: DatasetRows) -> Tables:
+    """Count the texts, groups and questions of every SQL template; its questions are a link to them."""
+    criteria = sorted({text.criterion for text in rows.texts.values()})
+    texts = Counter((text.sql_template, text.criterion) for text in rows.texts.values())
+    groups = Counter(group.sql_template for group in rows.groups.values())
+    questions = Counter(question.sql_template for question in rows.questions if question.id in rows.kept)
+    lines = tuple(
+        Line(
+            (template.sql,),
+            tuple(
+                Cell(count, 0, 0, None, "")
+                for count in (
+                    *(texts[template.id, criterion] for criterion in criteria),
+                    groups[template.id],
+                    questions[template.id],
+                )
+            ),
+        )
+        for template in rows.templates
+    )
+    columns = (*(f"{criterion} texts" for criterion in criteria), "groups", "questions, balanced")
+    links = [[*[""] * (len(columns) - 1), f"template={place}&set={BALANCED}"] for place in range(len(lines))]
+    table = FigureTable("", "", ("SQL with placeholders",), columns, lines)
+    return Tables({"templates": table}, folded=False, narrows={"templates": links})
+
+
+def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
+    """Show every question of the dataset. artifact: the balanced set."""
+    members: defaultdict[str, list[Question]] = defaultdict(list)
+    for question in rows.questions:
+        members[question.group].append(question)
+    # Short keys, since every row has two of them.
+    groups = {group: f"g{place}" for place, group in enumerate(rows.groups)}
+    texts = {text: f"t{place}" for place, text in enumerate(rows.texts)}
+    shared = {groups[group.id]: _show_group(group, rows, members[group.id]) for group in rows.groups.values()}
+    shared |= {texts[text.id]: _show_text(text, rows) for text in rows.texts.values()}
+    return Viewer(
+        noun="question",
+        nouns="questions",
+        placeholder="words of a question, its answer or its SQL",
+        empty="Choose a question to see its SQL, its answer, its siblings and the model calls behind it.",
+        filters=(
+            Filter("set", "Set", ((BALANCED, BALANCED),), BALANCED),
+            Filter("criterion", "Criterion"),
+            Filter(
+                "template",
+                "SQL template",
+                [(str(place), _shorten(template.sql)) for place, template in enumerate(rows.templates)],
+            ),
+        ),
+        rows=[_view_question(question, rows, (groups, texts)) for question in rows.questions],
+        artifact=artifact,
+        shared=shared,
+    )
+
+
+def _shorten(sql: str) -> str:
+    return sql if len(sql) <= WIDTH else f"{sql[: WIDTH - 1]}…"
+
+
+def _view_question(
+    question: Question, rows: DatasetRows, keys: tuple[Mapping[str, str], Mapping[str, str]]
+) -> ViewedRow:
+    groups, texts = keys
+    is_kept = question.id in rows.kept
+    outside = [] if is_kept else [("not in the balanced set", OFF)]
+    return ViewedRow(
+        id=question.id,
+        title=question.question,
+        values=(BALANCED if is_kept else "", question.criterion, str(rows.places[question.sql_template])),
+        tags=[(question.criterion, ""), *outside, (question.answer, "answer")],
+        blocks=[
+            blocks.heading("Question", (question.criterion, "")),
+            blocks.text(question.question, "question"),
+            blocks.shared(groups[question.group]),
+            blocks.shared(texts[question.text_template]),
+        ],
+        traced=() if is_kept else (("unbalanced", question.id),),
+        also=[question.group],
+    )
+
+
+def _show_group(group: Group, rows: DatasetRows, members: Sequence[Question]) -> list[Block]:
+    template = rows.templates[rows.places[group.sql_template]]
+    result = json.loads(group.answer_rows)
+    width = len(result[0]) if result else 0
+    columns = template.projection if width == len(template.projection) else [""] * width
+    siblings = [
+        (other.question, other.criterion, "", f"#question={other.id}") for other in members[:SHOWN_SIBLINGS]
+    ]
+    return [
+        blocks.heading("Answer"),
+        blocks.text(group.answer, "reply"),
+        blocks.heading("Query"),
+        blocks.code(group.sql, sql=True),
+        blocks.heading("Its result"),
+        blocks.table(columns, result[:SHOWN_ROWS], total=len(result)),
+        blocks.heading(f"The same question in every wording ({len(members)})"),
+        blocks.items(siblings, "siblings"),
+        blocks.ids(group=group.id),
+    ]
+
+
+def _show_text(text: TextTemplate, rows: DatasetRows) -> list[Block]:
+    template = rows.templates[rows.places[text.sql_template]]
+    return [
+        blocks.heading("Made from"),
+        blocks.code(text.text, slots=True),
+        blocks.code(template.sql, sql=True, slots=True),
+        blocks.calls("Calls behind the wording", rows.calls[text.id]),
+        blocks.calls("Calls behind the SQL template", rows.calls[template.id]),
+        blocks.ids(text=text.id, **{"SQL template": template.id}),
+    ]

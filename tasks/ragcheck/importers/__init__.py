@@ -1,0 +1,1 @@
+"""Importers of what others have published for ragcheck."""

@@ -1,0 +1,301 @@
+"""MT-RAG's evaluation files: published answers of models to tasks, with what people thought of them.
+
+One JSON object: `models`, `metrics`, `documents`, `tasks` and `evaluations`; the last hold each answer and,
+by metric and rater, its annotations. Raters called `system` and `composite` are algorithms, and not read.
+Models become systems that replay their answers, and judges are compared with the ratings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tasks.errors import BadInput
+from tasks.judging.human_files import write_form
+from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, check_name, option
+from tasks.sources.mtrag import read_tasks
+from tasks.systems.replayed import name_question
+
+FOLDER = Path("data/raw/mtrag")
+COLUMNS = ("item", "system", "rater", "rating")
+ALGORITHMS = frozenset({"system", "composite"})
+HINT = "an evaluation file as MT-RAG publishes it, such as mtrag-human.json"
+Row = TypeVar("Row")
+
+
+class Mtrag(BaseImporter):
+    """Bring in published answers of models with people's ratings of them (docs/ragcheck.md).
+
+    Each model becomes a system that replays its answers; the ratings are what judges are held against.
+
+    Example: benchloom import mtrag mtrag-human.json --metric completeness
+    """
+
+    name = "mtrag"
+
+    file: Path = argument("An evaluation file as MT-RAG publishes it.", "FILE")
+    called: str = option("Of the set in params.yaml.", "NAME", "--name", default="mtrag")
+    metric: str = option("What people rated; default: the first that they did.", "NAME", default="")
+    judge: str = option("The role that judges the answers too.", "ROLE", default="judge")
+
+    def bring_in(self, project: Project) -> Imported:
+        """Write a file's tasks, answers and ratings, and name them in params.yaml.
+
+        Raises BadInput for a file, name or metric that is none, and changes nothing then.
+        """
+        check_name(self.called)
+        read = read_evaluations(self.file)
+        metrics = self._list_rated(read)
+        chosen = self._choose(metrics)
+        systems = name_systems(self.called, read.models)
+        folder = FOLDER / self.called
+        reference = project.place(folder / "reference.jsonl")
+        reference.write_text("".join(json.dumps(task) + "\n" for task in read.tasks.values()))
+        answers = "".join(line + "\n" for line in list_answers(reference, read))
+        texts = {folder / "answers.jsonl": answers}
+        texts |= {folder / name_ratings(metric): make_ratings(read, metric, systems) for metric in metrics}
+        replayed = {
+            "kind": "replay",
+            "version": hashlib.sha256(answers.encode()).hexdigest(),
+            "file": (folder / "answers.jsonl").as_posix(),
+        }
+        settings: dict[tuple[str, ...], object] = {
+            ("systems", system): {**replayed, "model": model} for model, system in systems.items()
+        }
+        settings["ragcheck", "sets", self.called] = {
+            "kind": "mtrag",
+            "path": (folder / "reference.jsonl").as_posix(),
+            "answerability": [],
+        }
+        settings["ragcheck", "correctness", self.called] = {
+            "systems": list(systems.values()),
+            "judges": [self.judge],
+            "ratings": (folder / name_ratings(chosen)).as_posix(),
+            "scale": {"low": chosen.low, "high": chosen.high},
+        }
+        count = sum(len(answer.ratings) for answer in read.answers)
+        asked = f"{len(read.answers)} answers of {len(systems)} models to {len(read.tasks)} tasks"
+        named = ", ".join(metric.name for metric in metrics)
+        lines = [
+            f"{asked}, {count} ratings by {named}: {folder.as_posix()}",
+            f"judges are held against {chosen.name}; now: benchloom run ragcheck",
+        ]
+        return Imported(lines, texts, settings)
+
+    def _list_rated(self, read: Evaluations) -> list[RatedMetric]:
+        """List the metrics that people rated by. Raises BadInput if there is none."""
+        rated = {rating[0] for answer in read.answers for rating in answer.ratings}
+        metrics = [metric for metric in read.metrics.values() if metric.name in rated]
+        if not metrics:
+            raise BadInput(self.file, "holds no rating by a person")
+        return metrics
+
+    def _choose(self, metrics: Sequence[RatedMetric]) -> RatedMetric:
+        """Choose the metric that judges are compared with."""
+        wanted = self.metric or metrics[0].name
+        chosen = next((metric for metric in metrics if metric.name == wanted), None)
+        if chosen is None:
+            there = ", ".join(metric.name for metric in metrics)
+            raise BadInput("--metric", f"people rated no {wanted!r} (there: {there})")
+        return chosen
+
+
+def name_systems(name: str, models: Mapping[str, str]) -> dict[str, str]:
+    """Name a system for each model: the set's name and the model's, in small letters and hyphens."""
+    systems: dict[str, str] = {}
+    for model in models:
+        plain = make_plain(model)
+        system, turn = f"{name}-{plain}", 2
+        while system in systems.values():
+            system, turn = f"{name}-{plain}-{turn}", turn + 1
+        systems[model] = system
+    return systems
+
+
+def name_ratings(metric: RatedMetric) -> str:
+    """Name the file of a metric's ratings."""
+    return f"ratings-{make_plain(metric.name)}.csv"
+
+
+def make_plain(text: str) -> str:
+    """Turn a name into small letters, digits and hyphens."""
+    return "-".join(re.findall(r"[a-z0-9]+", text.lower())) or "unnamed"
+
+
+def list_answers(reference: Path, read: Evaluations) -> Iterator[str]:
+    """List the lines of the file that systems replay. reference: the tasks, as a set reads them."""
+    tasks = {task.id: task for task in read_tasks(reference)}
+    for answer in sorted(read.answers, key=lambda answer: (answer.model, answer.task)):
+        task = tasks[answer.task]
+        passages = [
+            {"document": source.id, "title": source.title, "text": source.text} for source in task.contexts
+        ]
+        record: dict[str, Any] = {
+            "task": answer.task,
+            "model": answer.model,
+            "question": name_question(task.question, task.history),
+            "text": answer.text,
+            "passages": passages,
+        }
+        yield json.dumps(record)
+
+
+def make_ratings(read: Evaluations, metric: RatedMetric, systems: Mapping[str, str]) -> str:
+    """Make the CSV of a metric's ratings, on its own scale."""
+    return write_form(
+        COLUMNS,
+        [
+            (answer.task, systems[answer.model], rater, f"{number:g}")
+            for answer in read.answers
+            for name, rater, number in answer.ratings
+            if name == metric.name
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class RatedMetric:
+    """A metric that people rate by. values: what an annotation says -> its number; low and high: its ends."""
+
+    name: str
+    values: Mapping[str, float]
+
+    @property
+    def low(self) -> float:
+        """The least number of the scale."""
+        return min(self.values.values())
+
+    @property
+    def high(self) -> float:
+        """The greatest number of the scale."""
+        return max(self.values.values())
+
+
+@dataclass(frozen=True)
+class PublishedAnswer:
+    """A model's answer to a task. ratings: (metric, rater, number) of people."""
+
+    task: str
+    model: str
+    text: str
+    ratings: tuple[tuple[str, str, float], ...]
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """What an evaluation file holds. models: id -> name. tasks: in the layout of the published references."""
+
+    models: Mapping[str, str]
+    metrics: Mapping[str, RatedMetric]
+    tasks: Mapping[str, Mapping[str, Any]]
+    answers: Sequence[PublishedAnswer]
+
+
+def read_evaluations(path: Path) -> Evaluations:
+    """Read an evaluation file. Raises BadInput that names the part and place of what is not in the layout."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(path, (error.strerror or "cannot be read").lower(), hint=HINT) from error
+    except ValueError as error:  # neither UTF-8 nor JSON
+        raise BadInput(path, f"is no JSON: {error}", hint=HINT) from error
+    if not isinstance(record, dict):
+        raise BadInput(path, "is no JSON object", hint=HINT)
+    models = dict(_read_part(path, record, "models", lambda row: (_text(row, "model_id"), row)))
+    documents = dict(_read_part(path, record, "documents", lambda row: (_text(row, "document_id"), row)))
+    metrics = {
+        metric.name: metric for metric in _read_part(path, record, "metrics", _read_metric) if metric.values
+    }
+    tasks = dict(_read_part(path, record, "tasks", lambda row: _read_task(row, documents)))
+    answers = _read_part(path, record, "evaluations", lambda row: _read_answer(row, models, tasks, metrics))
+    pairs = [(answer.task, answer.model) for answer in answers]
+    if len(set(pairs)) < len(pairs):
+        task, model = next(pair for pair in pairs if pairs.count(pair) > 1)
+        raise BadInput(path, f"evaluations: {model} answers the task {task} twice")
+    if not answers:
+        raise BadInput(path, "holds no evaluations", hint=HINT)
+    names = {key: str(row.get("name") or key) for key, row in models.items()}
+    return Evaluations(names, metrics, tasks, answers)
+
+
+def _read_part(
+    path: Path, record: Mapping[str, Any], part: str, read: Callable[[Mapping[str, Any]], Row]
+) -> list[Row]:
+    rows = record.get(part)
+    if not isinstance(rows, list):
+        raise BadInput(path, f"has no list `{part}`", hint=HINT)
+    found = []
+    for place, row in enumerate(rows, 1):
+        try:
+            found.append(read(row))
+        except KeyError as error:
+            raise BadInput(path, f"{part}, entry {place}: has no {error}", hint=HINT) from error
+        except (AttributeError, TypeError, ValueError, IndexError) as error:
+            raise BadInput(path, f"{part}, entry {place}: {error}", hint=HINT) from error
+    return found
+
+
+def _read_metric(row: Mapping[str, Any]) -> RatedMetric:
+    """Read a metric; one without named values is an algorithm's, and has none."""
+    values = {str(value["value"]): float(value["numeric_value"]) for value in row.get("values") or ()}
+    return RatedMetric(_text(row, "name"), values)
+
+
+def _read_task(
+    row: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, Mapping[str, Any]]:
+    task = _text(row, "task_id")
+    turns = [{"speaker": _text(turn, "speaker"), "text": _text(turn, "text")} for turn in row["input"]]
+    kind = row.get("Answerability") or row.get("answerability") or ""
+    contexts = []
+    for context in row["contexts"]:
+        document = _text(context, "document_id")
+        if document not in documents:
+            raise ValueError(f"its context {document!r} is not among `documents`")
+        known = documents[document]
+        contexts.append(
+            {"document_id": document, "title": known.get("title") or "", "text": _text(known, "text")}
+        )
+    return task, {
+        "task_id": task,
+        "Collection": row.get("Collection") or "mtrag",
+        "turn": (len(turns) + 1) // 2,
+        "answerability": kind if isinstance(kind, list) else [kind],
+        "input": turns,
+        "targets": [{"text": _text(target, "text")} for target in row["targets"]] or [{"text": ""}],
+        "contexts": contexts,
+    }
+
+
+def _read_answer(
+    row: Mapping[str, Any],
+    models: Mapping[str, object],
+    tasks: Mapping[str, object],
+    metrics: Mapping[str, RatedMetric],
+) -> PublishedAnswer:
+    task, model = _text(row, "task_id"), _text(row, "model_id")
+    for name, known, part in ((task, tasks, "tasks"), (model, models, "models")):
+        if name not in known:
+            raise ValueError(f"{name!r} is not among `{part}`")
+    ratings = []
+    for name, by_rater in row["annotations"].items():
+        for rater, annotation in by_rater.items():
+            if name not in metrics or rater in ALGORITHMS:
+                continue
+            value = str(annotation["value"])
+            if value not in metrics[name].values:
+                raise ValueError(f"{name} by {rater} is {value!r}, which is no value of the metric")
+            ratings.append((name, rater, metrics[name].values[value]))
+    return PublishedAnswer(task, model, _text(row, "model_response"), tuple(sorted(ratings)))
+
+
+def _text(row: Mapping[str, Any], key: str) -> str:
+    value = row[key]
+    if not isinstance(value, str):
+        raise TypeError(f"{key} is {value!r:.40}, not a text")
+    return value

@@ -1,0 +1,276 @@
+"""What the item viewers of ragcheck's pages show: graded answers, and conversations turn by turn."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from tasks.artifacts.rows import Origin
+from tasks.ragcheck.answers import SystemAnswer
+from tasks.ragcheck.baselines import MEASURES, BaselineSimilarity
+from tasks.ragcheck.contexts import BY_QUESTION, BY_REFERENCE, RULES, Context
+from tasks.ragcheck.conversations import Conversation, ConversationTurn, End
+from tasks.ragcheck.grading import Grade
+from tasks.ragcheck.guards import ASKED, COMPOSED, FINISHED, Guard
+from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.ragcheck.ratings import Rating
+from tasks.ragcheck.scores import JudgeScore
+from tasks.reports import blocks
+from tasks.reports.blocks import BAD, OFF, Block, Tag
+from tasks.reports.viewer import Filter, ViewedRow, Viewer
+from tasks.systems.contract import Passage
+
+CONTEXTS = {
+    BY_QUESTION: f"Contexts {BY_QUESTION}, by the question",
+    BY_REFERENCE: f"Contexts {BY_REFERENCE}, by question and reference",
+}
+JUDGED_BY = f"Contexts that the judge saw ({BY_REFERENCE})"
+STORED = "contexts"
+"""The data file with the passages: they are most of a page's text, and the search does not look at them."""
+Asked = TypeVar("Asked", SystemAnswer, Conversation)
+OfAnswer = TypeVar("OfAnswer", JudgeScore, BaselineSimilarity, Rating)
+SYSTEM, DATASET = Filter("system", "System"), Filter("dataset", "Dataset")
+
+
+def view_answers(
+    questions: Sequence[ReferenceQuestion],
+    answers: Sequence[SystemAnswer],
+    contexts: Sequence[Context],
+    scores: Sequence[JudgeScore],
+    baselines: Sequence[BaselineSimilarity],
+    ratings: Sequence[Rating],
+    judges: Sequence[str],
+    artifact: Path,
+) -> Viewer:
+    """Show every answer whose question is known, sorted by dataset, question and system."""
+    scores_of, baselines_of, ratings_of = _group(scores), _group(baselines), _group(ratings)
+    contexts_of: defaultdict[tuple[str, str], list[Block]] = defaultdict(list)
+    for context in sorted(contexts, key=lambda context: RULES.index(context.rule)):
+        passages = _view_passages(CONTEXTS[context.rule], context.passages)
+        contexts_of[context.question, context.system].append(passages)
+    rows, stored = [], {}
+    for question, answer in _pair(questions, answers):
+        graded = sorted(scores_of[answer.id], key=lambda score: (score.judge, score.rule))
+        measured = sorted(baselines_of[answer.id], key=lambda row: MEASURES.index(row.measure))
+        shown = _view_response(answer, graded, measured, ratings_of[answer.id])
+        shown.append(blocks.ids(answer=answer.id, question=question.key))
+        marks = [
+            _mark_grade(score.score, f"{f'{score.judge}, ' if len(judges) > 1 else ''}{score.rule}: ")
+            for score in graded
+        ]
+        score = _name_score(answer, graded, judges[0])
+        tags = marks if answer.text is not None else [("no answer", BAD)]
+        rows.append(_make_row(question, answer.id, answer.system, score, tags, shown))
+        stored[answer.id] = contexts_of[answer.question, answer.system]
+    return Viewer(
+        "row",
+        "answers",
+        "words of a question, its reference or the response",
+        "Choose an answer to see its grades, the contexts that the judges were shown, and the calls.",
+        (SYSTEM, DATASET, Filter("score", f"Grade ({BY_REFERENCE}, {judges[0]})")),
+        rows,
+        artifact,
+        files={STORED: stored},
+    )
+
+
+def view_conversations(
+    questions: Sequence[ReferenceQuestion],
+    conversations: Sequence[Conversation],
+    guards: Sequence[Guard],
+    artifact: Path,
+) -> Viewer:
+    """Show every conversation whose question is known, sorted by dataset, question and system."""
+    guards_of: defaultdict[tuple[str, int], dict[str, Guard]] = defaultdict(dict)
+    for guard in guards:
+        guards_of[guard.conversation, guard.turn][guard.task] = guard
+    of_question: defaultdict[str, list[Conversation]] = defaultdict(list)
+    for conversation in conversations:
+        of_question[conversation.question].append(conversation)
+    rows, stored = [], {}
+    for question, conversation in _pair(questions, conversations):
+        scores = [_mark_grade(score) for score in conversation.scores]
+        others = [other for other in of_question[question.id] if other is not conversation]
+        turns = [
+            _view_turn(number, turn, conversation.system, guards_of[conversation.id, number])
+            for number, turn in enumerate(conversation.turns, 1)
+        ]
+        ended = conversation.ended
+        tags = [(ended.shown, BAD)] if ended is End.FAILED else [*scores, (ended.shown, OFF)]
+        shown = [
+            *_view_scores(conversation, scores, others),
+            *turns,
+            blocks.stored(STORED, conversation.id),
+            _view_calls(conversation.origin),
+            blocks.ids(conversation=conversation.id, question=question.key),
+        ]
+        rows.append(_make_row(question, conversation.id, conversation.system, ended, tags, shown))
+        stored[conversation.id] = [_view_passages(JUDGED_BY, conversation.passages)]
+    return Viewer(
+        "row",
+        "conversations",
+        "words of a question, an answer or a review",
+        "Choose a conversation to read it turn by turn, with its scores and reviews.",
+        (SYSTEM, DATASET, Filter("ended", "Ended by", [(end.value, end.shown) for end in End])),
+        rows,
+        artifact,
+        files={STORED: stored},
+    )
+
+
+def _pair(
+    questions: Sequence[ReferenceQuestion], rows: Iterable[Asked]
+) -> list[tuple[ReferenceQuestion, Asked]]:
+    """Pair answers or conversations with their questions, sorted by dataset, question and system."""
+    question_of = {question.id: question for question in questions}
+    pairs = [(question_of[row.question], row) for row in rows if row.question in question_of]
+    return sorted(pairs, key=lambda pair: (pair[0].dataset, pair[0].key, pair[1].system))
+
+
+def _group(rows: Iterable[OfAnswer]) -> defaultdict[str, list[OfAnswer]]:
+    grouped: defaultdict[str, list[OfAnswer]] = defaultdict(list)
+    for row in rows:
+        grouped[row.answer].append(row)
+    return grouped
+
+
+def _make_row(
+    question: ReferenceQuestion,
+    row: str,
+    system: str,
+    value: str,
+    tags: Sequence[Tag],
+    shown: Sequence[Block],
+) -> ViewedRow:
+    """Make a row of either viewer, which begins with its question. value: of the third filter."""
+    said = [
+        blocks.group(f"say {style}", [blocks.text(text)])
+        for exchange in question.history
+        for style, text in (("asked", exchange.question), ("answered", exchange.answer))
+    ]
+    begin = [
+        blocks.heading("Question", (question.dataset, OFF)),
+        blocks.text(question.question, "question", question.language),
+        *([blocks.fold(f"What was said before ({len(question.history)})", said)] if said else []),
+        blocks.heading("Reference"),
+        blocks.text(question.reference, "reply", question.language),
+    ]
+    all_tags = ((system, ""), *tags, (question.dataset, OFF))
+    return ViewedRow(row, question.question, (system, question.dataset, value), all_tags, [*begin, *shown])
+
+
+def _view_response(
+    answer: SystemAnswer,
+    scores: Sequence[JudgeScore],
+    baselines: Sequence[BaselineSimilarity],
+    ratings: Sequence[Rating],
+) -> list[Block]:
+    grades = [
+        _view_grade(f"{score.rule} · {score.judge}", Grade(score.score, score.feedback, score.problem))
+        for score in scores
+    ]
+    people = [
+        (f"{rating.rater}: {rating.rating:g}", blocks.score_tag(round(rating.rating))[1])
+        for rating in ratings
+    ]
+    similarities = [
+        f"{row.measure.replace('_', ' ')}: {row.problem if row.value is None else f'{row.value:.3f}'}"
+        for row in baselines
+    ]
+    response = f"No answer: {answer.problem}" if answer.text is None else answer.text
+    return [
+        blocks.heading("Response of", (answer.system, "")),
+        blocks.text(response, "reply response"),
+        blocks.heading("Grades"),
+        *(grades or [blocks.dim("None.")]),
+        *([blocks.heading("People"), blocks.tags(*people)] if people else []),
+        blocks.heading("Without contexts"),
+        blocks.items(similarities),
+        blocks.stored(STORED, answer.id),
+        _view_calls(answer.origin, *(score.origin for score in scores)),
+    ]
+
+
+def _name_score(answer: SystemAnswer, scores: Sequence[JudgeScore], judge: str) -> str:
+    """Name the score that the filter looks at: of the first judge by E3, else of any."""
+    if answer.text is None:
+        return "no answer"
+    first = sorted(scores, key=lambda score: (score.rule != BY_REFERENCE, score.judge != judge))[:1]
+    return next((str(score.score) for score in first if score.score is not None), "no grade")
+
+
+def _view_scores(
+    conversation: Conversation, scores: Sequence[Tag], others: Sequence[Conversation]
+) -> list[Block]:
+    beside = f"failed: {conversation.problem}"
+    if conversation.wscore is not None:
+        measures = f"lscore {conversation.lscore:g} · mscore {conversation.mscore:g}"
+        beside = f"wscore {conversation.wscore:.3f} · {measures} · ended by {conversation.ended.shown}"
+    links = [(other.system, "", "", f"#row={other.id}") for other in others]
+    return [
+        blocks.heading("Scores of", (conversation.system, "")),
+        blocks.tags(*scores, beside=beside),
+        *([blocks.heading("The same question to"), blocks.items(links)] if links else []),
+    ]
+
+
+def _view_turn(number: int, turn: ConversationTurn, system: str, guards: Mapping[str, Guard]) -> Block:
+    last = turn.final_grade or turn.grade
+    probing = guards.get(ASKED)
+    shown = [
+        blocks.heading(f"Turn {number}", *([blocks.score_tag(last.score)] if last else [])),
+        blocks.group(
+            "say asked", [_mark_words(turn.query, probing)], "Asked on (T4, T5)" if number > 1 else "Asked"
+        ),
+    ]
+    if probing and probing.words:
+        flagged = f" · flagged: {', '.join(probing.flagged)}" if probing.flagged else ""
+        shown.append(blocks.dim(f"probes: {', '.join(probing.words)}{flagged}"))
+    shown.append(blocks.group("say answered", [blocks.text(turn.said or "(no answer)")], f"Said by {system}"))
+    if turn.tentative:
+        replaced = ", replaced by the final grade" if turn.final_grade else ""
+        shown += _view_composed("Composed (T2)", turn.tentative, guards.get(COMPOSED))
+        shown += [_view_grade(f"Judge{replaced}", turn.grade)] if turn.grade else []
+    if turn.final is not None:
+        shown += _view_composed("At the reference's level of detail (T6)", turn.final, guards.get(FINISHED))
+        shown += [_view_grade("Judge", turn.final_grade)] if turn.final_grade else []
+    return blocks.group("turn", shown)
+
+
+def _view_composed(who: str, text: str, guard: Guard | None) -> list[Block]:
+    leaked = guard.words if guard else ()
+    remark = [blocks.dim(f"Only in the reference: {', '.join(leaked)}")] if leaked else []
+    return [blocks.group("note", [_mark_words(text, guard), *remark], who)]
+
+
+def _mark_words(text: str, guard: Guard | None) -> Block:
+    return blocks.marked(text, guard.words if guard else ())
+
+
+def _view_grade(who: str, grade: Grade) -> Block:
+    shown = [blocks.tags(blocks.score_tag(grade.score), beside=grade.problem), blocks.text(grade.feedback)]
+    return blocks.group("note", shown, who)
+
+
+def _mark_grade(score: int | None, name: str = "") -> Tag:
+    """Mark a grade in short: in the list there may be many."""
+    said, tone = blocks.score_tag(score)
+    return (f"{name}{said if score is None else score}", tone)
+
+
+def _view_passages(title: str, passages: Sequence[Passage]) -> Block:
+    return blocks.passages(
+        title,
+        [
+            (passage.title or passage.document, f"score {passage.score}", (), passage.text)
+            for passage in passages
+        ],
+    )
+
+
+def _view_calls(*origins: Sequence[Origin]) -> Block:
+    return blocks.calls(
+        "Calls", [origin.reference for own in origins for origin in own if origin.kind == "call"]
+    )

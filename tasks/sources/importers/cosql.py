@@ -1,0 +1,59 @@
+"""CoSQL (Yu et al., 2019; CC BY-SA 4.0) in its published layout: dialogues whose turns are questions.
+
+`sql_state_tracking/cosql_dev.json` (or `dev.json`) holds dialogues with `database_id` and `interaction`, a
+list of turns with `utterance` and `query`. StreamBench flattens them into pairs (appendix F.2.2). The queries
+are written token by token: `> =` does not run as it is, and is put together outside of quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from tasks.sources.json_records import BrokenRecord, read_records
+from tasks.sources.sql_importer import SqlImporter
+from tasks.sources.sql_questions import Placed, make_question
+from tasks.sources.stream_dataset import LeftOutRecord
+
+SPLIT = re.compile(r"""('[^']*'|"[^"]*")|([<>!])\s+=""")
+
+
+class Cosql(SqlImporter):
+    """Bring in CoSQL, each turn of its dialogues a question of its own, for streambench.
+
+    Example: benchloom import cosql cosql_dataset.zip
+    """
+
+    name = "cosql"
+    title, licence, source = "CoSQL", "CC BY-SA 4.0", "https://yale-lily.github.io/cosql"
+    files = ("cosql_dev.json", "dev.json", "cosql_dev.jsonl")
+    train = ("cosql_train.json", "train.json")
+    database_folders = ("database", "../database")
+    """The release has its databases one folder above its splits."""
+
+    def read_questions(self, path: Path) -> Placed:
+        """Read the turns of all dialogues; their keys are file, dialogue and turn, from 0 on: `dev-3-1`."""
+        for count, (where, record) in enumerate(read_records(path)):
+            if isinstance(record, BrokenRecord):
+                yield where, LeftOutRecord("broken", record.why)
+                continue
+            own = record if isinstance(record, Mapping) else {}
+            turns = own.get("interaction")
+            if not isinstance(turns, list) or not turns:
+                yield where, LeftOutRecord("incomplete", f"{path.stem}-{count}: no interaction")
+                continue
+            for number, turn in enumerate(turns):
+                pair = turn if isinstance(turn, Mapping) else {}
+                key = f"{path.stem}-{count}-{number}"
+                asked = make_question(
+                    key, own.get("database_id"), pair.get("utterance"), join_tokens(pair.get("query"))
+                )
+                yield f"{where}, turn {number + 1}", asked
+
+
+def join_tokens(query: object) -> object:
+    """Write `> =`, `< =` and `! =` of a query as one operator, but not in quotes."""
+    if not isinstance(query, str):
+        return query
+    return SPLIT.sub(lambda found: found[1] or f"{found[2]}=", query)

@@ -1,0 +1,46 @@
+"""DS-1000 (Lai et al., 2023; CC BY-SA 4.0) in its published layout: `ds1000.jsonl.gz`, a problem a line.
+
+A problem has `prompt`, `reference_code`, `code_context` (its test program) and `metadata`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tasks.sources.importer import Importer
+from tasks.sources.json_records import BrokenRecord, read_records
+from tasks.sources.stream_dataset import DatasetItem, LeftOutRecord, tidy, tidy_line
+
+
+class Ds1000(Importer):
+    """Bring in DS-1000's problems with their test programs, for streambench.
+
+    There is one split: shots are a file of one's own.
+
+    Example: benchloom import ds1000 ds1000.jsonl.gz --shots data/shots/ds1000.jsonl
+    """
+
+    name = "ds1000"
+    kind = "ds1000"
+    title, licence, source = "DS-1000", "CC BY-SA 4.0", "https://github.com/xlang-ai/DS-1000"
+    files = ("ds1000.jsonl.gz", "ds1000.jsonl", "test.jsonl", "test.jsonl.gz")
+
+    def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
+        """Read the problems; their keys are their `problem_id`, or their number from 0 on."""
+        for count, (where, record) in enumerate(read_records(self.file)):
+            if isinstance(record, BrokenRecord):
+                yield where, LeftOutRecord("broken", record.why)
+                continue
+            own = record if isinstance(record, Mapping) else {}
+            meta = own.get("metadata") if isinstance(own.get("metadata"), Mapping) else {}
+            number = meta.get("problem_id", count) if isinstance(meta, Mapping) else count
+            key = str(number) if isinstance(number, int | str) else str(count)
+            text, gold, test = tidy(own.get("prompt")), own.get("reference_code"), own.get("code_context")
+            if not text or not isinstance(test, str) or not test.strip():
+                yield where, LeftOutRecord("incomplete", f"{key}: no {'code_context' if text else 'prompt'}")
+                continue
+            library = tidy_line(meta.get("library")) if isinstance(meta, Mapping) else ""
+            # The reference solution may be indented: it stands amid a function.
+            solution = gold.encode("utf-8", "replace").decode() if isinstance(gold, str) else ""
+            details = {"library": library, "code_context": test.replace("\0", "")}
+            yield where, DatasetItem(key, text, text, "", solution, details)

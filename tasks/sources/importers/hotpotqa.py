@@ -1,0 +1,79 @@
+"""HotpotQA's distractor setting (Yang et al., 2018; CC BY-SA 4.0): questions with ten paragraphs each.
+
+Two layouts are read: the project's own file, whose `context` is a list of [title, sentences], and the one of
+dataset hubs, whose `context` has `title` and `sentences`, lists of the same length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tasks.sources.importer import Importer
+from tasks.sources.json_records import BrokenRecord, read_records
+from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord, tidy_line
+
+
+class Hotpotqa(Importer):
+    """Bring in HotpotQA's distractor questions with their paragraphs, for streambench.
+
+    Example: benchloom import hotpotqa hotpot_dev_distractor_v1.json --take 1500
+    """
+
+    name = "hotpotqa"
+    kind = "hotpotqa"
+    title, licence, source = "HotpotQA (distractor)", "CC BY-SA 4.0", "https://hotpotqa.github.io"
+    files = ("hotpot_dev_distractor_v1.json", "hotpot_dev_distractor_v1.json.gz")
+    train = ("hotpot_train_v1.1.json",)
+
+    def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
+        """Read the development split."""
+        return read_hotpotqa(self.file)
+
+    def read_shots(self) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
+        """Read the training split, if it lies beside the other."""
+        for where, item in read_hotpotqa(self.split) if self.split else ():
+            if isinstance(item, LeftOutRecord):
+                yield where, item
+            else:
+                text = f"{item.context}\n\n{item.text}"
+                yield where, DatasetShot(item.key, text, item.memory_key, item.gold)
+
+
+def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
+    """Read the questions of a file; a question without an own id has file and number, from 0 on."""
+    for count, (where, record) in enumerate(read_records(path)):
+        if isinstance(record, BrokenRecord):
+            yield where, LeftOutRecord("broken", record.why)
+            continue
+        yield where, _make_item(record, f"{path.name.partition('.')[0]}-{count}")
+
+
+def _make_item(record: object, place: str) -> DatasetItem | LeftOutRecord:
+    own = record if isinstance(record, Mapping) else {}
+    key = tidy_line(own.get("_id") or own.get("id")) or place
+    question, answer = tidy_line(own.get("question")), tidy_line(own.get("answer"))
+    if not question or not answer:
+        return LeftOutRecord("incomplete", f"{key}: no {'answer' if question else 'question'}")
+    paragraphs = list(_read_paragraphs(own.get("context")))
+    if not paragraphs:
+        return LeftOutRecord("no_paragraphs", key)
+    details = {"type": tidy_line(own.get("type")), "level": tidy_line(own.get("level"))}
+    return DatasetItem(key, question, question, "\n\n".join(paragraphs), answer, details)
+
+
+def _read_paragraphs(context: object) -> Iterator[str]:
+    """Yield each paragraph under its title."""
+    pairs: list[object] = []
+    if isinstance(context, list):
+        pairs = context
+    elif isinstance(context, Mapping):
+        titles, sentences = context.get("title"), context.get("sentences")
+        if isinstance(titles, list) and isinstance(sentences, list) and len(titles) == len(sentences):
+            pairs = [list(pair) for pair in zip(titles, sentences, strict=True)]
+    for pair in pairs:
+        match pair:
+            case [str(title), list(sentences)]:
+                text = " ".join(filter(None, map(tidy_line, sentences)))
+                if text:
+                    yield f"{tidy_line(title)}\n{text}"

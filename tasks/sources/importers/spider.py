@@ -1,0 +1,303 @@
+"""Spider (Yu et al., 2018; CC BY-SA 4.0) in its published layout: databases, and questions with their SQL.
+
+`tables.json` lists the databases, `database/<id>/<id>.sqlite` holds them; `dev.json`, `train_spider.json` and
+their like hold questions, each with the database's `db_id`, the `question` and its `query`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tasks.artifacts.rows import make_id
+from tasks.errors import BadInput
+from tasks.sources.base_importer import Imported, Project, argument, option
+from tasks.sources.releases import open_release
+from tasks.sources.sql_importer import SqlImporter
+from tasks.sources.sql_questions import Placed, read_pairs
+
+MARKER = "tables.json"
+TEST_MARKER = "test_tables.json"
+"""Of the databases that only the test split is about; the release of 2024 has it."""
+SPLITS = {
+    "dev.json": "dev",
+    "train_spider.json": "train",
+    "train_others.json": "train",
+    "train.json": "train",
+    "test.json": "test",
+}
+"""File of questions -> its split."""
+FOLDERS = ("database", "test_database")
+ATTRIBUTION = "Spider (Yu et al., 2018)"
+FOLDER = Path("data/raw/spider")
+QUESTIONS = FOLDER / "questions.jsonl"
+SET_NAME = re.compile(r"\w[\w-]{0,79}")
+"""Names of entries of params.yaml that stages run for (flows/params_file.py)."""
+NAMED = 20
+
+
+class Spider(SqlImporter):
+    """Bring in databases of Spider with the questions about them (docs/databases.md, docs/streambench.md).
+
+    Example: benchloom import spider spider_data.zip --database concert_singer --take 5
+    """
+
+    name = "spider"
+    title, licence, source = "Spider", "CC BY-SA 4.0", "https://yale-lily.github.io/spider"
+    files = ("test.json", "dev.json")
+    """The test split is StreamBench's (section 3.2); a release without it has the development split."""
+    train = ("train_spider.json", "train_others.json", "train.json")
+    database_folders = tuple(reversed(FOLDERS))
+    """The release's folder of test databases holds all of them."""
+
+    path: Path = argument("Spider's folder, or an archive of it, as published.", "PATH")
+    database: list[str] | None = option("A database of it; may be said several times.", "ID")
+    take: int | None = option("So many others with rows, drawn by seed.", "N", least=1)
+    seed: int = option("Of the draw.", "N", default=0)
+    every: bool = option("All of its databases that have rows.", None, "--all", default=False)
+    longform: str | None = option("Long-form questions over them, too: this one of `longform.sets`.", "SET")
+    streambench: str | None = option(
+        "Instead, its test questions as a dataset of streambench; --take and --seed draw.", "NAME"
+    )
+    called: str = ""
+    databases: Path | None = None
+
+    def read_questions(self, path: Path) -> Placed:
+        """Read the questions of a file."""
+        return read_pairs(path)
+
+    def bring_in(self, project: Project) -> Imported:
+        """Bring databases in, or with `--streambench` the test questions."""
+        if self.streambench is None:
+            if self.shots is not None:
+                raise BadInput("--shots", "is of --streambench")
+            return self._bring_in_databases(project)
+        if self.database or self.every or self.longform:
+            raise BadInput("--streambench", "takes neither --database, --all nor --longform")
+        self.called = self.streambench
+        return super().bring_in(project)
+
+    def _bring_in_databases(self, project: Project) -> Imported:
+        """Copy databases to data/raw/spider, beside their questions; they become entries of params.yaml.
+
+        Raises BadInput for a release, id or entry that is none, and where nothing can be used.
+        """
+        release = read_release(project.hold(open_release(self.path, MARKER)))
+        names = list(dict.fromkeys(self.database or ()))
+        wanted = self._choose(release, names)
+        if self.longform is not None:
+            check_set(project, self.longform)
+        done: dict[str, str] = {}
+        left = list(release.problems)
+        most = None if self.take is None else self.take + len(names)
+        for name in wanted:
+            if name not in names and len(done) == most:
+                break
+            check_entry(project, "databases", name)
+            if self.longform is not None:
+                check_entry(project, "longform.databases", name)
+            problem, size = project.look_at(release.databases[name])
+            if not problem:
+                asked = sum(question.database == name for question in release.questions)
+                done[name] = f"{name}: {size}, {asked} questions"
+            elif name in names:
+                raise BadInput(self.path, f"{name}: {problem}")
+            else:
+                left.append(f"{name}: {problem}")
+        if most is not None and len(done) < most:
+            left.append(f"--take {self.take}: no more than {len(done) - len(names)} can be used")
+        if not done:
+            what = f"none of its {len(wanted)} databases can be used"
+            raise BadInput(self.path, what, hint="; ".join(left[:3]))
+        for name in done:
+            shutil.copyfile(str(release.databases[name]), project.place(FOLDER / f"{name}.sqlite"))
+        return self._describe(project, release, done, left)
+
+    def _choose(self, release: Release, names: Sequence[str]) -> list[str]:
+        """Choose ids of a release's databases: those named, then the others in an order by seed."""
+        if unknown := [name for name in names if name not in release.databases]:
+            there = ", ".join(sorted(release.databases)[:NAMED])
+            raise BadInput("--database", f"the release has no {unknown[0]!r}", hint=f"there: {there}, ...")
+        if not names and self.take is None and not self.every:
+            which = f"which of its {len(release.databases)} databases?"
+            raise BadInput("benchloom import spider", which, hint="--database ID, --take N or --all")
+        others = [name for name in release.databases if name not in names and (self.every or self.take)]
+        return [*names, *sorted(others, key=lambda name: make_id("spider", self.seed, name))]
+
+    def _describe(
+        self, project: Project, release: Release, done: Mapping[str, str], left: Sequence[str]
+    ) -> Imported:
+        """Name the questions, entries and lines of databases that are brought in."""
+        names = list(done)
+        files = {QUESTIONS: merge_questions(project.root / QUESTIONS, release, names)}
+        settings: dict[tuple[str, ...], object] = {}
+        for name in names:
+            settings |= {
+                ("databases", name, "file"): name_file(name),
+                ("databases", name, "title"): name.replace("_", " "),
+                ("databases", name, "licence"): self.licence,
+                ("databases", name, "source"): self.source,
+                ("databases", name, "attribution"): ATTRIBUTION,
+            }
+        place = f"{FOLDER.as_posix()}, questions: {QUESTIONS.as_posix()}"
+        lines = [*done.values(), f"{len(done)} databases: {place}"]
+        if self.longform is not None:
+            asked = {name: list_questions(release, name) for name in names}
+            files |= {FOLDER / f"{name}.seeds.json": write_json(texts) for name, texts in asked.items()}
+            settings |= make_set(project, self.longform, names)
+            steered = sum(map(bool, asked.values()))
+            lines.append(
+                f"longform.sets.{self.longform}: {len(done)} databases; {steered} have "
+                "questions of their own, which steer what is asked (*.seeds.json), of the others the tables "
+                "alone do"
+            )
+        project.tell("left out: ", left)
+        lines.append(f"now: benchloom graph, then benchloom run grammar-dataset@{names[0]}")
+        return Imported(lines, files, settings)
+
+
+def name_file(name: str) -> str:
+    """Name the file of a database that was brought in."""
+    return (FOLDER / f"{name}.sqlite").as_posix()
+
+
+def check_entry(project: Project, section: str, name: str) -> None:
+    """Raise BadInput where another database has this name in a section of params.yaml."""
+    entry = (project.find(section) or {}).get(name)
+    known = entry.get("file") if isinstance(entry, Mapping) else None
+    if entry is not None and known != name_file(name):
+        raise BadInput("params.yaml", f"{section}.{name} is another database", hint="rename that one")
+
+
+def check_set(project: Project, name: str) -> None:
+    """Raise BadInput where a set of long-form questions cannot have this name."""
+    if not SET_NAME.fullmatch(name):
+        raise BadInput(
+            "--longform", f"{name[:80]!r} is no name", hint="letters, digits, hyphens, underscores"
+        )
+    entry = (project.find("longform.sets") or {}).get(name) or {}
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("databases") or [], list):
+        raise BadInput("params.yaml", f"longform.sets.{name} is no set of databases")
+
+
+def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tuple[str, ...], object]:
+    """Make the entries of databases with their own questions, and of a set over them, one question each.
+
+    What stands in params.yaml already stays: words of a database, other databases and settings of the set.
+    """
+    settings: dict[tuple[str, ...], object] = {}
+    for database in databases:
+        place = ("longform", "databases", database)
+        settings[*place, "file"] = name_file(database)
+        settings[*place, "questions"] = (FOLDER / f"{database}.seeds.json").as_posix()
+    entry = (project.find("longform.sets") or {}).get(name)
+    there = list((entry or {}).get("databases") or [])
+    if not entry:
+        settings["longform", "sets", name, "questions"] = 1
+    added = [database for database in databases if database not in there]
+    settings["longform", "sets", name, "databases"] = [*there, *added]
+    return settings
+
+
+def list_questions(release: Release, name: str) -> list[str]:
+    """List the texts of a database's own questions, each once: they steer `longform.control`."""
+    asked = (question.question for question in release.questions if question.database == name)
+    return list(dict.fromkeys(asked))
+
+
+def write_json(texts: Sequence[str]) -> str:
+    """Write a list of texts as JSON."""
+    return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
+
+
+def merge_questions(path: Path, release: Release, names: Sequence[str]) -> str:
+    """Write the questions about these databases, with those about others that a file has."""
+    before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    kept = [line for line in before if json.loads(line)["database"] not in names]
+    new = [
+        json.dumps(asdict(question), ensure_ascii=False)
+        for question in release.questions
+        if question.database in names
+    ]
+    return "".join(f"{line}\n" for line in sorted([*kept, *new]))
+
+
+@dataclass(frozen=True)
+class SpiderQuestion:
+    """A question of Spider's. id: split, number in its file from 0 on, as `dev-12`."""
+
+    id: str
+    split: str
+    database: str
+    question: str
+    query: str
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a release holds.
+
+    databases: id -> its SQLite file, None where that is missing. problems: what cannot be read, a line each.
+    """
+
+    databases: Mapping[str, Path | None]
+    questions: Sequence[SpiderQuestion]
+    problems: Sequence[str]
+
+
+def read_release(folder: Path) -> Release:
+    """Read a release. Raises BadInput where tables.json or a file of questions is not what it must be."""
+    ids = [str(table["db_id"]) for table in _read_list(folder / MARKER, ("db_id",))]
+    if (folder / TEST_MARKER).is_file():
+        ids += [str(table["db_id"]) for table in _read_list(folder / TEST_MARKER, ("db_id",))]
+    databases = {name: _find_database(folder, name) for name in dict.fromkeys(ids)}
+    questions: list[SpiderQuestion] = []
+    problems: list[str] = []
+    for file, split in SPLITS.items():
+        if (folder / file).is_file():
+            for question, problem in _read_questions(folder / file, split, databases):
+                questions += [question] if question else []
+                problems += [problem] if problem else []
+    return Release(databases, questions, problems)
+
+
+def _find_database(folder: Path, name: str) -> Path | None:
+    if Path(name).name != name:
+        raise BadInput(folder / MARKER, f"names a database {name[:80]!r}, which is no name")
+    places = (folder / part / name / f"{name}.sqlite" for part in FOLDERS)
+    return next((place for place in places if place.is_file()), None)
+
+
+def _read_questions(
+    path: Path, split: str, databases: Mapping[str, object]
+) -> Iterator[tuple[SpiderQuestion | None, str]]:
+    """Yield each question, or what is wrong with it."""
+    for number, record in enumerate(_read_list(path, ())):
+        texts = [record.get(name) for name in ("db_id", "question", "query")]
+        where = f"{path.name}, question {number}"
+        if not all(isinstance(text, str) and text.strip() for text in texts):
+            yield None, f"{where}: has no db_id, question or query"
+        elif texts[0] not in databases:
+            yield None, f"{where}: is about {str(texts[0])[:80]!r}, which {MARKER} does not have"
+        else:
+            name, question, query = (" ".join(str(text).split()) for text in texts)
+            yield SpiderQuestion(f"{path.stem}-{number}", split, name, question, query), ""
+
+
+def _read_list(path: Path, needed: Sequence[str]) -> list[dict[str, object]]:
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(path, f"cannot be read as JSON: {' '.join(str(error).split())}") from error
+    if not isinstance(records, list):
+        raise BadInput(path, "holds no list of records")
+    for number, record in enumerate(records):
+        if not isinstance(record, dict) or any(not isinstance(record.get(name), str) for name in needed):
+            raise BadInput(
+                path, f"record {number} is none of Spider's", hint=", ".join(needed) or "an object"
+            )
+    return records

@@ -1,0 +1,281 @@
+"""Wikidata: entities and claims of a dump, a server or a table become Parquet files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import portalocker
+
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.spool import Spool
+from tasks.errors import BadInput, LockHeld
+from tasks.sources.base_importer import (
+    CONTACT,
+    BaseImporter,
+    Imported,
+    Piece,
+    Project,
+    argument,
+    check_name,
+    count_reasons,
+    name_worst,
+    option,
+)
+from tasks.sources.web import WebServer
+from tasks.sources.wikidata.api import ApiSource
+from tasks.sources.wikidata.dump import DumpSource
+from tasks.sources.wikidata.entities import Entity, EntitySelection, EntitySource
+from tasks.sources.wikidata.join import PartJoiner
+from tasks.sources.wikidata.parts import read_part
+from tasks.sources.wikidata.report import ReadingReport
+from tasks.sources.wikidata.rows import ClaimRow, EntityRow, make_claim_row, make_entity_row
+from tasks.sources.wikidata.shards import SIZE, DumpPart, PartSize, identify, plan_parts
+from tasks.sources.wikidata.sparql import SparqlSource
+from tasks.sources.wikidata.table import PropertyColumn, TableSource, is_database, read_column
+
+FOLDER = Path("data/raw/wikidata")
+PARTS = ".parts"
+"""Folder of what was read of a dump, until all of it was."""
+LICENCE, SOURCE = "CC0-1.0", "https://www.wikidata.org"
+ATTRIBUTION = (
+    "Wikidata, the Wikidata contributors (structured data under CC0 1.0; credit is asked, not required)"
+)
+WIKIS = {
+    "be-tarask": "be_x_old",
+    "gsw": "als",
+    "lzh": "zh_classical",
+    "nan": "zh_min_nan",
+    "nb": "no",
+    "rup": "roa_rup",
+    "sgs": "bat_smg",
+    "vro": "fiu_vro",
+    "yue": "zh_yue",
+}
+"""Languages whose Wikipedias' databases are not named by their codes."""
+IN_MEMORY = 4_096
+"""Number of rows of entities in memory while they are sorted: they may be large, those of claims are not."""
+
+
+class Wikidata(BaseImporter):
+    """Bring in entities and claims of Wikidata as Parquet files (docs/wikidata.md).
+
+    Example: benchloom import wikidata latest-all.json.bz2 --class Q11424 --property P57 --property P577
+    """
+
+    name = "wikidata"
+
+    places: list[str] = argument(
+        "Files of a JSON dump (.json, .gz, .bz2), a SQLite database with item ids, or the address of an API "
+        "(.../w/api.php) or SPARQL endpoint (.../sparql).",
+        "PATH|URL",
+    )
+    properties: list[str] | None = option(
+        "Take claims of it alone; may be said several times.", "P..", "--property"
+    )
+    entities: list[str] | None = option("An item to take.", "Q..", "--entity")
+    classes: list[str] | None = option("Take what is an instance of it.", "Q..", "--class")
+    languages: list[str] | None = option(
+        "Of labels and pages; `all` for all. Default: en.", "CODE", "--language"
+    )
+    columns: list[str] | None = option(
+        "A table's column and its property; NAME=P2047:Q7727: in a unit.", "NAME=P..", "--column"
+    )
+    called: str = option("Of the folder under data/raw/wikidata.", "NAME", "--name", default="main")
+    contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
+    workers: int | None = option("Processes that read a dump. Default: one a core.", "N", least=1)
+    engine: str = option("Where they are found; see docs/engines.md.", "threads|dask|ray", default="threads")
+
+    def bring_in(self, project: Project) -> Imported:
+        """Write entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what was there.
+
+        Nothing is replaced where the import ends early. Raises BadInput, DatabaseGone, LockHeld.
+        """
+        check_name(self.called)
+        selection = self.make_selection()
+        columns = [read_column(text) for text in self.columns or []]
+        place = FOLDER / self.called
+        folder = project.root / place
+        source = open_source(self.places, folder, columns, self.contact)
+        project.hold(hold_folder(folder))
+        skipped = project.hold(project.place(place / "skipped.jsonl").open("w", encoding="utf-8"))
+        report = ReadingReport(lambda line: print(line, file=skipped))
+        if isinstance(source, DumpSource):
+            found = read_dump(
+                source.paths,
+                selection,
+                folder,
+                report,
+                work=lambda pieces: project.work(pieces, self.engine, self.workers),
+                say=project.say,
+            )
+        else:
+            found = write_all(folder, source.read(selection, report), report)
+        if not found[0]:
+            raise refuse_nothing(", ".join(self.places), report)
+        about = self._describe(found, report)
+        return Imported(
+            self._word(found, report),
+            {place / "about.json": json.dumps(about, ensure_ascii=False, indent=2) + "\n"},
+        )
+
+    def make_selection(self) -> EntitySelection:
+        """Make a selection of the options; what was not said is not filtered, but for languages (English).
+
+        Raises BadInput for what is no id.
+        """
+        codes = frozenset(self.languages or ("en",))
+        every = "all" in codes
+        sites = frozenset(f"{WIKIS.get(code, code).replace('-', '_')}wiki" for code in codes)
+        return EntitySelection(
+            entities=frozenset(self.entities) if self.entities else None,
+            classes=frozenset(self.classes or ()),
+            properties=frozenset(self.properties) if self.properties else None,
+            languages=None if every else codes,
+            sites=None if every else sites,
+        )
+
+    def _describe(self, found: tuple[int, int], report: ReadingReport) -> dict[str, object]:
+        """Make what about.json says."""
+        entities, claims = found
+        return {
+            "name": self.called,
+            "source": SOURCE,
+            "licence": LICENCE,
+            "attribution": ATTRIBUTION,
+            "read_from": [Path(place).name if "://" not in place else place for place in self.places],
+            "counts": {
+                "entities": entities,
+                "claims": claims,
+                "not_asked_for": report.not_asked,
+                "redirects": len(report.redirects),
+                "skipped": dict(sorted(report.counts.items())),
+            },
+        }
+
+    def _word(self, found: tuple[int, int], report: ReadingReport) -> list[str]:
+        """Say what was read, what was not, and whose it is."""
+        place = (FOLDER / self.called).as_posix()
+        lines = [f"{self.called}: {found[0]:,} entities, {found[1]:,} claims ({place})"]
+        if report.not_asked:
+            lines.append(f"not asked for: {report.not_asked:,} entities")
+        if report.redirects:
+            lines.append(f"redirects followed: {len(report.redirects):,}")
+        lines += count_reasons(report.counts, place)
+        if report.counts:
+            lines[-1] += ", values by property"
+        return [*lines, f"licence: {LICENCE}; {ATTRIBUTION}"]
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Keep a folder to this import until the block ends. Raises LockHeld where another one has it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with portalocker.Lock(folder.with_name(f".{folder.name}.lock"), fail_when_locked=True):
+            yield
+    except portalocker.AlreadyLocked as error:
+        raise LockHeld(
+            f"--name {folder.name}: another import is writing it; wait for its end, or take another name"
+        ) from error
+
+
+def open_source(
+    places: Sequence[str], folder: Path, columns: Sequence[PropertyColumn], contact: str
+) -> EntitySource:
+    """Choose how to read: by the end of an address, or by what a file begins with. Raises BadInput."""
+    first = places[0]
+    alone = len(places) == 1
+    if "://" in first and alone and first.endswith("/api.php"):
+        return ApiSource(WebServer(first, contact), folder / "answers")
+    if "://" in first and alone and first.endswith("/sparql"):
+        return SparqlSource(WebServer(first, contact), folder / "answers")
+    if any("://" in place for place in places):
+        raise BadInput(first, "is no address that can be read", hint="one alone, .../w/api.php or .../sparql")
+    databases = [place for place in places if is_database(Path(place))]
+    if databases and alone:
+        return TableSource(Path(first), columns)
+    if databases:
+        raise BadInput(databases[0], "is a database", hint="one at a time, and no dump beside it")
+    if columns:
+        raise BadInput("--column", "is for a table of a database", hint="of a dump, --property P577")
+    return DumpSource([Path(place) for place in places])
+
+
+def read_dump(
+    paths: Sequence[Path],
+    selection: EntitySelection,
+    folder: Path,
+    report: ReadingReport,
+    *,
+    work: Callable[[Sequence[Piece]], None],
+    say: Callable[[str], None],
+    size: PartSize = SIZE,
+) -> tuple[int, int]:
+    """Read a dump's files into entities.parquet and claims.parquet of `folder`; return their numbers of rows.
+
+    work: does the pieces, each of which reads a part of a file. What was read stays in `folder`/.parts until
+    the end, and is not read again. Raises BadInput, also where a file was changed meanwhile.
+    """
+    parts = plan_parts(paths, selection, size)
+    before = [identify(path) for path in paths]
+    store = folder / PARTS
+    wanted = {part.key: part for part in parts}
+    for old in store.iterdir() if store.is_dir() else ():
+        if old.name not in wanted:
+            shutil.rmtree(old, ignore_errors=True)
+    left = [part for key, part in wanted.items() if not (store / key).is_dir()]
+    if len(left) < len(wanted):
+        say(f"{len(wanted) - len(left)} of {len(wanted)} parts were read before")
+    work([Piece(name_part(part), read_part, (part, selection, store), store / part.key) for part in left])
+    for path, found in zip(paths, before, strict=True):
+        if identify(path) != found:
+            raise BadInput(path, "was changed while it was read", hint="import it again")
+    counts = PartJoiner(store, report).join(parts, folder)
+    shutil.rmtree(store)
+    return counts
+
+
+def name_part(part: DumpPart) -> str:
+    """Name a part by its file and bytes."""
+    end = "the end" if part.end is None else f"{part.end:,}"
+    return f"{part.path.name}, bytes {part.begin:,} to {end}"
+
+
+def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
+    """Make the error for a source in which nothing was found."""
+    read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
+    return BadInput(where, f"holds no entity that is asked for{read}", hint=name_worst(report.counts))
+
+
+def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -> tuple[int, int]:
+    """Write both Parquet files unless nothing was read, and end the report; return their numbers of rows."""
+    found: Spool[EntityRow] = Spool(IN_MEMORY)
+    claims: Spool[ClaimRow] = Spool()
+    for entity in entities:
+        found.add(make_entity_row(entity, {}))
+        for claim in entity.claims:
+            claims.add(make_claim_row(entity.id, claim))
+    report.finish()
+    if not found:
+        return 0, 0
+    old: defaultdict[str, list[str]] = defaultdict(list)
+    for name, target in sorted(report.redirects.items()):
+        old[target].append(name)
+    write_rows(folder / "claims.parquet", ClaimRow, claims)
+    if old:
+        renamed: Spool[EntityRow] = Spool(IN_MEMORY)
+        for row in _with_redirects(found, old):
+            renamed.add(row)
+        found = renamed
+    write_rows(folder / "entities.parquet", EntityRow, found)
+    return len(found), len(claims)
+
+
+def _with_redirects(rows: Iterable[EntityRow], old: dict[str, list[str]]) -> Iterator[EntityRow]:
+    for row in rows:
+        yield EntityRow(**{**row.__dict__, "redirects": tuple(old.get(row.id, ()))})

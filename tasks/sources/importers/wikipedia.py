@@ -1,0 +1,191 @@
+"""Wikipedia: articles of a source become two tables, and what is left out a file."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.artifacts.rows import schema_of
+from tasks.errors import BadInput
+from tasks.sources.base_importer import CONTACT, BaseImporter, Imported, Project, argument, check_name, option
+from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, SkippedPage
+from tasks.sources.wikipedia.opening import open_source
+from tasks.sources.wikipedia.rows import ArticleRow, PartRow
+
+FOLDER = Path("data/raw/wikipedia")
+GROUP_PARTS = 65_536
+"""Rows of parts that are in memory; an article's may be more."""
+GROUP_ARTICLES = 4_096
+MOST_NAMES = 100_000
+"""Different templates without a rule, and keys of looks, that are counted."""
+NAMED = 5
+
+
+@dataclass
+class Outcome:
+    """What an import did. skipped: by reason; ended: where a source could not be read to its end."""
+
+    articles: int = 0
+    aliases: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    problems: int = 0
+    unread: Counter[str] = field(default_factory=Counter)
+    looks: Counter[str] = field(default_factory=Counter)
+    ended: list[str] = field(default_factory=list)
+
+
+class Wikipedia(BaseImporter):
+    """Bring in Wikipedia's articles as sentences, table cells and infobox entries (docs/wikipedia.md).
+
+    Example: benchloom import wikipedia enwiki-latest-pages-articles.xml.bz2 --name english --title Dublin
+    """
+
+    name = "wikipedia"
+
+    path: str = argument(
+        "A dump, structured contents (NDJSON), wikitext, JSON of texts, or the URL of an api.php.", "PATH"
+    )
+    called: str = option("Of the folder in data/raw/wikipedia.", "NAME", "--name", default="articles")
+    titles: list[str] | None = option("Only this article; may be said several times.", "T", "--title")
+    contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
+
+    def bring_in(self, project: Project) -> Imported:
+        """Write a source's articles, their parts, and what was skipped.
+
+        Files take their places together when all is read. Raises BadInput, and changes nothing, for a name
+        or source that is none, and where it has no article.
+        """
+        check_name(self.called)
+        folder = FOLDER / self.called
+        outcome = Outcome()
+        skipped = project.hold(closing(_Skipped(project.place(folder / "skipped.jsonl"), outcome)))
+        cache = project.root / folder / "cache"
+        source = project.hold(closing(open_source(self.path, skipped.add, cache, self.contact)))
+        articles, parts = (
+            project.hold(closing(_Table(project.place(folder / name), row, group)))
+            for name, row, group in (
+                ("articles.parquet", ArticleRow, GROUP_ARTICLES),
+                ("parts.parquet", PartRow, GROUP_PARTS),
+            )
+        )
+        for article in source.stream(self.titles or None):
+            outcome.articles += 1
+            outcome.aliases += len(article.aliases)
+            articles.add([_make_row(article)])
+            parts.add(PartRow(article.title, **vars(part)) for part in article.parts)
+            outcome.kinds.update(part.kind for part in article.parts)
+            for problem in article.problems:
+                outcome.problems += 1
+                skipped.write({"where": article.title, "reason": "part", "detail": problem})
+            _count(outcome.unread, article.unread)
+            _count(outcome.looks, article.looks)
+        if not outcome.articles:
+            advice = _say_counts(outcome.skipped) or "is it the right file?"
+            raise BadInput(self.path, "gave no article", hint=advice)
+        skipped.end()
+        text = f"{ATTRIBUTION}, {LICENCE}. The pages and revisions: articles.parquet.\n"
+        ended = [f"ended early: {line}" for line in outcome.ended]
+        return Imported(say_outcome(outcome, folder.as_posix()), {folder / "LICENCE.md": text}, ended=ended)
+
+
+def say_outcome(outcome: Outcome, folder: str) -> list[str]:
+    """Say what an import did, a line each."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(outcome.kinds.items()))
+    lines = [f"{outcome.articles:,} articles, {outcome.aliases:,} aliases: {folder}/articles.parquet"]
+    lines.append(f"{outcome.kinds.total():,} parts ({kinds}): {folder}/parts.parquet")
+    left = [_say_counts(outcome.skipped)] if outcome.skipped else []
+    left += [f"{outcome.problems:,} parts of pages"] if outcome.problems else []
+    left += _say_most(outcome.unread, "templates without a rule")
+    left += _say_most(outcome.looks, "infobox entries about looks")
+    lines.append(f"left out: {'; '.join(left) or 'nothing'}: {folder}/skipped.jsonl")
+    lines.append(f"licence: {LICENCE}, attribution: {ATTRIBUTION}")
+    return lines
+
+
+def _say_most(counts: Counter[str], what: str) -> list[str]:
+    if not counts:
+        return []
+    more = ", ..." if len(counts) > NAMED else ""
+    most = ", ".join(f"{name} {count:,}" for name, count in _order(counts)[:NAMED])
+    return [f"{counts.total():,} {what} ({most}{more})"]
+
+
+def _count(counts: Counter[str], more: Mapping[str, int]) -> None:
+    for name, count in more.items():
+        if name in counts or len(counts) < MOST_NAMES:
+            counts[name] += count
+
+
+def _make_row(article: Article) -> ArticleRow:
+    return ArticleRow(
+        article.title, article.id, article.revision, article.aliases, len(article.parts), LICENCE, ATTRIBUTION
+    )
+
+
+def _say_counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in _order(counts))
+
+
+def _order(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+class _Skipped:
+    """Writes skipped.jsonl as it goes."""
+
+    def __init__(self, path: Path, outcome: Outcome) -> None:
+        self._file: IO[str] = path.open("w", encoding="utf-8", errors="replace")
+        self._outcome = outcome
+
+    def add(self, skipped: SkippedPage) -> None:
+        self._outcome.skipped[skipped.reason] += 1
+        if skipped.ended:
+            self._outcome.ended.append(f"{skipped.where}: {skipped.reason} {skipped.detail}")
+        self.write({"where": skipped.where, "reason": skipped.reason, "detail": skipped.detail})
+
+    def write(self, record: dict[str, Any]) -> None:
+        self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def end(self) -> None:
+        for name, count in _order(self._outcome.unread):
+            self.write({"where": name, "reason": "template", "detail": f"{count} times without a rule"})
+        for name, count in _order(self._outcome.looks):
+            self.write({"where": name, "reason": "infobox_look", "detail": f"{count} times about looks"})
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Table:
+    """Writes rows to Parquet in groups of a fixed size, so that the same rows give the same bytes."""
+
+    def __init__(self, path: Path, row: type, group: int) -> None:
+        self._schema: pa.Schema = schema_of(row)
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", store_schema=False)
+        self._rows: list[dict[str, Any]] = []
+        self._group = group
+
+    def add(self, rows: Iterable[Any]) -> None:
+        for row in rows:
+            self._rows.append(vars(row))
+            if len(self._rows) == self._group:
+                self._flush()
+
+    def close(self) -> None:
+        if self._rows:
+            self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+        self._rows = []

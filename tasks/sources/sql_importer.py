@@ -1,0 +1,93 @@
+"""What importers of text-to-SQL datasets share: databases are looked up, looked at, and copied."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+from tasks.errors import BadInput
+from tasks.sources.base_importer import option
+from tasks.sources.importer import Importer
+from tasks.sources.sql_questions import (
+    Placed,
+    PromptDatabase,
+    make_sql_items,
+    make_sql_shots,
+    read_create_statements,
+)
+from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
+
+
+class SqlImporter(Importer):
+    """Reads questions about databases, `<folder>/<id>/<id>.sqlite` with the suite beside them."""
+
+    kind = "sql"
+    database_folders: ClassVar[tuple[str, ...]]
+
+    databases: Path | None = option(
+        "Where the databases are: DIR/<id>/<id>.sqlite. Default: beside it.", "DIR"
+    )
+    keep: bool = False
+    """Whether questions without a database are items, too."""
+
+    @abstractmethod
+    def read_questions(self, path: Path) -> Placed:
+        """Read the questions of a split."""
+
+    def read_schemas(self) -> Mapping[str, str]:
+        """Read CREATE statements by database, for those whose file is missing; by default none."""
+        return {}
+
+    def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
+        """Read the questions of the split that is asked."""
+        return make_sql_items(self.read_questions(self.file), self.look_up, keep=self.keep)
+
+    def read_shots(self) -> Iterable[tuple[str, DatasetShot | LeftOutRecord]]:
+        """Read the questions of the training split, if it is there."""
+        return make_sql_shots(self.read_questions(self.split)) if self.split else ()
+
+    def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
+        """List the databases of items."""
+        names = {str(item.details["db_id"]) for item in items if item.file}
+        return {f"{name}/{file.name}": file for name in names for file in self.look_up(name).files}
+
+    @cached_property
+    def places(self) -> list[Path]:
+        """The folders that databases may lie in. Raises BadInput if `--databases` is none."""
+        if self.databases is None:
+            return [self.folder / name for name in self.database_folders]
+        if not self.databases.is_dir():
+            raise BadInput("--databases", f"{self.databases} is no folder", hint="<folder>/<id>/<id>.sqlite")
+        return [self.databases, *(self.databases / name for name in self.database_folders)]
+
+    @cached_property
+    def known(self) -> dict[str, PromptDatabase]:
+        """The databases that were looked at: each once."""
+        return {}
+
+    @cached_property
+    def schemas(self) -> Mapping[str, str]:
+        """CREATE statements by database."""
+        return self.read_schemas()
+
+    def look_up(self, name: str) -> PromptDatabase:
+        """Give a database; `problem` says why it cannot be used."""
+        if name not in self.known:
+            self.known[name] = self._look_at(name)
+        return self.known[name]
+
+    def _look_at(self, name: str) -> PromptDatabase:
+        files = (folder / name / f"{name}.sqlite" for folder in self.places)
+        file = next((place for place in files if place.is_file()), None)
+        problem, _ = self.project.look_at(file)
+        if file is None or problem:
+            return PromptDatabase(self.schemas.get(name, ""), problem=problem)
+        try:
+            schema = read_create_statements(file)
+        except BadInput as error:
+            return PromptDatabase(problem=" ".join(str(error).split()))
+        others = sorted(place for place in file.parent.glob("*.sqlite") if place.is_file() and place != file)
+        return PromptDatabase(schema, (file, *others))

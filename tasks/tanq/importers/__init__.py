@@ -1,0 +1,1 @@
+"""Importers of questions that others have published: list questions, and records of TANQ."""

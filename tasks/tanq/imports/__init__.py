@@ -1,1 +1,0 @@
-"""Questions that others have published: list questions, and records of TANQ."""
