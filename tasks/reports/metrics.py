@@ -13,13 +13,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from tasks.artifacts.export import draft_folder
 from tasks.files import write_text
-from tasks.reports.figure_cells import round_figures
-from tasks.reports.measured_table import MeasuredTable
 from tasks.reports.page import Page
+from tasks.reports.tables import Cell, FigureTable, round_figures
 
 Own = TypeVar("Own")
 BAR_COLUMNS = ("name", "value", "low", "high", "n")
@@ -55,16 +54,9 @@ class SeriesPoint:
     series: str
 
 
-class MeasuredCell(Protocol):
-    """A figure of a table; it may also have `interval`, `n` and `failed`."""
-
-    @property
-    def value(self) -> int | float | None: ...  # noqa: D102 - see the class
-
-
 def choose_column(
     name: str,
-    table: MeasuredTable[MeasuredCell],
+    table: FigureTable,
     column: str,
     *,
     labels: Sequence[int] | None = None,
@@ -100,15 +92,9 @@ def name_line(label: Sequence[str], labels: Sequence[int] | None) -> str:
     return " · ".join(filter(None, label if labels is None else [label[place] for place in labels]))
 
 
-def make_metric(name: str, value: int | float, cell: object) -> DvcMetric:
-    """Make a figure of a cell, which may have an interval, `n` and `failed`."""
-    return DvcMetric(
-        name,
-        value,
-        getattr(cell, "interval", None),
-        getattr(cell, "n", None),
-        getattr(cell, "failed", None),
-    )
+def make_metric(name: str, value: int | float, cell: Cell) -> DvcMetric:
+    """Make a figure of a cell that has a value."""
+    return DvcMetric(name, value, cell.interval, cell.n, cell.failed)
 
 
 def write_metrics(folder: Path, page: Page, groups: Iterable[MetricGroup]) -> None:

@@ -258,7 +258,7 @@ def test_an_importer_that_no_flow_declares_is_named(house):
 @pytest.mark.parametrize("out", ["data/reports/trial-${key}", "data/reports/trial/${key}/deep", "page"])
 def test_a_page_where_the_front_page_does_not_look_is_named(house, out):
     show = STAGES["show.py"].replace("out.write_text", "write_page")
-    write(house, "tasks/trial/show.py", f"from tasks.reports.folder import write_page\n{show}")
+    write(house, "tasks/trial/show.py", f"from tasks.reports.report_page import write_page\n{show}")
     assert "trial-show" in read_stages(house)
     edit(house, "flows/trial.py", "data/reports/trial/${key}", out)
     done = graph(house)

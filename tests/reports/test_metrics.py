@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tasks.reports.figure_cells import FigureTable, Line, leave_empty, rate_cell
 from tasks.reports.metrics import (
     BAR_COLUMNS,
     POINT_COLUMNS,
@@ -17,6 +16,7 @@ from tasks.reports.metrics import (
     write_metrics,
 )
 from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.tables import FigureTable, Line, leave_empty, rate_cell
 
 TABLE = FigureTable(
     "2", "Rates", ("model", "agent"), ("match rate", "words"),

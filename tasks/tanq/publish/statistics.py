@@ -11,7 +11,7 @@ from statistics import fmean
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
-from tasks.reports.figure_cells import round_figures
+from tasks.reports.tables import round_figures
 from tasks.tanq.build.skill_use import (
     APPROXIMATION,
     CONVERSION,
