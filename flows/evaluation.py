@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +25,7 @@ from flows.run.evaluated import name_written, read_strands
 from flows.run.loading import row_type_of
 from flows.run.model_settings import read_mapping
 from flows.run.session import Session
-from flows.settings import parse_section
+from flows.settings import get_section, parse_section
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
@@ -43,6 +43,8 @@ from tasks.systems.own_items import write_name
 
 FOLDER = "data/evaluations"
 FIGURES = "figures.json"
+Artifacts = Mapping[str, tuple[type, Sequence[Any]]]
+"""Rows by artifact, each with their type; what a stage dropped is under `<artifact>_dropped`."""
 
 
 @dataclass(frozen=True)
@@ -72,23 +74,53 @@ def find_evaluation(flow: str, root: Path) -> Evaluation:
     return declared
 
 
-def read_own(
-    flow: str,
-    evaluation: Evaluation,
-    params: Mapping[str, object],
-    options: EvaluationOptions,
-    entry: SystemEntry,
-) -> OwnDataset:
-    """Read and check the user's dataset for a system. Raises BadInput, one line.
+@dataclass(frozen=True)
+class EvaluationRun:
+    """An evaluation that can begin: its system and the user's dataset were read and checked."""
+
+    root: Path
+    flow: str
+    declared: Evaluation
+    params: Mapping[str, object]
+    options: EvaluationOptions
+    entry: SystemEntry
+    own: OwnDataset
+
+    @property
+    def out(self) -> Path:
+        """The output folder: `--out`, or one named by the system and a part of the key."""
+        return self.options.out or self.root / FOLDER / f"{self.options.system}-{self.own.key[:8]}"
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The parameters of params.yaml with the evaluation's entries, settings and label added."""
+        own, given = self.own, copy.deepcopy(dict(self.params))
+        entries = {f"{section}.{own.key}": entry for section, entry in own.entries.items()}
+        for name, value in {**entries, **own.settings, "evaluation.as_of": self.options.as_of}.items():
+            *parents, last = name.split(".")
+            section: dict[str, Any] = given
+            for parent in parents:
+                section[parent] = section.get(parent) or {}
+                section = section[parent]
+            section[last] = value
+        return given
+
+
+def prepare(root: Path, flow: str, params: Mapping[str, object], options: EvaluationOptions) -> EvaluationRun:
+    """Check what is asked for, and read the user's dataset; no model is asked. Raises BadInput, one line.
 
     An option of other flows is refused, and so is a system that needs documents where the flow has none.
     """
-    for name in sorted({"documents", "turns", "language"} - evaluation.takes):
+    declared = find_evaluation(flow, root)
+    options = replace(options, as_of=options.as_of or str(get_section(params, "evaluation.as_of") or ""))
+    entry = read_system(params, options)
+    for name in sorted({"documents", "turns", "language"} - declared.takes):
         if getattr(options, name):
             raise BadInput(f"--{name}", f"is of other flows than {flow}")
-    if "documents" not in evaluation.takes and needs_documents(entry):
+    if "documents" not in declared.takes and needs_documents(entry):
         raise BadInput(f"systems.{options.system}", f"retrieves from documents, and {flow} has none")
-    return evaluation.read(options, entry, make_reader(params))
+    own = declared.read(options, entry, make_reader(params))
+    return EvaluationRun(root, flow, declared, params, options, entry, own)
 
 
 def read_system(params: Mapping[str, object], options: EvaluationOptions) -> SystemEntry:
@@ -105,20 +137,17 @@ def read_system(params: Mapping[str, object], options: EvaluationOptions) -> Sys
     return entry
 
 
-def run_stages(
-    root: Path, params: Mapping[str, object], options: EvaluationOptions, own: OwnDataset, session: Session
-) -> tuple[dict[str, tuple[type, Sequence[Any]]], list[Call]]:
+def run_stages(run: EvaluationRun, session: Session) -> tuple[Artifacts, list[Call]]:
     """Run the flow's stages on the user's dataset, in a temporary folder.
 
     Returns the artifacts that they read and wrote (name -> row type and rows), and the distinct calls.
     Raises what a stage raises.
     """
-    given = overlay(params, options, own)
-    graph = DeclaredGraph(root)
+    own, given, graph = run.own, run.given, DeclaredGraph(run.root)
     rows = dict(own.artifacts)
     calls: dict[str, Call] = {}
     with tempfile.TemporaryDirectory(prefix="evaluation-") as folder:
-        places = FlatPlaces(root, Path(folder))
+        places = FlatPlaces(run.root, Path(folder))
         for name, (row, written) in own.artifacts.items():
             write_rows(places.outs_root / f"{name}.parquet", row, written)
         for stage in own.stages:
@@ -137,28 +166,9 @@ def run_stages(
     return rows, list(calls.values())
 
 
-def overlay(params: Mapping[str, object], options: EvaluationOptions, own: OwnDataset) -> dict[str, object]:
-    """Return the parameters of params.yaml with the evaluation's entries, settings and label added."""
-    given = copy.deepcopy(dict(params))
-    entries = {f"{section}.{own.key}": entry for section, entry in own.entries.items()}
-    for name, value in {**entries, **own.settings, "evaluation.as_of": options.as_of}.items():
-        *parents, last = name.split(".")
-        section: dict[str, Any] = given
-        for parent in parents:
-            section[parent] = section.get(parent) or {}
-            section = section[parent]
-        section[last] = value
-    return given
-
-
 def make_reader(params: Mapping[str, object]) -> ReadSection:
     """Make the function that reads and validates sections of params.yaml."""
     return cast("ReadSection", partial(parse_section, params))
-
-
-def place_out(root: Path, options: EvaluationOptions, key: str) -> Path:
-    """Return the output folder: `--out`, or one named by the system and a part of the key."""
-    return options.out or root / FOLDER / f"{options.system}-{key[:8]}"
 
 
 def prepare_out(out: Path) -> None:
@@ -171,63 +181,47 @@ def prepare_out(out: Path) -> None:
         raise BadInput(out, "cannot be written to")
 
 
-def write_rows_of(
-    out: Path, own: OwnDataset, rows: Mapping[str, tuple[type, Sequence[Any]]], calls: Sequence[Call]
-) -> None:
+def write_artifacts(run: EvaluationRun, rows: Artifacts, calls: Sequence[Call]) -> None:
     """Write the rows and calls of an evaluation; every file is renamed into place."""
     for name, (row, written) in rows.items():
-        if not name.endswith("_dropped") and (name not in own.artifacts or name in own.kept):
-            write_rows(out / f"{name}.parquet", row, written)
-    write_rows(out / "calls.parquet", Call, calls)
+        if not name.endswith("_dropped") and (name not in run.own.artifacts or name in run.own.kept):
+            write_rows(run.out / f"{name}.parquet", row, written)
+    write_rows(run.out / "calls.parquet", Call, calls)
 
 
-def measure_rows(
-    evaluation: Evaluation,
-    rows: Mapping[str, tuple[type, Sequence[Any]]],
-    params: Mapping[str, object],
-    options: EvaluationOptions,
-    own: OwnDataset,
-    out: Path,
-) -> Measured:
-    """Compute the figures as the flow declares, else from its scored answers. out: where the rows are."""
-    if evaluation.measure is not None:
+def measure(run: EvaluationRun, rows: Artifacts) -> Measured:
+    """Compute the figures as the flow declares; else from its scored answers, which were written."""
+    if run.declared.measure is not None:
         found = {artifact: written for artifact, (_, written) in rows.items()}
-        return evaluation.measure(found, options, make_reader(params))
-    scope = next(scope for scope in list_evaluating() if scope.evaluates in own.stages)
-    strands = read_strands(scope, own.key, options.system, lambda name: out / f"{name}.parquet", "evaluate")
+        return run.declared.measure(found, run.options, make_reader(run.params))
+    scope = next(scope for scope in list_evaluating() if scope.evaluates in run.own.stages)
+    system, label = run.options.system, "evaluate"
+    strands = read_strands(scope, run.own.key, system, lambda name: run.out / f"{name}.parquet", label)
     return measure_strands(strands, name_written(scope.evaluates))
 
 
-def write_figures(
-    out: Path, flow: str, options: EvaluationOptions, entry: SystemEntry, own: OwnDataset, measured: Measured
-) -> dict[str, Any]:
-    """Write figures.json beside the rows, from which numbers are computed, and return it."""
+def write_figures(run: EvaluationRun, measured: Measured) -> dict[str, Any]:
+    """Write figures.json beside the rows, from which numbers are computed, and return it.
+
+    It describes the evaluation without absolute paths.
+    """
+    options, own = run.options, run.own
     bases = {f"/{name}": Derivation("count", (Selection(name),)) for name in own.kept}
-    resolved = resolve_figures(measured.figures, out, bases)
     figures: dict[str, Any] = {
-        **describe_evaluation(flow, options, entry, own),
-        **cast("dict[str, Any]", round_figures(resolved)),
+        "evaluation": own.key,
+        "flow": run.flow,
+        "dataset": write_name(options.dataset),
+        "system": options.system,
+        "version": run.entry.version,
+        "as_of": options.as_of,
+        "limit": options.limit,
+        **own.about,
+        **cast("dict[str, Any]", round_figures(resolve_figures(measured.figures, run.out, bases))),
         "left_out": list(own.problems),
         "failures": list(measured.failures),
     }
     known = {**bases, **measured.bases}
     figures[BASES] = encode_bases(figures, derive_rest(figures, measured.rest, known))
     text = json.dumps(figures, ensure_ascii=False, indent=1, allow_nan=False)
-    write_text(out / FIGURES, text + "\n")
+    write_text(run.out / FIGURES, text + "\n")
     return figures
-
-
-def describe_evaluation(
-    flow: str, options: EvaluationOptions, entry: SystemEntry, own: OwnDataset
-) -> dict[str, object]:
-    """Describe the evaluation for figures.json, without absolute paths."""
-    return {
-        "evaluation": own.key,
-        "flow": flow,
-        "dataset": write_name(options.dataset),
-        "system": options.system,
-        "version": entry.version,
-        "as_of": options.as_of,
-        "limit": options.limit,
-        **own.about,
-    }

@@ -7,25 +7,20 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from flows.evaluation import (
     FIGURES,
-    find_evaluation,
-    measure_rows,
-    overlay,
-    place_out,
+    measure,
+    prepare,
     prepare_out,
-    read_own,
-    read_system,
     run_stages,
+    write_artifacts,
     write_figures,
-    write_rows_of,
 )
 from flows.lineage.evaluated import write_record
 from flows.run.session import open_session
-from flows.settings import find_project, get_section, load_params
+from flows.settings import find_project, load_params
 from tasks.lineage.bases import BASES
 from tasks.reports.printed import print_tables
 from tasks.systems.evaluation import EvaluationOptions, clean
@@ -45,27 +40,25 @@ def evaluate_command(
     """Carry out `benchloom evaluate`; returns the exit code."""
     root = find_project()
     os.chdir(root)
-    evaluation, params = find_evaluation(name, root), load_params(root)
-    options = replace(options, as_of=options.as_of or str(get_section(params, "evaluation.as_of") or ""))
-    entry = read_system(params, options)
-    own = read_own(name, evaluation, params, options, entry)
-    out = place_out(root, options, own.key)
+    params = load_params(root)
+    run = prepare(root, name, params, options)
+    out = run.out
     prepare_out(out)
-    for line in (*own.notes, *cut_lines(own.problems)):
+    for line in (*run.own.notes, *cut_lines(run.own.problems)):
         say(line)
     signal.signal(signal.SIGTERM, stop)
     session = open_session(root, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
     try:
-        rows, calls = run_stages(root, params, options, own, session)
+        rows, calls = run_stages(run, session)
     except KeyboardInterrupt:
         say("stopped; what was said so far is in the ledger, and the same command goes on from there")
         raise
     finally:
         session.close()
-    write_rows_of(out, own, rows, calls)
-    measured = measure_rows(evaluation, rows, params, options, own, out)
-    figures = write_figures(out, name, options, entry, own, measured)
-    write_record(out, root, overlay(params, options, own), name, options, own)
+    write_artifacts(run, rows, calls)
+    measured = measure(run, rows)
+    figures = write_figures(run, measured)
+    write_record(out, root, run.given, name, run.options, run.own)
     for line in cut_lines(measured.failures):
         say(line)
     say(f"written to {name_path(out, root)}")
@@ -74,8 +67,8 @@ def evaluate_command(
     if as_json:
         print(json.dumps(figures, ensure_ascii=False, allow_nan=False))
     else:
-        print_tables(evaluation.printed, figures, evaluation.notes(figures))
-    return 1 if own.problems or measured.failures else 0
+        print_tables(run.declared.printed, figures, run.declared.notes(figures))
+    return 1 if run.own.problems or measured.failures else 0
 
 
 def cut_lines(lines: Sequence[str]) -> list[str]:

@@ -199,7 +199,7 @@ def fill_row(row: type[Item], record: Record, source: Source) -> Item:
             given[part.name] = (Origin("file", source.reference),)
         elif hints[part.name] is str:
             given[part.name] = take_text(record, part.name, default=default)
-        elif part.name in record or part.default is MISSING:
+        elif record.get(part.name) is not None or part.default is MISSING:
             given[part.name] = record.get(part.name)
     asked = {name: value for name, value in given.items() if name not in {"id", "group", "origin"}}
     given["id"] = given["id"] or make_id("own item", row.__name__, asked)

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flows.evaluation import write_figures
-from tasks.artifacts.parquet import write_rows
+from flows.evaluation import EvaluationRun, write_artifacts, write_figures
 from tasks.reports.own_evaluation import Evaluation
 from tasks.systems.entries import CallableEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset
 
 ENTRY = CallableEntry(kind="callable", version="1", function="stranger:answer")
+ROOT = Path(__file__).parents[2]
+NOTHING = OwnDataset("key", {}, {}, (), ())
 OPTIONS = EvaluationOptions(Path("mine"), "ours")
 FOLDER = Path(__file__).parent / "evaluations"
 
@@ -43,9 +45,8 @@ def measure_rows(
     read: Any = read_default,
 ) -> dict[str, Any]:
     """Write rows as the stages do, and the figures of them as `benchloom evaluate` does."""
-    for name, (row, written) in rows.items():
-        write_rows(out / f"{name}.parquet", row, written)
+    run = EvaluationRun(ROOT, "flow", evaluation, {}, replace(OPTIONS, out=out), ENTRY, NOTHING)
+    write_artifacts(run, rows, ())
     assert evaluation.measure is not None
     given = {name: written for name, (_, written) in rows.items()}
-    own = OwnDataset("key", {}, {}, (), ())
-    return write_figures(out, "flow", OPTIONS, ENTRY, own, evaluation.measure(given, OPTIONS, read))
+    return write_figures(run, evaluation.measure(given, OPTIONS, read))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.evaluation import make_reader, read_own, read_system, run_stages, write_figures, write_rows_of
+from flows.evaluation import measure, prepare, run_stages, write_artifacts, write_figures
 from flows.run.session import open_session
 from flows.settings import load_params
 from tasks.errors import BadInput
@@ -45,27 +45,21 @@ def params(monkeypatch, tmp_path):
     return given
 
 
-def read(params, options):
-    return read_own("streambench", EVALUATION, params, options, read_system(params, options))
-
-
-def run(params, options, out, *, replay=False):
-    own = read(params, options)
+def run(params, options, *, replay=False):
+    begun = prepare(ROOT, "streambench", params, options)
     session = open_session(ROOT, params, replay=replay)
     try:
-        rows, calls = run_stages(ROOT, params, options, own, session)
+        rows, calls = run_stages(begun, session)
     finally:
         session.close()
-    found = {name: given for name, (_, given) in rows.items()}
-    write_rows_of(out, own, rows, calls)
-    measured = EVALUATION.measure(found, options, make_reader(params))
-    figures = write_figures(out, "streambench", options, read_system(params, options), own, measured)
-    return own, found, calls, figures
+    write_artifacts(begun, rows, calls)
+    figures = write_figures(begun, measure(begun, rows))
+    return begun.own, {name: given for name, (_, given) in rows.items()}, calls, figures
 
 
 def test_a_system_goes_through_the_stream_and_is_measured(folder, params, capsys, tmp_path):
-    options = EvaluationOptions(dataset=folder, system="ours")
-    own, rows, calls, figures = run(params, options, tmp_path)
+    options = EvaluationOptions(dataset=folder, system="ours", out=tmp_path)
+    own, rows, calls, figures = run(params, options)
     assert len(own.problems) == 1
     assert "no_gold" in own.problems[0], "what cannot be asked is named"
     assert len(rows["steps"]) == 4 * 2 * 2
@@ -94,13 +88,14 @@ def test_a_system_goes_through_the_stream_and_is_measured(folder, params, capsys
     print_tables(EVALUATION.printed, figures, EVALUATION.notes(figures))
     assert "grow_prompt" in capsys.readouterr().out
 
-    again = run(params, options, tmp_path, replay=True)
+    again = run(params, options, replay=True)
     assert again[1]["steps"] == rows["steps"], "the ledger answers"
     assert {call.id for call in again[2]} == {call.id for call in calls}
 
 
 def test_a_limit_takes_the_first_items(folder, params):
-    own = read(params, EvaluationOptions(dataset=folder, system="ours", limit=2))
+    options = EvaluationOptions(dataset=folder, system="ours", limit=2)
+    own = prepare(ROOT, "streambench", params, options).own
     assert [len(rows) for _, rows in own.artifacts.values()] == [2, 4, 0]
 
 
@@ -108,7 +103,7 @@ def test_a_folder_that_is_none_is_told_in_one_line(folder, params):
     def refuse(said, **more):
         options = EvaluationOptions(**{"dataset": folder, "system": "ours", **more})
         with pytest.raises(BadInput, match=said):
-            read(params, options)
+            prepare(ROOT, "streambench", params, options)
 
     refuse("is no folder", dataset=folder / "nowhere")
     refuse("is of other flows", turns=3)

@@ -70,9 +70,8 @@ def test_each_row_that_is_none_is_named_and_the_others_are_read(tmp_path: Path) 
 
 def test_an_id_is_a_hash_of_what_is_asked(tmp_path: Path) -> None:
     asked = {"question": "a"}
-    first, other = (
-        read(write_lines(tmp_path / name, asked, {"question": "b"})) for name in ("1.jsonl", "2.jsonl")
-    )
+    first = read(write_lines(tmp_path / "1.jsonl", asked, {"question": "b"}))
+    other = read(write_lines(tmp_path / "2.jsonl", {"question": "b"}, asked))
     assert [item.id for item in first.items] == [item.id for item in other.items]
     twice = read(write_lines(tmp_path / "twice.jsonl", asked, asked))
     assert twice.problems == ("twice.jsonl, line 2: repeats the id of line 1",)

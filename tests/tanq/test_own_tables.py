@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from flows.evaluation import read_own
+from flows.evaluation import prepare
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
 from tasks.models.ask import Answer
@@ -20,7 +20,7 @@ from tasks.tanq.evaluation import EVALUATION, READER
 from tasks.tanq.score.scores import PredictionScore
 from tasks.tanq.solve.prediction import Prediction
 from tasks.tanq.solve.system_predictions import OwnTables, SystemTables, system_predictions
-from tests.flows.evaluated import measure_rows
+from tests.flows.evaluated import ROOT, measure_rows
 from tests.tanq.table_items import make_item
 
 GOOD = {"id": "n", "question": "Which?", "answer_table": "entity|capital\nNorway|Oslo\nChad|"}
@@ -155,7 +155,7 @@ def test_figures_are_means_of_what_was_answered_with_failures_beside(
 def test_a_dataset_is_read_with_a_key_that_its_content_determines(tmp_path: Path) -> None:
     def key(*records: object, **options: Any) -> str:
         given = EvaluationOptions(write(tmp_path, *records), "ours", **options)
-        return read_own("tanq", EVALUATION, {}, given, ENTRY).key
+        return prepare(ROOT, "tanq", {"systems": {"ours": ENTRY.model_dump()}}, given).own.key
 
     other = {**GOOD, "id": "m"}
     assert key(GOOD) == key(GOOD) == key(GOOD, {**other, "id": "z"}, limit=1)
