@@ -22,7 +22,6 @@ from tasks.reports.parts import Browse, Facts, FormLink, Part, Tables, Text, Yie
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.viewer import Filter, Viewer
 from tasks.reports.yields import StageYield, derive_calls, read_yield
-from tasks.tanq.build.skills import SkilledQuestion
 from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
 from tasks.tanq.score.human_tables import make_table_form
@@ -80,7 +79,7 @@ def set_page(
     rows = sorted(read_rows(items, TanqItem), key=lambda row: (row.kind, row.shape, row.id))
     told = read_figures(statistics, SetStatistics)
     tested = read_rows(verify_canaries, CanaryRow)
-    calls = list_item_calls(rows, read_rows(skills, SkilledQuestion), rephrase, verify)
+    calls = list_item_calls(rows, skills, rephrase, verify)
     beside = [path for path in (name_beside(path, "calls") for path in paths) if path.is_file()]
     viewer = Viewer(
         "question",
@@ -132,10 +131,11 @@ def set_page(
 
 
 def list_item_calls(
-    items: Iterable[TanqItem], skilled: Iterable[SkilledQuestion], rephrase: Path, verify: Path
+    items: Iterable[TanqItem], skills: Path, rephrase: Path, verify: Path
 ) -> dict[str, list[str]]:
     """List the calls behind every item: of its rewording, then of its proofs' verdicts; each once."""
-    questions = {row.id: row.question for row in skilled}
+    skilled = pq.read_table(skills, columns=["id", "question"]).to_pylist()
+    questions = {row["id"]: row["question"] for row in skilled}
     worded, verified = _read_calls_by_row(rephrase), _read_calls_by_row(verify)
     return {
         item.id: list(
