@@ -14,6 +14,7 @@ from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import TrustThresholds
+from tasks.scoring.correctness import Correctness
 from tasks.scoring.running import Bootstrap
 from tasks.systems.capabilities import check_documents
 from tasks.systems.contract import Document
@@ -100,7 +101,7 @@ def evaluate(*rows):
                 f"a-{own}", own, group, criterion, None if failed else "x", retrieved, None, why, ()
             )
         )
-        judged = None if failed else label
+        judged = None if failed or label is None else Correctness.read(label)
         why = "no answer: timed out" if failed else "" if label else "no verdict"
         judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, "", (), why, ()))
     return {
