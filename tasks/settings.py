@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -16,5 +16,12 @@ def read_section(settings: Mapping[str, object], name: str, model: type[Section]
     settings: dotted name -> value. Raises pydantic.ValidationError.
     """
     prefix = f"{name}."
-    values = {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
-    return model.model_validate(values)
+    section: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key.startswith(prefix):
+            *parents, last = key.removeprefix(prefix).split(".")
+            part = section
+            for parent in parents:
+                part = part.setdefault(parent, {})
+            part[last] = value
+    return model.model_validate(section)

@@ -5,7 +5,7 @@ An outcome is what came of one item for one system: the item, the answer and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -118,6 +118,26 @@ class Table(Generic[Outcome]):
         if len(set(forms)) == 1:
             return forms[:1] if forms[0] else ()
         return forms * columns
+
+
+def tabulate(
+    heads: tuple[str, ...],
+    rows: Iterable[tuple[str | tuple[str, ...], Outcome]],
+    columns: Mapping[str, Callable[[Outcome], Cell]],
+    title: str = "",
+    *,
+    forms: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> FigureTable:
+    """Tabulate figures that are computed elsewhere, with no number of the paper's.
+
+    rows: (a line's label, what its cells are read from). columns: name -> reads the cell of a line.
+    """
+    lines = tuple(
+        Line((label,) if isinstance(label, str) else label, tuple(read(row) for read in columns.values()))
+        for label, row in rows
+    )
+    return FigureTable("", title, heads, tuple(columns), lines, notes, forms)
 
 
 def by(

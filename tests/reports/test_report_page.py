@@ -11,7 +11,7 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports import blocks
 from tasks.reports.charts import Axis, Bar, Bars, Point, Scale, Series, draw_lines, draw_scatter
-from tasks.reports.declared import Measure, Slice, Table, Where, by
+from tasks.reports.declared import Measure, Slice, Table, Where, by, tabulate
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, Part, Parts, Tables, Text
 from tasks.reports.report_page import Form, write_page
@@ -101,6 +101,21 @@ def test_one_measure_and_no_columns_name_the_columns_alone():
     )
     filled = Table[Outcome]("", "", ("system",), SYSTEMS, (RIGHT,), TABLE.columns).fill(OUTCOMES)
     assert (filled.columns, filled.group, filled.forms) == (("simple", "hard"), 1, ("share",))
+
+
+def test_figures_that_are_computed_elsewhere_are_tabulated_by_columns():
+    table = tabulate(
+        ("part", "mode"),
+        [(("a", "open"), 2), (("b", "closed"), 3)],
+        {"n": lambda n: Cell(n, n, 0, None, ""), "twice": lambda n: Cell(2 * n, n, 0, None, "")},
+        forms=("count",),
+    )
+    assert table.columns == ("n", "twice")
+    assert [(line.label, [cell.value for cell in line.cells]) for line in table.lines] == [
+        (("a", "open"), [2, 4]),
+        (("b", "closed"), [3, 6]),
+    ]
+    assert tabulate(("part",), [("a", 1)], {}).lines[0].label == ("a",)
 
 
 NARROWS = [["kind=simple", "", "", ""], [""] * 4, [""] * 4]

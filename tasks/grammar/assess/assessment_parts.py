@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import urlencode
 
-from tasks.grammar.assess.assessment_figures import AssessmentFigures, PlantedGaps, Rates
+from tasks.grammar.assess.assessment_figures import AssessmentFigures, GapRecovery, PlantedGaps, Rates
 from tasks.grammar.assess.clusters import FEW
 from tasks.grammar.assess.contrast import NONE_SHOWN, Contrast, CriteriaTest
 from tasks.grammar.assess.judged import GAP, NON_ROBUST, ROBUST
+from tasks.grammar.assess.losses import Losses, ModuleLoss
 from tasks.grammar.assess.view import AssessedQuestion
 from tasks.judging.trust import HumanAgreement
 from tasks.reports.charts import Bar, Bars
-from tasks.reports.declared import note
+from tasks.reports.declared import note, tabulate
 from tasks.reports.parts import (
     Browse,
     Charts,
@@ -26,7 +27,7 @@ from tasks.reports.parts import (
     Text,
     make_about_part,
 )
-from tasks.reports.tables import Cell, FigureTable, Line
+from tasks.reports.tables import Cell, FigureTable
 from tasks.reports.viewer import Viewer
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.statistics import Interval
@@ -66,11 +67,8 @@ PEOPLE = (
     "evenly, or that is unscored, is not compared."
 )
 UNLABELLED = "Nobody has labelled these answers, so nothing is said of people."
-RATE_COLUMNS = {
-    "right answers (accuracy)": "accuracy",
-    "steady over wordings (R, Eq. 2)": "robustness",
-    "answered in some wording (Acc_retrieval_db, Eq. 1)": "retrieval_db_accuracy",
-}
+RATE_FIELDS = ("accuracy", "robustness", "retrieval_db_accuracy", "lambda")
+"""The record's names of rates, in the order in which the page shows them."""
 
 
 def list_parts(
@@ -129,19 +127,20 @@ def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
         _tag_module(losses.module),
     )
     if losses.parts:
-        lines = tuple(
-            Line(
-                (part.module,),
-                (_show(part.wrong), Cell(part.share, losses.n, 0, (part.low, part.high), "questions")),
-            )
-            for part in losses.parts
-        )
-        table = FigureTable("", "", ("Wrong by the",), ("questions", "share of all"), lines)
         pointers = [
-            [f"/losses/parts/{place}/wrong", f"/losses/parts/{place}/share"] for place in range(len(lines))
+            [f"/losses/parts/{n}/wrong", f"/losses/parts/{n}/share"] for n in range(len(losses.parts))
         ]
-        yield Tables({"losses": table}, folded=False, pointers={"losses": pointers})
+        yield Tables({"losses": tabulate_losses(losses)}, folded=False, pointers={"losses": pointers})
     yield Text(LOSSES)
+
+
+def tabulate_losses(losses: Losses) -> FigureTable:
+    """Tabulate the wrong answers by module."""
+    columns: dict[str, Callable[[ModuleLoss], Cell]] = {
+        "questions": lambda part: _show(part.wrong),
+        "share of all": lambda part: Cell(part.share, losses.n, 0, (part.low, part.high), "questions"),
+    }
+    return tabulate(("Wrong by the",), [(part.module, part) for part in losses.parts], columns)
 
 
 def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuestion]) -> Iterator[PartBlock]:
@@ -185,32 +184,28 @@ def tabulate_contrast(
 ) -> FigureTable:
     """Tabulate rates under two criteria, their differences, and p."""
     a, b = criteria
-    lines = tuple(
-        Line(
-            (_name_rate(rate),),
-            (
-                Cell(contrast.a, contrast.n_a, 0, None, "rows"),
-                Cell(contrast.b, contrast.n_b, 0, None, "rows"),
-                _show(contrast.difference if interval else None, interval),
-                _show(contrast.p_value),
-                _show(contrast.p_holm),
-            ),
-        )
-        for rate, contrast in rates.items()
-        for interval in [_pair(contrast.low, contrast.high)]
-    )
     few = ": so few that intervals are narrower than they should be" if 0 < test.clusters < FEW else ""
-    return FigureTable(
-        "",
-        title,
+    columns: dict[str, Callable[[Contrast], Cell]] = {
+        a: lambda contrast: Cell(contrast.a, contrast.n_a, 0, None, "rows"),
+        b: lambda contrast: Cell(contrast.b, contrast.n_b, 0, None, "rows"),
+        f"{a} less {b}": _show_difference,
+        "p": lambda contrast: _show(contrast.p_value),
+        "p, Holm": lambda contrast: _show(contrast.p_holm),
+    }
+    said = f"Over {test.clusters:,} SQL templates{few}." if rates else "No row of these criteria is scored."
+    return tabulate(
         ("Share of questions",),
-        (a, b, f"{a} less {b}", "p", "p, Holm"),
-        lines,
-        (f"Over {test.clusters:,} SQL templates{few}.",)
-        if lines
-        else ("No row of these criteria is scored.",),
-        ("", "", "shift:1", "p", "p"),
+        [(_name_rate(rate), contrast) for rate, contrast in rates.items()],
+        columns,
+        title,
+        forms=("", "", "shift:1", "p", "p"),
+        notes=(said,),
     )
+
+
+def _show_difference(contrast: Contrast) -> Cell:
+    interval = _pair(contrast.low, contrast.high)
+    return _show(contrast.difference if interval else None, interval)
 
 
 def _split_rate(rate: str) -> tuple[str, str]:
@@ -265,28 +260,26 @@ def _link_answers(
 def _show_rates(figures: AssessmentFigures) -> Iterator[PartBlock]:
     for name, modes in figures.rates.items():
         for mode, parts in modes.items():
-            fields = (*RATE_COLUMNS.values(), "lambda")
             key = f"rates-{name}-{mode}"
-            pointers = [["", *(f"/rates/{name}/{mode}/{part}/{field}" for field in fields)] for part in parts]
+            pointers = [
+                ["", *(f"/rates/{name}/{mode}/{part}/{field}" for field in RATE_FIELDS)] for part in parts
+            ]
             table = tabulate_rates(parts, f"{name} set, {mode} mode")
             yield Tables({key: table}, folded=False, pointers={key: pointers})
 
 
 def tabulate_rates(parts: Mapping[str, Rates], title: str) -> FigureTable:
     """Tabulate the rates of one set in one mode. parts: `all` or a criterion -> its rates."""
-    lines = tuple(
-        Line(
-            (part,),
-            (
-                Cell(rates.n_scored, rates.n, 0, None, "questions"),
-                *(_show(getattr(rates, field), getattr(rates.ci, field)) for field in RATE_COLUMNS.values()),
-                _show(rates.gap_share),
-            ),
-        )
-        for part, rates in parts.items()
-    )
-    columns = ("scored", *RATE_COLUMNS, "never answered (λ, Eq. 3)")
-    return FigureTable("", title, ("Questions",), columns, lines, forms=("", "scale", "scale", "scale", ""))
+    columns: dict[str, Callable[[Rates], Cell]] = {
+        "scored": lambda rates: Cell(rates.n_scored, rates.n, 0, None, "questions"),
+        "right answers (accuracy)": lambda rates: _show(rates.accuracy, rates.ci.accuracy),
+        "steady over wordings (R, Eq. 2)": lambda rates: _show(rates.robustness, rates.ci.robustness),
+        "answered in some wording (Acc_retrieval_db, Eq. 1)": lambda rates: _show(
+            rates.retrieval_db_accuracy, rates.ci.retrieval_db_accuracy
+        ),
+        "never answered (λ, Eq. 3)": lambda rates: _show(rates.gap_share),
+    }
+    return tabulate(("Questions",), parts.items(), columns, title, forms=("", *["scale"] * 4))
 
 
 def draw_tags(figures: AssessmentFigures) -> list[Bars]:
@@ -313,26 +306,16 @@ def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
         f"{planted.documents:,} documents were left out of the corpus, so that {len(planted.planted)} groups "
         f"lost all of theirs{touched}. Are they found again as gaps?"
     )
-    lines = tuple(
-        Line(
-            (rule, mode),
-            (
-                _show(recovery.recall, recovery.recall_interval),
-                _show(recovery.precision, recovery.precision_interval),
-                _show(recovery.found),
-                _show(recovery.planted),
-                _show(recovery.called),
-            ),
-        )
-        for rule, modes in planted.rules.items()
-        for mode, recovery in modes.items()
-    )
-    columns = ("recall", "precision", "found", "planted", "called")
-    forms = ("scale", "scale", "", "", "")
-    yield Tables(
-        {"planted": FigureTable("", "", ("Called a gap", "mode"), columns, lines, forms=forms)},
-        folded=False,
-    )
+    columns: dict[str, Callable[[GapRecovery], Cell]] = {
+        "recall": lambda found: _show(found.recall, found.recall_interval),
+        "precision": lambda found: _show(found.precision, found.precision_interval),
+        "found": lambda found: _show(found.found),
+        "planted": lambda found: _show(found.planted),
+        "called": lambda found: _show(found.called),
+    }
+    rows = [((rule, mode), found) for rule, modes in planted.rules.items() for mode, found in modes.items()]
+    table = tabulate(("Called a gap", "mode"), rows, columns, forms=("scale", "scale", "", "", ""))
+    yield Tables({"planted": table}, folded=False)
 
 
 def _show_tables(figures: AssessmentFigures) -> Tables:
@@ -374,22 +357,14 @@ def _show_people(
 
 def tabulate_people(people: Mapping[str, HumanAgreement]) -> FigureTable:
     """Tabulate how verdicts agree with people. people: which verdicts -> their agreement."""
-    lines = tuple(
-        Line(
-            (name,),
-            (
-                Cell(found.agreement, found.n, 0, _pair(found.low, found.high), "answers", "none"),
-                _show(found.kappa),
-                _show(found.raters_alpha),
-                _show(found.n_items),
-                _show(found.n_unsettled),
-                _show(found.n_unscored),
-            ),
-        )
-        for name, found in people.items()
-    )
-    columns = (
-        "same verdict", "Cohen's kappa", "people among themselves (Krippendorff's alpha)", "answers labelled",
-        "people split", "judge unscored",
-    )  # fmt: skip
-    return FigureTable("", "", ("Of",), columns, lines, forms=("scale", *[""] * 5))
+    columns: dict[str, Callable[[HumanAgreement], Cell]] = {
+        "same verdict": lambda found: Cell(
+            found.agreement, found.n, 0, _pair(found.low, found.high), "answers", "none"
+        ),
+        "Cohen's kappa": lambda found: _show(found.kappa),
+        "people among themselves (Krippendorff's alpha)": lambda found: _show(found.raters_alpha),
+        "answers labelled": lambda found: _show(found.n_items),
+        "people split": lambda found: _show(found.n_unsettled),
+        "judge unscored": lambda found: _show(found.n_unscored),
+    }
+    return tabulate(("Of",), people.items(), columns, forms=("scale", *[""] * 5))

@@ -25,11 +25,14 @@ SIZES = {
 }
 """Of Table 2's columns: the dataset's artifact, and of the questions asked the column or the flag."""
 RATES = {
-    "accuracy": "accuracy",
-    "R": "robustness",
-    "Acc_retrieval_db": "retrieval_db_accuracy",
+    "accuracy": ("right answers", "accuracy"),
+    "R": ("steady over wordings", "robustness"),
+    "Acc_retrieval_db": ("answered in some wording", "retrieval_db_accuracy"),
 }
-"""The page's name of a rate -> its field: of the whole system, its model, retrieval and database."""
+"""The paper's symbol of a rate -> its name in words, and its field.
+
+The rates are of the whole system, of its model, and of its retrieval and database.
+"""
 
 
 def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
@@ -60,9 +63,9 @@ def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
     """List what DVC plots: each rate by criterion, groups by how they were answered, and Table 4."""
     fault = figures.fault
     parts = figures.rates[fault.set][fault.mode]
-    for name, field in RATES.items():
+    for symbol, (_, field) in RATES.items():
         yield MetricGroup(
-            f"{name} by criterion",
+            f"{symbol} by criterion",
             tuple(
                 DvcMetric(part, value, getattr(rates.ci, field))
                 for part, rates in parts.items()

@@ -13,6 +13,7 @@ from tasks.grammar.assess.assessment_figures import AssessmentFigures, Interval
 from tasks.grammar.assess.assessment_parts import list_parts
 from tasks.grammar.assess.assessment_record import (
     ALL,
+    RATES,
     derive_rate,
     describe_fault,
     list_assessment_figures,
@@ -21,7 +22,6 @@ from tasks.grammar.assess.assessment_record import (
 from tasks.grammar.assess.baselines import BaselineVerdict
 from tasks.grammar.assess.human_labels import make_form
 from tasks.grammar.assess.judgements import Judgement
-from tasks.grammar.assess.tables import Figure
 from tasks.grammar.assess.view import join_questions, view_questions
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.canaries import CanaryHealth
@@ -122,15 +122,10 @@ def _make_title(database: str, entry: AssessmentEntry) -> str:
 def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Interval | None]]:
     """List the headline's rates: in words, the paper's symbol, the value and its interval."""
     rates = figures.rates[figures.fault.set][figures.fault.mode][ALL]
-    measures: tuple[tuple[str, str, Figure], ...] = (
-        ("right answers", "accuracy", "accuracy"),
-        ("steady over wordings", "R", "robustness"),
-        ("answered in some wording", "Acc_retrieval_db", "retrieval_db_accuracy"),
-    )
     return [
-        (words, symbol, float(value), getattr(rates.ci, name))
-        for words, symbol, name in measures
-        if (value := getattr(rates, name)) is not None
+        (words, symbol, float(value), getattr(rates.ci, field))
+        for symbol, (words, field) in RATES.items()
+        if (value := getattr(rates, field)) is not None
     ]
 
 

@@ -29,6 +29,7 @@ from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unr
 from tasks.reports.printed import Column, Printed, Rows
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.items import BadItem, Record, describe_type
+from tasks.scoring.label import score_label
 from tasks.scoring.running import Bootstrap
 from tasks.sources.stream_dataset import digest_file
 from tasks.systems.capabilities import check_documents, needs_documents
@@ -42,7 +43,7 @@ QUESTIONS = "balanced.jsonl"
 """The file of a dataset folder whose questions are asked."""
 RESERVED = frozenset({"all", "mutual"})
 """Names that figures use for all criteria together; no criterion may have them."""
-LABELS = tuple(Correctness)
+SCORED = tuple(label for label in Correctness if label.score is not None)
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
 """With more distinct criteria than this, rates are computed over all rows only."""
@@ -205,7 +206,7 @@ def make_figures(
     named = list_criteria(judged, preferred)
     criteria = named if len(named) <= MOST_CRITERIA else ()
     health, further = measure_health(rows["canaries"]), measure_further(rows["canaries"])
-    unjudged = sum(row.judgement is None for row in judged)
+    unjudged = sum(not row.scored for row in judged)
     grounded = sum(None not in (row.true, row.retrieved) for row in judged)
     sections: dict[str, Mapping[str, object] | None] = {
         "rates": rate_set(judged, criteria, intervals),
@@ -243,7 +244,7 @@ def count_rows(rows: OwnRows) -> dict[str, Derivation]:
     rules = {judgement.rule for judgement in rows["judgements"]} - {""}
     counted = {
         "rows": JUDGEMENTS,
-        "scored": Selection("judgements", {"judgement": LABELS}),
+        "scored": Selection("judgements", {"judgement": SCORED}),
         "by_rule": Selection("judgements", {"rule": tuple(sorted(rules))}),
         "unanswered": Selection("judgements", {"rule": tuple(sorted(rules & {*NO_ANSWER}))}),
         "failed": Selection("answers", {"response": None}),
@@ -261,7 +262,7 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
         known[f"{place}/accuracy"] = Derivation("share", own, "judgement", hit=Correctness.CORRECT)
         known[f"{place}/n"] = Derivation("count", own)
         known[f"{place}/n_scored"] = Derivation(
-            "count", (Selection("judgements", {**where, "judgement": LABELS}),)
+            "count", (Selection("judgements", {**where, "judgement": SCORED}),)
         )
     known |= derive_health("/canaries", Selection("canaries", {"further": False}))
     known |= derive_health("/further_canaries", Selection("canaries", {"further": True}))
@@ -280,7 +281,7 @@ def list_failures(rows: OwnRows) -> list[str]:
     return [
         f"question {judgement.question}: {'' if judgement.id in failed else 'unscored: '}{judgement.problem}"
         for judgement in rows["judgements"]
-        if judgement.judgement is None
+        if score_label(judgement.judgement) is None
     ] + list_unread(rows["canaries"])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
@@ -19,6 +18,7 @@ from tasks.grammar.construct.template_lines import (
     read_template_lines,
 )
 from tasks.grammar.construct.text_criteria import TextTemplates
+from tasks.settings import read_section
 
 TEXTS, BALANCED = "grammar.text_templates", "grammar.balanced"
 
@@ -39,8 +39,8 @@ def own_templates(
     if not file.is_file():
         what = f"is not there, and databases.{database.name}.templates is {database.templates}"
         raise BadInput(place, what, hint="benchloom import templates FILE puts it there")
-    texts = TextTemplates.model_validate(nest_settings(settings, TEXTS))
-    balanced = Balanced.model_validate(nest_settings(settings, BALANCED))
+    texts = read_section(settings, TEXTS, TextTemplates)
+    balanced = read_section(settings, BALANCED, Balanced)
     rules = make_rules(database, schema, texts, balanced, instead=database.templates == "instead")
     checked = check_lines(list(read_template_lines(str(file))), rules)
     if not checked.templates:
@@ -70,17 +70,3 @@ def make_rules(
     """Make the rules for a database: where no model adds texts, those of the balanced set must be there."""
     wanted = dict.fromkeys(balanced.criteria, balanced.texts) if instead else {}
     return TemplateRules(database.name, schema, texts.criteria, wanted, instead)
-
-
-def nest_settings(settings: Mapping[str, object], section: str) -> dict[str, Any]:
-    """Nest the parameters of one section again, from dotted names."""
-    nested: dict[str, Any] = {}
-    for name, value in settings.items():
-        if not name.startswith(f"{section}."):
-            continue
-        *parents, last = name.removeprefix(f"{section}.").split(".")
-        part = nested
-        for parent in parents:
-            part = part.setdefault(parent, {})
-        part[last] = value
-    return nested

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -29,7 +28,7 @@ from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.balanced import Balanced
 from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.own_template import OwnTemplate
-from tasks.grammar.construct.own_templates import nest_settings
+from tasks.grammar.construct.own_templates import TEXTS
 from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_reading import BrokenRule
@@ -58,6 +57,7 @@ from tasks.grammar.publish.row_rules import (
     read_index,
 )
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
+from tasks.settings import read_section
 
 ROWS: Mapping[str, type] = {
     "schema": Column,
@@ -71,7 +71,6 @@ ROWS: Mapping[str, type] = {
     "balanced": Question,
     **corpus_contracts.ROWS,
 }
-ParamsModel = TypeVar("ParamsModel", bound=BaseModel)
 AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
 SHARE = 0.03
 """The largest share of a criterion's texts that a sentence may stand in, placeholders masked."""
@@ -148,14 +147,6 @@ def contracts(
             folder,
         )
     return require_contracts(findings, out)
-
-
-def read_section(settings: Mapping[str, object], name: str, kind: type[ParamsModel]) -> ParamsModel:
-    """Read the parameters of another stage from the settings declared for this one.
-
-    name: the section, such as `grammar.balanced`.
-    """
-    return kind.model_validate(nest_settings(settings, name))
 
 
 def declare(
@@ -321,8 +312,8 @@ def expect_own_sentences(texts: Path) -> RowRule:
 
 def read_examples(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """Read the texts of the prompts' examples by criterion. settings: of other stages, by dotted name."""
-    section = nest_settings(settings, "grammar.text_templates")
-    criteria = TextTemplates.model_validate({"criteria": {}, **section}).criteria
+    given = {f"{TEXTS}.criteria": {}, **settings}
+    criteria = read_section(given, TEXTS, TextTemplates).criteria
     return {name: criterion.example.texts for name, criterion in criteria.items()}
 
 

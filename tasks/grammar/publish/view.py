@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +19,10 @@ from tasks.lineage.nodes import LineageNode, walk_nodes
 from tasks.lineage.walk import Lineage
 from tasks.reports import blocks
 from tasks.reports.blocks import OFF, Block
+from tasks.reports.declared import tabulate
 from tasks.reports.page import SampleQuestion
 from tasks.reports.parts import Tables
-from tasks.reports.tables import Cell, FigureTable, Line
+from tasks.reports.tables import Cell
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
 BALANCED = "balanced"
@@ -102,28 +103,25 @@ def list_samples(rows: DatasetRows) -> list[SampleQuestion]:
 
 def tabulate_templates(rows: DatasetRows) -> Tables:
     """Count the texts, groups and questions of every SQL template; its questions are a link to them."""
-    criteria = sorted({text.criterion for text in rows.texts.values()})
-    texts = Counter((text.sql_template, text.criterion) for text in rows.texts.values())
-    groups = Counter(group.sql_template for group in rows.groups.values())
-    questions = Counter(question.sql_template for question in rows.questions if question.id in rows.kept)
-    lines = tuple(
-        Line(
-            (template.sql,),
-            tuple(
-                Cell(count, 0, 0, None, "")
-                for count in (
-                    *(texts[template.id, criterion] for criterion in criteria),
-                    groups[template.id],
-                    questions[template.id],
-                )
-            ),
-        )
-        for template in rows.templates
-    )
-    columns = (*(f"{criterion} texts" for criterion in criteria), "groups", "questions, balanced")
+    texts = {
+        criterion: [text.sql_template for text in rows.texts.values() if text.criterion == criterion]
+        for criterion in sorted({text.criterion for text in rows.texts.values()})
+    }
+    columns = {
+        **{f"{name} texts": _count_of(Counter(found)) for name, found in texts.items()},
+        "groups": _count_of(Counter(group.sql_template for group in rows.groups.values())),
+        "questions, balanced": _count_of(
+            Counter(question.sql_template for question in rows.questions if question.id in rows.kept)
+        ),
+    }
+    lines = [(template.sql, template.id) for template in rows.templates]
     links = [[*[""] * (len(columns) - 1), f"template={place}&set={BALANCED}"] for place in range(len(lines))]
-    table = FigureTable("", "", ("SQL with placeholders",), columns, lines)
+    table = tabulate(("SQL with placeholders",), lines, columns)
     return Tables({"templates": table}, folded=False, narrows={"templates": links})
+
+
+def _count_of(counts: Mapping[str, int]) -> Callable[[str], Cell]:
+    return lambda template: Cell(counts.get(template, 0), 0, 0, None, "")
 
 
 def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
