@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Origin, make_id
 from tasks.judging.verdicts import VerdictForm, make_form
 from tasks.longform.judge.exhibits import Exhibit
-from tasks.longform.judge.labels import CHOICES, Verdict
 from tasks.longform.judge.peers import Review
+from tasks.longform.labels import CHOICES, Verdict
 from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.scoring.label import Label
@@ -108,22 +108,6 @@ def parse_opinion(text: str, form: VerdictForm, labels: type[Word]) -> Opinion[W
     if not rationale:
         raise Unparsed("no_rationale: there is a verdict alone")
     return Opinion(verdict, rationale)
-
-
-def find_gap(interaction: Interaction) -> str:
-    """Say what an interaction lacks to be reviewed, a plan or an answer; empty if it lacks nothing."""
-    if not interaction.plan.strip():
-        return _explain("no plan", interaction)
-    return find_no_answer(interaction)
-
-
-def find_no_answer(interaction: Interaction) -> str:
-    """Say that an interaction has no answer, and why; empty if it has one. White space is no answer."""
-    return "" if (interaction.answer or "").strip() else _explain("no answer", interaction)
-
-
-def _explain(gap: str, interaction: Interaction) -> str:
-    return f"{gap}: {interaction.problem}" if interaction.problem else gap
 
 
 def skip(problem: str) -> Answer[Opinion[Verdict]]:
