@@ -27,8 +27,8 @@ CONTEXTS = {
     BY_REFERENCE: f"Contexts {BY_REFERENCE}, by question and reference",
 }
 JUDGED_BY = f"Contexts that the judge saw ({BY_REFERENCE})"
-STORED = "contexts"
-"""The data file with the passages: they are most of a page's text, and the search does not look at them."""
+STORED = "details"
+"""The data file with what is not searched, such as passages: without it the list is there sooner."""
 Asked = TypeVar("Asked", SystemAnswer, Conversation)
 OfAnswer = TypeVar("OfAnswer", JudgeScore, BaselineSimilarity, Rating)
 SYSTEM, DATASET = Filter("system", "System"), Filter("dataset", "Dataset")
@@ -54,8 +54,7 @@ def view_answers(
     for question, answer in _pair(questions, answers):
         graded = sorted(scores_of[answer.id], key=lambda score: (score.judge, score.rule))
         measured = sorted(baselines_of[answer.id], key=lambda row: MEASURES.index(row.measure))
-        shown = _view_response(answer, graded, measured, ratings_of[answer.id])
-        shown.append(blocks.ids(answer=answer.id, question=question.key))
+        shown = _view_response(answer, graded, ratings_of[answer.id])
         marks = [
             _mark_grade(score.score, f"{f'{score.judge}, ' if len(judges) > 1 else ''}{score.rule}: ")
             for score in graded
@@ -63,7 +62,12 @@ def view_answers(
         score = _name_score(answer, graded, judges[0])
         tags = marks if answer.text is not None else [("no answer", BAD)]
         rows.append(_make_row(question, answer.id, answer.system, score, tags, shown))
-        stored[answer.id] = contexts_of[answer.question, answer.system]
+        stored[answer.id] = [
+            *_view_similarities(measured),
+            *contexts_of[answer.question, answer.system],
+            _view_calls(answer.origin, *(score.origin for score in graded)),
+            blocks.ids(answer=answer.id, question=question.key),
+        ]
     return Viewer(
         "row",
         "answers",
@@ -99,15 +103,13 @@ def view_conversations(
         ]
         ended = conversation.ended
         tags = [(ended.shown, BAD)] if ended is End.FAILED else [*scores, (ended.shown, OFF)]
-        shown = [
-            *_view_scores(conversation, scores, others),
-            *turns,
-            blocks.stored(STORED, conversation.id),
+        shown = [*_view_scores(conversation, scores, others), *turns]
+        rows.append(_make_row(question, conversation.id, conversation.system, ended, tags, shown))
+        stored[conversation.id] = [
+            _view_passages(JUDGED_BY, conversation.passages),
             _view_calls(conversation.origin),
             blocks.ids(conversation=conversation.id, question=question.key),
         ]
-        rows.append(_make_row(question, conversation.id, conversation.system, ended, tags, shown))
-        stored[conversation.id] = [_view_passages(JUDGED_BY, conversation.passages)]
     return Viewer(
         "row",
         "conversations",
@@ -158,13 +160,19 @@ def _make_row(
         blocks.text(question.reference, "reply", question.language),
     ]
     all_tags = ((system, ""), *tags, (question.dataset, OFF))
-    return ViewedRow(row, question.question, (system, question.dataset, value), all_tags, [*begin, *shown])
+    return ViewedRow(
+        row,
+        question.question,
+        (system, question.dataset, value),
+        all_tags,
+        [*begin, *shown, blocks.stored(STORED, row)],
+        find=question.key,
+    )
 
 
 def _view_response(
     answer: SystemAnswer,
     scores: Sequence[JudgeScore],
-    baselines: Sequence[BaselineSimilarity],
     ratings: Sequence[Rating],
 ) -> list[Block]:
     grades = [
@@ -175,10 +183,6 @@ def _view_response(
         (f"{rating.rater}: {rating.rating:g}", blocks.score_tag(round(rating.rating))[1])
         for rating in ratings
     ]
-    similarities = [
-        f"{row.measure.replace('_', ' ')}: {row.problem if row.value is None else f'{row.value:.3f}'}"
-        for row in baselines
-    ]
     response = f"No answer: {answer.problem}" if answer.text is None else answer.text
     return [
         blocks.heading("Response of", (answer.system, "")),
@@ -186,11 +190,15 @@ def _view_response(
         blocks.heading("Grades"),
         *(grades or [blocks.dim("None.")]),
         *([blocks.heading("People"), blocks.tags(*people)] if people else []),
-        blocks.heading("Without contexts"),
-        blocks.items(similarities),
-        blocks.stored(STORED, answer.id),
-        _view_calls(answer.origin, *(score.origin for score in scores)),
     ]
+
+
+def _view_similarities(baselines: Sequence[BaselineSimilarity]) -> list[Block]:
+    similarities = [
+        f"{row.measure.replace('_', ' ')}: {row.problem if row.value is None else f'{row.value:.3f}'}"
+        for row in baselines
+    ]
+    return [blocks.heading("Without contexts"), blocks.items(similarities)]
 
 
 def _name_score(answer: SystemAnswer, scores: Sequence[JudgeScore], judge: str) -> str:
