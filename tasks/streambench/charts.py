@@ -28,23 +28,12 @@ class Traced:
 
 
 ACCURACY = Traced("", lambda point: point.accuracy, "{:.1%}", Axis(bottom=0, top=1, form="share"), True)
-FURTHER = (
-    Traced(": regret", lambda point: point.regret, "{:,.2f}", Axis()),
-    Traced(": memory", lambda point: point.memory_size, "{:,.2f}", Axis()),
-)
+REGRET = Traced(": regret", lambda point: point.regret, "{:,.2f}", Axis())
+MEMORY = Traced(": memory", lambda point: point.memory_size, "{:,.2f}", Axis())
 
 
-def draw_accuracies(runs: StreamRuns, curves: Iterable[CurvePoint]) -> list[Plot]:
-    """Draw the share of right steps over time, a chart for each model."""
-    return _draw(runs, curves, (ACCURACY,))
-
-
-def draw_further(runs: StreamRuns, curves: Iterable[CurvePoint]) -> list[Plot]:
-    """Draw regret and memory over time, each a chart for each model."""
-    return _draw(runs, curves, FURTHER)
-
-
-def _draw(runs: StreamRuns, curves: Iterable[CurvePoint], traced: Sequence[Traced]) -> list[Plot]:
+def draw_over_time(runs: StreamRuns, curves: Iterable[CurvePoint], traced: Sequence[Traced]) -> list[Plot]:
+    """Draw each figure over time, a chart for each model."""
     points = sorted(curves, key=lambda point: point.position)
     return [
         draw_lines(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -25,7 +25,6 @@ from tasks.streambench.scored_steps import (
     StreamRuns,
     StreamSystem,
     gather_runs,
-    name_method,
 )
 from tasks.streambench.solve.stream_step import StreamStep
 
@@ -137,7 +136,8 @@ def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
 
 def _name_column(column: StreamColumn, title: str) -> StreamColumn:
     systems = {
-        system: [replace(one, column=title) for one in steps] for system, steps in column.runs.systems.items()
+        system: [replace(one, column=title, run=f"{title}: {one.step.run}") for one in steps]
+        for system, steps in column.runs.systems.items()
     }
     return replace(column, title=title, runs=StreamRuns(systems))
 
@@ -162,21 +162,17 @@ def list_models(columns: Sequence[StreamColumn]) -> list[str]:
     return list(dict.fromkeys(model for column in columns for model in column.runs.models))
 
 
-def find_alone(
-    columns: Sequence[StreamColumn], model: str
-) -> Iterator[tuple[str, str, list[list[ScoredStep]]]]:
-    """Find the steps of each method with one model alone, by column; those run with it anywhere."""
-    for group, choice in list_choices(columns):
-        found = [
-            column.runs.list_steps(
-                system
-                for system in column.runs.select(model=model)
-                if system.choice == choice and not system.shared
-            )
-            for column in columns
-        ]
-        if any(found):
-            yield group, name_method(choice), found
+def find_choice(
+    columns: Sequence[StreamColumn], choice: MethodChoice, model: str | None = None
+) -> list[ScoredStep]:
+    """List the steps of a method in all columns. model: those with this model alone."""
+    return [
+        one
+        for column in columns
+        for system in column.runs.select(model=model)
+        if system.choice == choice and (model is None or not system.shared)
+        for one in column.runs.systems[system]
+    ]
 
 
 def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:

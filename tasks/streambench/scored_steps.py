@@ -59,18 +59,17 @@ class StreamSystem:
 
 @dataclass(frozen=True)
 class ScoredStep:
-    """A step of a run with its score, its item and who made it. column: of an overview, empty elsewhere."""
+    """A step of a run with its score, its item and who made it.
+
+    run: its run, named within all columns. column: of an overview, empty elsewhere.
+    """
 
     step: StreamStep
     score: StepScore
     item: StreamItem
     system: StreamSystem
+    run: str
     column: str = ""
-
-    @property
-    def run(self) -> tuple[str, str]:
-        """Its run, named within all columns."""
-        return self.column, self.step.run
 
     @property
     def failed(self) -> bool:
@@ -164,7 +163,7 @@ def gather_runs(
     }
     return StreamRuns(
         {
-            system: [ScoredStep(step, scored[step.id], by_id[step.item], system) for step in made]
+            system: [ScoredStep(step, scored[step.id], by_id[step.item], system, step.run) for step in made]
             for system, made in systems.items()
         }
     )

@@ -74,6 +74,11 @@ def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
     }
 
 
+def choose_tables(tables: Mapping[str, FigureTable], *keys: str) -> dict[str, FigureTable]:
+    """Choose tables by their keys without the model: `pairs` chooses `pairs-agent`, too."""
+    return {key: table for key, table in tables.items() if key.partition("-")[0] in keys}
+
+
 def slice_steps(label: tuple[str, ...], steps: Iterable[ScoredStep]) -> Slice[ScoredStep]:
     """Slice by the runs that some steps are of."""
     runs = frozenset(one.run for one in steps)

@@ -10,7 +10,7 @@ from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.tables import Cell, FigureTable
 from tasks.streambench.joined_streams import (
     StreamColumn,
-    find_alone,
+    find_choice,
     list_choices,
     list_models,
     list_unshown,
@@ -55,9 +55,18 @@ def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
     right = replace(RIGHT, fill=_place(by_title, lambda own, where: rate_right(own)))
     summed = _place(by_title, lambda own, where: sum_tokens(own, str(where["tokens"])))
     tokens = Measure("tokens", summed, leave_out, "count")
-    methods, gained = _slice_methods(columns), _slice_gained(columns)
+    choices = [(group, name_method(choice), choice) for group, choice in list_choices(columns)]
+    methods = [slice_steps((group, name), find_choice(columns, choice)) for group, name, choice in choices]
+    gained = _slice_gained(columns)
     models = list(enumerate(list_models(columns)))
-    alone = {model: [row for row, _ in _slice_alone(columns, model)] for _, model in models}
+    alone = {
+        model: [
+            slice_steps((group, name), alone_with)
+            for group, name, choice in choices
+            if (alone_with := find_choice(columns, choice, model))
+        ]
+        for _, model in models
+    }
 
     def count_tokens(number: str, title: str, heads: tuple[str, ...], rows: StepSlices) -> FigureTable:
         declared = declare_tokens(number, title, heads, rows, steps)
@@ -96,20 +105,6 @@ def _place(
     )
 
 
-def _slice_methods(columns: Columns) -> StepSlices:
-    return [
-        slice_steps(
-            (group, name_method(choice)),
-            [
-                one
-                for column in columns
-                for one in column.runs.list_steps(s for s in column.runs.select() if s.choice == choice)
-            ],
-        )
-        for group, choice in list_choices(columns)
-    ]
-
-
 def _slice_gained(columns: Columns) -> StepSlices:
     titles = {choice.method: name_method(choice) for _, choice in list_choices(columns)}
     return [
@@ -118,15 +113,6 @@ def _slice_gained(columns: Columns) -> StepSlices:
         for method in GAINED
         if (steps := [one for column in columns for one in column.runs.find_steps(method, model)])
     ]
-
-
-def _slice_alone(columns: Columns, model: str) -> list[tuple[Slice[ScoredStep], str]]:
-    """Make a line of each method with one model alone, and give the method beside it."""
-    rows = []
-    for group, title, found in find_alone(columns, model):
-        steps = [one for own in found for one in own]
-        rows.append((slice_steps((group, title), steps), steps[0].system.choice.method))
-    return rows
 
 
 def _declare_gains(rows: StepSlices, datasets: StepSlices, right: Measure[ScoredStep]) -> Table[ScoredStep]:
@@ -143,10 +129,10 @@ def _declare_differences(
         return compare_gain(steps, base)
 
     rows = [
-        replace(row, name=(model, row.label[-1]))
+        slice_steps((model, name_method(choice)), steps)
         for model in list_models(columns)
-        for row, method in _slice_alone(columns, model)
-        if method != ZERO_SHOT
+        for _, choice in list_choices(columns)
+        if choice.method != ZERO_SHOT and (steps := find_choice(columns, choice, model))
     ]
     difference = Measure("difference", _place(by_title, compare), leave_out, "difference")
     note = (

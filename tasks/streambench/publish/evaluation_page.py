@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts
@@ -15,9 +15,17 @@ from tasks.reports.metrics import choose_column, write_lines
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
 from tasks.reports.parts import Browse, Charts, Component, Head, Part, Parts, Tables, Text, make_about_part
 from tasks.reports.report_page import write_page
-from tasks.reports.tables import FigureTable, read_systems
+from tasks.reports.tables import read_systems
 from tasks.streambench.build.items import StreamItem
-from tasks.streambench.charts import draw_accuracies, draw_further, draw_seeds, draw_uses, list_points
+from tasks.streambench.charts import (
+    ACCURACY,
+    MEMORY,
+    REGRET,
+    draw_over_time,
+    draw_seeds,
+    draw_uses,
+    list_points,
+)
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.measures import derive
 from tasks.streambench.publish.evaluation_figures import StreamFigures
@@ -25,11 +33,13 @@ from tasks.streambench.score.curves import CurvePoint
 from tasks.streambench.score.scores import StepScore
 from tasks.streambench.scored_steps import ScoredStep, StreamRuns, gather_runs, list_run_names
 from tasks.streambench.solve.stream_step import StreamStep
+from tasks.streambench.tables import choose_tables
 from tasks.streambench.view import show_runs, view_steps
 
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("streambench.css", "streambench.js")
 CONFUSIONS = "confusions.html"
+RIGHT_TABLES = ("means", "gains", "model", "memories", "uses", "seeds", "kinds", "values")
 SUBTITLE = (
     "How methods do over a stream of inputs, each answered in turn and followed by one bit of feedback: "
     "right or wrong."
@@ -94,7 +104,7 @@ def make_parts(
     artifact: Path,
 ) -> Parts:
     """Make the page below its head. artifact: the steps."""
-    tables = split_stream_tables(figures.tables)
+    tables = figures.tables
     uses, seeds = draw_uses(figures.tables["uses"]), draw_seeds(figures.tables["seeds"], figures.models)
     return [
         Part(
@@ -106,10 +116,10 @@ def make_parts(
                     "The share of right steps among the first t, averaged over seeds. A band is one standard "
                     "error over seeds (n - 1) to either side. Ablations stand in Figure 2 alone."
                 ),
-                Charts(draw_accuracies(runs, curves)),
+                Charts(draw_over_time(runs, curves, (ACCURACY,))),
                 Head("Regret against the best method, and entries in the memory"),
-                Charts(draw_further(runs, curves)),
-                Tables(tables["time"]),
+                Charts(draw_over_time(runs, curves, (REGRET, MEMORY))),
+                Tables(choose_tables(tables, "times", "regrets")),
             ],
         ),
         Part(
@@ -121,7 +131,7 @@ def make_parts(
                     "In percent, with 95% intervals. A failed call is a wrong step, never a skipped one; "
                     "failed and unjudged steps are in every n."
                 ),
-                Tables(tables["means"]),
+                Tables(choose_tables(tables, *RIGHT_TABLES)),
             ],
         ),
         Part("uses", "Which past steps are shown (Figure 2)", "Ablation", [Charts(uses)] if uses else []),
@@ -154,10 +164,10 @@ def make_parts(
                     "Over the same sequence: the difference of the shares of right steps in percent, with "
                     "its 95% interval, and tests of it."
                 ),
-                Tables(tables["pairs"]),
+                Tables(choose_tables(tables, "pairs")),
             ],
         ),
-        Part("tokens", "Tokens", "Tokens", [Tables(tables["tokens"])]),
+        Part("tokens", "Tokens", "Tokens", [Tables(choose_tables(tables, "tokens"))]),
         Browse("The stream", view_steps(runs, artifact)),
         make_about_part(list_stream_facts(figures, entry)),
     ]
@@ -221,16 +231,6 @@ def tell_finding(runs: StreamRuns) -> str:
     if best is None or len({system.choice for system in runs.select()}) < 2:
         return ""
     return f"{best[0]} is right most often: {100 * best[1]:.1f}% of its steps, over its models and seeds."
-
-
-def split_stream_tables(tables: Mapping[str, FigureTable]) -> dict[str, dict[str, FigureTable]]:
-    """Split the tables into those of the page's sections, by the beginning of their keys."""
-    sections: dict[str, dict[str, FigureTable]] = {"means": {}, "time": {}, "pairs": {}, "tokens": {}}
-    for key, table in tables.items():
-        start = key.partition("-")[0]
-        place = start if start in sections else "time" if start in ("times", "regrets") else "means"
-        sections[place][key] = table
-    return sections
 
 
 def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[tuple[str, str]]:

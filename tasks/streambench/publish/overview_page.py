@@ -20,6 +20,7 @@ from tasks.streambench.joined_streams import (
     join_columns,
     read_evaluations,
 )
+from tasks.streambench.tables import choose_tables
 from tasks.streambench.tables_overview import tabulate_overview
 from tasks.streambench.view import view_runs
 
@@ -48,7 +49,6 @@ def overview_page(
     columns = join_columns(evaluations)
     tables = tabulate_overview(columns)
     means = tables["means"]
-    parts = split_tables(tables)
     pages = {one.name: link_page(one) for one in evaluations}
     steps = sum(len(column.runs.steps) for column in columns)
     read = sum(len(one.runs.steps) for one in evaluations)
@@ -77,7 +77,7 @@ def overview_page(
                         "The share of right steps in percent, with its 95% interval; a column is a dataset "
                         "of a stream."
                     ),
-                    Tables(parts["means"]),
+                    Tables(choose_tables(tables, "means", "gains", "model")),
                 ],
             ),
             Part(
@@ -86,20 +86,23 @@ def overview_page(
                 "Differences",
                 [
                     Text("In percent, of each method to Zero-Shot of the same model, with its 95% interval."),
-                    Tables(parts["differences"]),
+                    Tables(choose_tables(tables, "differences")),
                 ],
             ),
             Part(
                 "tokens",
                 "Tokens",
                 "Tokens",
-                [Text("What a stream of a dataset takes, in and out."), Tables(parts["tokens"])],
+                [
+                    Text("What a stream of a dataset takes, in and out."),
+                    Tables(choose_tables(tables, "tokens")),
+                ],
             ),
             Part(
                 "joined",
                 "What is joined",
                 "What is joined",
-                [Tables(parts["joined"]), Component(EVALUATIONS, pages)],
+                [Tables(choose_tables(tables, "joined")), Component(EVALUATIONS, pages)],
             ),
             Browse("Runs", view_runs(columns, pages, streambench)),
         ],
@@ -111,15 +114,6 @@ def overview_page(
         package="tasks.streambench",
     )
     return Counts(read, steps, {"shown by another evaluation": read - steps} if read > steps else {})
-
-
-def split_tables(tables: Mapping[str, FigureTable]) -> dict[str, dict[str, FigureTable]]:
-    """Split the tables into those of the page's parts."""
-    parts: dict[str, dict[str, FigureTable]] = {"means": {}, "differences": {}, "tokens": {}, "joined": {}}
-    for key, table in tables.items():
-        start = key.partition("-")[0]
-        parts[start if start in parts else "means"][key] = table
-    return parts
 
 
 def make_overview_headlines(

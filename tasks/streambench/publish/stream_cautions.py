@@ -27,7 +27,7 @@ def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> li
 
 
 def _warn_few(runs: StreamRuns) -> Iterator[str]:
-    longest = max((one.step.position for one in runs.list_steps(runs.systems)), default=0)
+    longest = max((one.step.position for one in runs.steps), default=0)
     if longest < FEW:
         yield f"{longest} steps are few: a difference between two methods may be chance."
 
@@ -79,7 +79,7 @@ def _warn_steps(
     found = [one for own in chosen.values() for one in own]
     if not found:
         return
-    total = len(runs.list_steps(runs.systems))
+    total = len(runs.steps)
     worst = max(chosen, key=lambda system: len(chosen[system]) / len(runs.systems[system]))
     most = f"most of all of {worst.title}, {worst.models}: {len(chosen[worst])} of {len(runs.systems[worst])}"
     reason, _ = Counter(map(explain, found)).most_common(1)[0]
@@ -87,7 +87,7 @@ def _warn_steps(
 
 
 def _warn_estimated(runs: StreamRuns) -> Iterator[str]:
-    steps = runs.list_steps(runs.systems)
+    steps = runs.steps
     estimated = sum(one.score.estimated for one in steps)
     if estimated:
         yield f"Tokens of {estimated} of {len(steps)} steps are estimates: their provider gave no counts."
