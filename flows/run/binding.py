@@ -31,7 +31,7 @@ from pydantic import BaseModel
 
 import tasks
 from flows.code import find_module, to_path
-from flows.discovery import find_section_of, list_stages
+from flows.discovery import find_section_of, find_stage, list_stages
 from flows.run.node import CALLS, Node
 from flows.settings import get_section, parse_database, parse_section, parse_value
 from flows.stage import BASELINES, EVALUATION, FIGURES, name_argument
@@ -140,7 +140,9 @@ def bind(
     module, function = find_function(node)
     splitting = find_splitting(function) if split else None
     hints = get_type_hints(function, include_extras=True)
-    files = {name_argument(dep): dep for dep in node.deps if not dep.startswith(CODE)}
+    declared = find_stage(node.stage)
+    paths = [*node.deps, *(declared.covered if declared else ())]
+    files = {name_argument(path): path for path in paths if not path.startswith(CODE)}
     arguments: dict[str, Any] = {}
     ask, rows_in = None, None
     for name in inspect.signature(function).parameters:
