@@ -140,9 +140,9 @@ def test_an_importer_of_a_new_project_is_one_file_and_its_fields_are_options(tmp
     (project / "tasks/grammar/importers/notes.py").write_text(read_example("An importer", 1))
     (project / "notes").mkdir()
     (project / "notes/a.txt").write_text("Zwei Äpfel\n", encoding="utf-8")
-    listed = run(project, "import", "--help").stdout
-    assert "\n  notes  Bring in the notes of a shop.\n" in listed
-    assert "\n  bird  " in listed
+    listed = [line.split()[:3] for line in run(project, "import", "--help").stdout.splitlines()]
+    assert ["notes", "Bring", "in"] in listed
+    assert ["bird", "Bring", "in"] in listed
     told = " ".join(run(project, "import", "notes", "--help").stdout.split())
     assert "FOLDER <path> Of text files. [required]" in told
     assert "--language CODE That they are written in. [default: en]" in told
