@@ -196,7 +196,7 @@ class DeclaredGraph:
         """List the files that a stage reads: artifacts, what lies beside them, and its declared reads."""
         stage = own.stage
         reads = [read if "/" in read or "$" in read else self._find(own, read)[0] for read in stage.reads]
-        named = {_name_read(read) for read in reads}
+        named = {_name_read(read) for read in (*reads, *stage.covered)}
         artifacts, beside = [], []
         for name, annotation in own.arguments.items():
             if name in FROM_PARAMS or name in named:

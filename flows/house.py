@@ -70,7 +70,7 @@ def check_evaluations(graph: DeclaredGraph) -> None:
                     f"canaries={scope.canaries!r} is no stage that runs over {scope.over}",
                 )
             if scope.gold:
-                graph.place_reader(scope.stage(scope.gold, reads=stage.reads), "", {})
+                graph.place_reader(scope.stage(scope.gold, reads=(*stage.reads, *stage.covered)), "", {})
             own = graph.declared[stage.name]
             for name in (LIST_SCORED, LIST_ANSWERED):
                 if not has_name(graph.root / to_path(own.module), name):

@@ -66,6 +66,7 @@ class Scope:
         prompts: tuple[str, ...] = (),
         roles: tuple[str, ...] = (),
         reads: tuple[str, ...] = (),
+        covered: tuple[str, ...] = (),
         beside: bool = False,
         settings: tuple[str, ...] = (),
         drops: bool = True,
@@ -74,7 +75,7 @@ class Scope:
     ) -> Stage:
         """Declare a stage of this scope; see `Stage`."""
         flags = {"drops": drops, "asks_once": asks_once, "may_be_empty": may_be_empty}
-        return Stage(name, self, artifact, out, prompts, roles, reads, beside, settings, **flags)
+        return Stage(name, self, artifact, out, prompts, roles, reads, covered, beside, settings, **flags)
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,9 @@ class Stage:
     reads: tuple[str, ...] = ()
     """Further dependencies, and files of arguments that no scope has: paths, possibly with `${item.field}`,
     or names of artifacts of its scope."""
+    covered: tuple[str, ...] = ()
+    """Folders that are arguments and no dependencies: an artifact among `reads` has the checksums of what the
+    stage reads there."""
     beside: bool = False
     """Whether it also reads the `.dropped` and `.calls` files of each artifact that it takes as a path."""
     settings: tuple[str, ...] = ()

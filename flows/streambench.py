@@ -36,10 +36,11 @@ STREAMBENCH = Flow(
         DATABASE.stage(
             "streambench.grammar_dataset", reads=("${item.questions}", "${item.file}"), out="${key}"
         ),
-        # Streams: their items, the exact order by seed, few-shot examples (section 3)
-        STREAM.stage("streambench.items", reads=(RAW,)),
+        # Streams: their datasets' files, their items, the exact order by seed, few-shot examples (section 3)
+        STREAM.stage("streambench.datasets", reads=(RAW,), drops=False),
+        STREAM.stage("streambench.items", reads=("datasets",), covered=(RAW,)),
         STREAM.stage("streambench.sequence", drops=False),
-        STREAM.stage("streambench.shots", reads=(RAW,), may_be_empty=True),
+        STREAM.stage("streambench.shots", reads=("datasets",), covered=(RAW,), may_be_empty=True),
         STREAM.stage("streambench.contracts", out="contracts"),
         STREAM.stage("streambench.stream_page", out="data/reports/streambench-streams/${key}"),
         # Methods over a stream (section 4.1), and a system of the user's
@@ -47,7 +48,8 @@ STREAMBENCH = Flow(
             "streambench.steps",
             prompts=PROMPTS,
             roles=("*",),
-            reads=(RAW, *PLUGS),
+            reads=("datasets", *PLUGS),
+            covered=(RAW,),
             settings=("streambench.streams.${item.stream}",),
             drops=False,
         ),
@@ -56,7 +58,8 @@ STREAMBENCH = Flow(
             artifact="steps",
             prompts=PROMPTS,
             roles=("*",),
-            reads=(RAW, *PLUGS),
+            reads=("datasets", *PLUGS),
+            covered=(RAW,),
             settings=("streambench.streams.${item.stream}",),
             drops=False,
         ),

@@ -9,10 +9,10 @@ CODE = "def answer(question, history):\n    return 'it is ' + question\n"
 PAGE = Path(__file__).parents[1] / "docs" / "plugs.md"
 
 
-def read_example(title: str) -> str:
-    """Read the Python file that a section of docs/plugs.md shows."""
+def read_example(title: str, number: int = 0) -> str:
+    """Read a Python file that a section of docs/plugs.md shows, by default the first."""
     section = PAGE.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
-    return section.split("```python\n")[1].split("```")[0]
+    return section.split("```python\n")[1 + number].split("```")[0]
 
 
 def install(folder, package, version="1.0", *, points, code=CODE, more=(), editable=False):

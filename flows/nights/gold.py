@@ -72,7 +72,8 @@ def prove_gold(
         evaluated = find_stage(scope.evaluates)
         if not scope.gold or evaluated is None:
             continue
-        reader = scope.stage(scope.gold, reads=evaluated.reads, settings=(f"{scope.over}.${{key}}",))
+        reads = (*evaluated.reads, *evaluated.covered)
+        reader = scope.stage(scope.gold, reads=reads, settings=(f"{scope.over}.${{key}}",))
         entry = get_section(params, name)
         node = graph.place_reader(reader, evaluation.key, entry if isinstance(entry, Mapping) else {})
         if node.deps in seen:

@@ -27,7 +27,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
-from flows.discovery import find_section_of
+from flows.discovery import find_section_of, find_stage
 from flows.run.evaluated import find_evaluating, list_arguments, read_strands
 from flows.run.loading import load_function, locate_module, row_type_of
 from flows.run.node import CALLS, Node
@@ -185,12 +185,14 @@ def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
 
     A file that is declared as `${item.documents}` is the argument `documents`, whatever its own name.
     """
-    files = {name_argument(dep): dep for dep in node.deps if not dep.startswith(CODE)}
+    declared = find_stage(node.stage)
+    paths = [*node.deps, *(declared.covered if declared else ())]
+    files = {name_argument(path): path for path in paths if not path.startswith(CODE)}
     section = find_section_of(node.stage)
     entry = get_section(params, f"{section}.{node.key}") if section and node.key else None
     fields = entry.items() if isinstance(entry, Mapping) else ()
-    paths = {name: PurePosixPath(value).as_posix() for name, value in fields if isinstance(value, str)}
-    return files | {name: path for name, path in paths.items() if path in node.deps}
+    named = {name: PurePosixPath(value).as_posix() for name, value in fields if isinstance(value, str)}
+    return files | {name: path for name, path in named.items() if path in node.deps}
 
 
 def read_evaluated(

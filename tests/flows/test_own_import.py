@@ -133,48 +133,21 @@ def test_a_wrong_one_is_one_line_that_names_its_entry_point_and_nothing_is_writt
     assert not (root / "data").exists()
 
 
-SOURCE = '''"""Notes of a shop: a file with the first line of each, and a parameter."""
-
-from pathlib import Path
-
-from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, option
-
-
-class ShopNotes(BaseImporter):
-    """Bring in the notes of a shop.
-
-    Example: benchloom import shop-notes notes/ --language de
-    """
-
-    name = "shop-notes"
-
-    folder: Path = argument("Of text files.", "FOLDER")
-    language: str = option("That they are written in.", "CODE", default="en")
-
-    def bring_in(self, project: Project) -> Imported:
-        """Write the first lines."""
-        notes = [path.read_text().splitlines()[0] for path in sorted(self.folder.glob("*.txt"))]
-        text = "".join(f"{self.language}: {note}\\n" for note in notes)
-        settings = {("databases", "shop", "title"): f"{len(notes)} notes"}
-        return Imported(["done"], {Path("data/raw/notes.txt"): text}, settings)
-'''
-
-
 @pytest.mark.timeout(600)
 def test_an_importer_of_a_new_project_is_one_file_and_its_fields_are_options(tmp_path):
     project = tmp_path / "mine"
     assert init_command(project) == 0
-    (project / "tasks/grammar/importers/shop_notes.py").write_text(SOURCE)
+    (project / "tasks/grammar/importers/notes.py").write_text(read_example("An importer", 1))
     (project / "notes").mkdir()
     (project / "notes/a.txt").write_text("Zwei Äpfel\n", encoding="utf-8")
-    listed = run(project, "import", "--help").stdout
-    assert "\n  shop-notes  Bring in the notes of a shop.\n" in listed
-    assert "\n  bird  " in listed
-    told = " ".join(run(project, "import", "shop-notes", "--help").stdout.split())
+    listed = [line.split()[:3] for line in run(project, "import", "--help").stdout.splitlines()]
+    assert ["notes", "Bring", "in"] in listed
+    assert ["bird", "Bring", "in"] in listed
+    told = " ".join(run(project, "import", "notes", "--help").stdout.split())
     assert "FOLDER <path> Of text files. [required]" in told
     assert "--language CODE That they are written in. [default: en]" in told
-    done = run(project, "import", "shop-notes", "notes", "--language", "de")
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    done = run(project, "import", "notes", "notes", "--language", "de")
+    assert (done.returncode, done.stdout) == (0, "1 notes\n"), done.stderr
     assert (project / "data/raw/notes.txt").read_text(encoding="utf-8") == "de: Zwei Äpfel\n"
     assert load_yaml(project / "params.yaml")["databases"]["shop"]["title"] == "1 notes"
 

@@ -1,0 +1,40 @@
+"""Stage: the files of a stream's own datasets, with their checksums.
+
+The stages below depend on these rows, not on the folder of all datasets: DVC cannot name one dependency for
+each dataset of an entry, and another dataset beside them must not make a stream stale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.sources.stream_dataset import digest_file
+from tasks.streambench.build.items import FOLDER, open_datasets
+from tasks.streambench.entries import Stream
+
+
+@dataclass(frozen=True)
+class DatasetFile:
+    """A file of a dataset's folder. path: below that folder."""
+
+    id: str
+    dataset: str
+    path: str
+    sha256: str
+    origin: tuple[Origin, ...]
+
+
+def datasets(streambench: Path, entry: Stream) -> Drafts[DatasetFile]:
+    """List the files of the entry's datasets. Raises BadInput where one cannot be opened."""
+    rows = []
+    for dataset in open_datasets(streambench, entry.datasets):
+        name = dataset.folder.name
+        for file in sorted(path for path in dataset.folder.rglob("*") if path.is_file()):
+            path = file.relative_to(dataset.folder).as_posix()
+            origin = Origin("file", f"{FOLDER}/{name}/{path}")
+            rows.append(
+                DatasetFile(make_id("dataset file", name, path), name, path, digest_file(file), (origin,))
+            )
+    return Drafts(rows)
