@@ -319,7 +319,8 @@ def _read_definition(module: str, statement: ast.AST) -> Definition:
             case ast.Attribute(ast.Name(name), attribute):
                 found.uses.add(f"{name}.{attribute}")
                 continue
-            case ast.Name(name):
+            case ast.Name(name, ast.Load() | ast.Del()) | ast.AugAssign(ast.Name(name)):
+                # A name that is only assigned, such as a field of a class, uses nothing of that name.
                 found.uses.add(name)
             case ast.Global(names):
                 found.uses.update(names)
