@@ -51,6 +51,7 @@ check: $(DEV) ## Lint, format, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/benchloom graph --check
+	$(BIN)/python -m bench.bytes_page --check
 	$(BIN)/deptry benchloom flows tasks
 	$(BIN)/deptry tests bench --ignore DEP002,DEP004
 	$(BIN)/python -m bench.licences

@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
-from tests.written import ROOT
-
+ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```\w*[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`(benchloom [^`]+)`")
 ALTERNATIVES = re.compile(r"[a-z\d]+(?:\|[a-z\d]+)+")

@@ -1,17 +1,16 @@
 """docs/bytes.md lists the strings that enter bytes: each list is what the code has."""
 
-import re
 from pathlib import Path
 
 import pytest
 
+from bench import bytes_page
 from flows.discovery import list_stages
 from tasks.artifacts.rows import make_id
 from tasks.databases.joins import Join, JoinTree
 from tasks.models.ask import Request, Role
 from tasks.models.embeddings import make_embedding
 from tasks.models.system_calls import make_system_call
-from tests import written
 
 PAGE = Path(__file__).parents[1] / "docs" / "bytes.md"
 TREE = JoinTree(
@@ -20,67 +19,39 @@ TREE = JoinTree(
 )
 
 
-def read_list(name: str) -> list[str]:
-    block = re.search(rf"<!-- {name} -->\n```text\n(.*?)\n```", PAGE.read_text(), re.DOTALL)
-    assert block, name
-    return block[1].splitlines()
+def test_the_page_lists_what_the_code_has():
+    assert bytes_page.write_page(PAGE.read_text()) == PAGE.read_text()
 
 
-def hold_words(name: str, found: list[str]) -> set[str]:
-    """Hold a list of words by folder: it has what is found, and no word that is not there any more."""
-    listed, there = split_words(read_list(name)), written.list_words()
-    for folder, words in split_words(found).items():
-        assert words <= listed.get(folder, set()), folder
-    for folder, words in listed.items():
-        assert words <= there[folder], folder
-    return {word for words in listed.values() for word in words}
+@pytest.mark.parametrize("name", bytes_page.LISTS)
+def test_another_line_is_printed_and_replaced(name, tmp_path, monkeypatch, capsys):
+    page = bytes_page.write_page(PAGE.read_text())
+    monkeypatch.setattr(bytes_page, "PAGE", tmp_path / "bytes.md")
+    monkeypatch.setattr(bytes_page, "ROOT", tmp_path)
+    monkeypatch.setattr(bytes_page, "LISTS", {name: lambda: ["a new line: word"]})
+    bytes_page.PAGE.write_text(page)
+    assert bytes_page.main(["--check"]) == 1
+    assert "+a new line: word\n" in capsys.readouterr().out
+    assert bytes_page.PAGE.read_text() == page
+    assert bytes_page.main([]) == 0
+    assert "\na new line: word\n" in bytes_page.PAGE.read_text()
+    assert bytes_page.main(["--check"]) == 0
 
 
-def split_words(lines: list[str]) -> dict[str, set[str]]:
-    return {folder: set(words.split(", ")) for folder, _, words in (line.partition(": ") for line in lines)}
+def test_a_word_that_was_added_by_hand_stays_while_its_folder_has_it():
+    found, listed = ["tasks/judging: no_id"], ["tasks/judging: no_label, no_such_word", "tasks/gone: no_id"]
+    assert bytes_page.keep_words(found, listed) == ["tasks/judging: no_id, no_label"]
 
 
-def test_the_page_lists_every_word_in_ids():
-    assert read_list("salts") == written.list_salts()
-
-
-def test_the_page_lists_every_word_for_a_row():
-    assert read_list("rows") == written.list_rows()
-
-
-def test_the_page_lists_every_rule():
-    assert read_list("rules") == written.list_rules()
-
-
-def test_the_page_lists_every_prompt_with_its_fields():
-    assert read_list("prompts") == written.list_prompts()
-
-
-def test_the_page_lists_every_column():
-    assert read_list("columns") == written.list_columns()
-
-
-def test_the_page_lists_every_stem_and_each_is_an_artifact():
-    assert read_list("kinds") == written.list_kinds()
-    stems = hold_words("stems", written.list_stems())
-    assert stems <= {stage.artifact or stage.function for stage in list_stages()}
-
-
-def test_the_page_lists_every_reason():
-    hold_words("reasons", written.list_reasons())
-
-
-def test_the_page_lists_what_is_written_as_json():
-    assert read_list("shapes") == written.list_shapes()
-
-
-def test_the_page_lists_what_pages_embed():
-    assert read_list("given") == written.list_given()
-    assert read_list("elements") == written.list_elements()
+def test_every_stem_is_an_artifact():
+    stems = bytes_page.split_words(bytes_page.list_stems()).values()
+    assert {word for words in stems for word in words} <= {
+        stage.artifact or stage.function for stage in list_stages()
+    }
 
 
 def test_the_text_of_a_join_tree_is_what_orders_were_made_by():
-    assert read_list("tree") == [repr(TREE)]
+    assert f"<!-- tree -->\n```text\n{TREE!r}\n```" in PAGE.read_text()
 
 
 @pytest.mark.parametrize(

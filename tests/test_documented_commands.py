@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 import typer
@@ -9,8 +10,8 @@ import typer
 from flows.cli import app
 from tests.documented import DocumentedCommand, list_documented
 from tests.flows.sample import Sample, make_sample
-from tests.written import ROOT
 
+ROOT = Path(__file__).parents[1]
 EAGER = {"--help", "--install-completion"}
 """Options that do something while they are read."""
 ELSEWHERE = {

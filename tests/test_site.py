@@ -13,7 +13,8 @@ import pytest
 from bench.commands_page import PAGE, write_commands
 from tests.browser.look import find_overflow, new_page
 from tests.browser.watch import Complaints, find_chromium, find_violations, open_chromium
-from tests.written import ROOT
+
+ROOT = Path(__file__).parents[1]
 
 CODE = ("benchloom", "flows", "tasks")
 ROW = re.compile(r"^\| (?:`(\w+)`)? *\| *(\d*) *\| (?:`([^`]+)`)? *\|", re.MULTILINE)

@@ -11,7 +11,8 @@ import yaml
 
 from benchloom.making import PYPROJECT
 from flows.cli import app
-from tests.written import ROOT
+
+ROOT = Path(__file__).parents[1]
 
 TEAM = ROOT / "docs/team"
 SCHEMAS = {"github-actions.yml": "vendor.github-workflows", "gitlab-ci.yml": "vendor.gitlab-ci"}

@@ -1,12 +1,18 @@
-"""What the code writes into bytes, read out of it: texts by the syntax tree, shapes by annotations."""
+"""Write the lists of docs/bytes.md, the strings that enter bytes: `python -m bench.bytes_page`.
+
+Texts are read by the syntax tree, shapes by annotations; the prose of the page stays. `--check` changes
+nothing, prints the lines that differ, and ends with 1 if there are any: the committed page is the snapshot.
+"""
 
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +26,7 @@ from flows.run.loading import load_function, row_type_of
 from tasks.models.ask import PROMPTS
 
 ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "bytes.md"
 REASON = re.compile(r"[a-z]+(_[a-z]+)*")
 TAKING = {"Dropped": 1, "BrokenRule": 0, "Unusable": 1, "Unparsed": 0}
 """Where a reason stands among the arguments."""
@@ -38,12 +45,17 @@ def read_modules() -> dict[str, ast.Module]:
     return {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text()) for file in files}
 
 
+@cache
+def list_nodes() -> list[tuple[str, ast.AST]]:
+    """List all nodes of the modules, each with its module's path."""
+    return [(path, node) for path, tree in read_modules().items() for node in ast.walk(tree)]
+
+
 def list_calls(*names: str) -> Iterator[tuple[str, ast.Call]]:
     """List the calls of functions, with the module that each stands in."""
-    for path, tree in read_modules().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and name_of(node.func) in names:
-                yield path, node
+    for path, node in list_nodes():
+        if isinstance(node, ast.Call) and name_of(node.func) in names:
+            yield path, node
 
 
 def by_folder(pairs: Iterable[tuple[str, str]]) -> list[str]:
@@ -55,6 +67,7 @@ def by_folder(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def name_of(node: ast.expr) -> str:
+    """Return the last name of an expression; empty if it has none."""
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
@@ -120,10 +133,9 @@ def list_salts() -> list[str]:
 @cache
 def list_salted() -> tuple[str, ...]:
     """List the functions that hand words on to be hashed: by a parameter `salt`, or all of `*key`."""
-    functions = (node for tree in read_modules().values() for node in ast.walk(tree))
     return tuple(
         function.name
-        for function in functions
+        for _, function in list_nodes()
         if isinstance(function, ast.FunctionDef)
         if "salt" in (argument.arg for argument in function.args.args)
         or (function.args.vararg is not None and function.args.vararg.arg == "key")
@@ -133,10 +145,10 @@ def list_salted() -> tuple[str, ...]:
 def list_words() -> dict[str, set[str]]:
     """List how texts begin, up to `#` or a colon, by folder; a text that is one word is that word."""
     found: dict[str, set[str]] = {}
-    for path, tree in read_modules().items():
-        nodes = (node for node in ast.walk(tree) if isinstance(node, ast.expr))
-        words = {re.split("#|: ", text)[0] for node in nodes for text in list_texts(node, path)}
-        found.setdefault(path.rpartition("/")[0], set()).update(words)
+    for path, node in list_nodes():
+        if isinstance(node, ast.expr):
+            words = {re.split("#|: ", text)[0] for text in list_texts(node, path)}
+            found.setdefault(path.rpartition("/")[0], set()).update(words)
     return found
 
 
@@ -144,8 +156,7 @@ def list_rows() -> list[str]:
     """List the words that calls name their row by, where it is no row's id."""
     return by_folder(
         (path, repr(text))
-        for path, tree in read_modules().items()
-        for call in ast.walk(tree)
+        for path, call in list_nodes()
         if isinstance(call, ast.Call)
         for keyword in call.keywords
         if keyword.arg == "row"
@@ -157,8 +168,7 @@ def list_rules() -> list[str]:
     """List the names of grammars' rules, by folder."""
     return by_folder(
         (path, name)
-        for path, tree in read_modules().items()
-        for node in ast.walk(tree)
+        for path, node in list_nodes()
         if isinstance(node, ast.JoinedStr | ast.Constant)
         for text in list_texts(node, path)
         for name in re.findall(r"(?:^|\n)(\S+) ::=", text)
@@ -220,8 +230,7 @@ def list_stems() -> list[str]:
     ]
     chosen = [
         (path, text)
-        for path, tree in read_modules().items()
-        for node in ast.walk(tree)
+        for path, node in list_nodes()
         if isinstance(node, ast.Assign) and name_of(node.targets[0]) == "stem"
         for text in list_texts(node.value, path)
     ]
@@ -296,3 +305,77 @@ def find_outermost(module: str) -> type:
     bases = {base for kind in own for base in kind.__mro__[1:]}
     (outermost,) = (kind for kind in own if kind not in held | bases)
     return outermost
+
+
+LISTS: Mapping[str, Callable[[], list[str]]] = {
+    "salts": list_salts,
+    "rows": list_rows,
+    "rules": list_rules,
+    "prompts": list_prompts,
+    "columns": list_columns,
+    "kinds": list_kinds,
+    "stems": list_stems,
+    "reasons": list_reasons,
+    "shapes": list_shapes,
+    "given": list_given,
+    "elements": list_elements,
+}
+"""The lists of the page, by the names that stand before them."""
+KEPT = ("stems", "reasons")
+"""Lists that keep a word that was added by hand while its folder has it: some words are put together."""
+
+
+def write_page(page: str) -> str:
+    """Return the page with its lists as the code has them."""
+    for name, list_lines in LISTS.items():
+        block = re.compile(rf"(<!-- {name} -->\n```text\n)(.*?)(\n```)", re.DOTALL)
+        before = block.search(page)
+        if before is None:
+            raise SystemExit(f"{PAGE}: has no list {name}, which begins with <!-- {name} -->")
+        lines = list_lines()
+        if name in KEPT:
+            lines = keep_words(lines, before[2].splitlines())
+        page = page[: before.start(2)] + "\n".join(lines) + page[before.end(2) :]
+    return page
+
+
+def keep_words(found: Iterable[str], listed: Iterable[str]) -> list[str]:
+    """Add to lists of words by folder those that were listed before, and that their folders still have."""
+    there = list_words()
+    words = split_words(found)
+    for folder, before in split_words(listed).items():
+        kept = before & there.get(folder, set())
+        if kept:
+            words.setdefault(folder, set()).update(kept)
+    return [f"{folder}: {', '.join(sorted(texts))}" for folder, texts in sorted(words.items())]
+
+
+def split_words(lines: Iterable[str]) -> dict[str, set[str]]:
+    """Split lines `folder: word, word`."""
+    return {folder: set(words.split(", ")) for folder, _, words in (line.partition(": ") for line in lines)}
+
+
+def main(words: Sequence[str]) -> int:
+    """Write the page, or with `--check` print what differs; return the exit code."""
+    before = PAGE.read_text(encoding="utf-8")
+    after = write_page(before)
+    if before == after:
+        return 0
+    if "--check" in words:
+        name = PAGE.relative_to(ROOT).as_posix()
+        lines = difflib.unified_diff(
+            before.splitlines(keepends=True),
+            after.splitlines(keepends=True),
+            name,
+            f"{name} by the code",
+            n=0,
+        )
+        sys.stdout.writelines(lines)
+        print(f"{name} is not what the code has; `python -m bench.bytes_page` writes it", file=sys.stderr)
+        return 1
+    PAGE.write_text(after, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
