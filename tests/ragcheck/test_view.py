@@ -10,6 +10,7 @@ from tasks.ragcheck.guards import Guard
 from tasks.ragcheck.questions import Exchange
 from tasks.ragcheck.scores import JudgeScore
 from tasks.ragcheck.view import view_answers, view_conversations
+from tasks.reports import blocks
 from tasks.systems.contract import Passage
 from tests.ragcheck.scripted import make_question
 
@@ -88,7 +89,7 @@ def test_a_conversation_marks_leaks_and_probes_and_says_which_grade_counts():
     assert talked.tags == (("t1", ""), ("2", "bad"), ("5", "good"), ("no question", "off"), ("db", "off"))
     assert (failed.tags[1], failed.values[2]) == (("failed", "bad"), "failed")
     shown = str(talked.blocks)
-    assert "('marked', 'It drops duplicates.', ['duplicates'], 'said')" in shown
+    assert str(blocks.marked("It drops duplicates.", ["duplicates"])) in shown
     assert "Only in the reference: duplicates" in shown
     assert "probes: duplicates · flagged: duplicates" in shown
     assert shown.count("replaced by the final grade") == 1
