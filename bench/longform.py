@@ -30,9 +30,9 @@ from aiohttp import web
 
 import tasks.longform
 from tasks.databases.scratch import build_scratch, write_database
-from tasks.longform.build.classify import CONCLUSIVE
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.labels import CONCLUSIVE
 from tasks.longform.solve.interaction import Interaction
 from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits

@@ -13,10 +13,10 @@ from tasks.lineage.bases import select_ids
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.longform.build.items import LongformItem
-from tasks.longform.judge.labels import STEPS
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.judge.peers import Review, group_reviews
+from tasks.longform.labels import STEPS
 from tasks.longform.outcomes import (
     INTERACTIONS,
     AnswerOutcome,

@@ -10,10 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.longform.build.classify import INTERPRETIVE, KINDS
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.labels import STEPS
 from tasks.longform.judge.peers import REVIEWED
+from tasks.longform.labels import INTERPRETIVE, KINDS, STEPS
 from tasks.longform.outcomes import (
     AnswerOutcome,
     average_scores,

@@ -10,11 +10,10 @@ import pyarrow.parquet as pq
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import CellValue, Selection
-from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
 from tasks.longform.build.items import LongformItem
-from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.opinions import find_no_answer
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE, Verdict
 from tasks.longform.solve.interaction import UNFIT, Interaction
 from tasks.reports.tables import Cell, mean_cell, rate_cell
 

@@ -15,10 +15,10 @@ from tasks.artifacts.rows import Origin, make_id
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch import ScratchLimits, build_scratch, write_database
 from tasks.errors import BadInput
-from tasks.longform.build.classify import KINDS
-from tasks.longform.build.evidence import Claim
 from tasks.longform.build.items import LongformItem
 from tasks.longform.build.sql import write_literal
+from tasks.longform.build.statement import Claim
+from tasks.longform.labels import KINDS
 from tasks.longform.solve.describe_database import read_database
 from tasks.scoring.items import BadItem, Record
 from tasks.systems.own_items import LINES, Reader, Source, check_choice, take_text

@@ -7,9 +7,9 @@ from typing import Any
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE, KINDS
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
+from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE, KINDS
 from tasks.longform.outcomes import AnswerOutcome, average_scores, choose_interactions, rate_matches, select
 from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.tables import Cell, FigureTable, Line, count_cell, leave_empty, mean_cell

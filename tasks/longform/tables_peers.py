@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.longform.build.classify import INTERPRETIVE, KINDS
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import ErrorLabel
 from tasks.longform.judge.judge_repeats import AGAIN, SWAPPED, JudgeRepeat, was_asked
-from tasks.longform.judge.labels import ANSWER, ERRORS, STEPS, Verdict
 from tasks.longform.judge.peers import (
     REVIEWED,
     Review,
@@ -23,6 +21,7 @@ from tasks.longform.judge.peers import (
     list_verdicts,
     pool,
 )
+from tasks.longform.labels import ANSWER, ERRORS, INTERPRETIVE, KINDS, STEPS, Verdict
 from tasks.longform.outcomes import AnswerOutcome, choose_interactions, derive_peers
 from tasks.longform.tables import choose_agents
 from tasks.reports.declared import Measure, Slice, Table, Where

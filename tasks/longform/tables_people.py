@@ -13,11 +13,10 @@ from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, measure_agreement
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.longform.build.classify import INTERPRETIVE, KINDS
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.human_labels import PersonLabel
-from tasks.longform.judge.labels import ANSWER, STEPS, Verdict
 from tasks.longform.judge.peers import REVIEWED, list_verdicts
+from tasks.longform.labels import ANSWER, INTERPRETIVE, KINDS, STEPS, Verdict
 from tasks.longform.outcomes import AnswerOutcome, select
 from tasks.longform.tables_peers import ALL, Peers
 from tasks.reports.tables import (

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from tasks.artifacts.rows import Origin
 from tasks.databases.scratch import write_database
 from tasks.databases.values import Value
+from tasks.longform.build.answers import list_heads
 from tasks.longform.build.conclude import Conclusion
-from tasks.longform.build.conjecture import list_heads
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.items import LongformItem

@@ -11,9 +11,9 @@ from tasks.artifacts.rows import Origin
 from tasks.longform.answer_links import link_sentences
 from tasks.longform.build.items import LongformItem
 from tasks.longform.judge.error_types import ErrorLabel
-from tasks.longform.judge.labels import SCORES, STEPS, Verdict
 from tasks.longform.judge.peers import Review, group_reviews
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import SCORES, STEPS, Verdict
 from tasks.longform.solve.interaction import AgentQuery, Interaction
 from tasks.longform.view import ItemSources, count_things, decode_rows, list_origins, show_items
 from tasks.reports.blocks import (

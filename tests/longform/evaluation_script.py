@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tasks.artifacts.rows import make_id
 from tasks.longform.entries import MorePeers
-from tasks.longform.judge.labels import ERRORS
+from tasks.longform.labels import ERRORS
 
 STEPS = ("IP", "TE", "IS")
 CONCLUSIVE, INTERPRETIVE = 16, 8

@@ -7,8 +7,8 @@ from typing import Any
 
 import tasks.longform
 from tasks.artifacts.rows import make_id
-from tasks.longform.build.classify import CONCLUSIVE
 from tasks.longform.build.items import LongformItem
+from tasks.longform.labels import CONCLUSIVE
 from tasks.models.ask import Answer, render_prompt, try_parse
 
 PROMPTS = Path(tasks.longform.__file__).parent / "prompts"

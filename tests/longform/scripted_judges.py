@@ -9,8 +9,8 @@ from typing import Any
 import tasks.longform
 from tasks.artifacts.rows import make_id
 from tasks.longform.build.items import LongformItem
-from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.peers import Review
+from tasks.longform.labels import Verdict
 from tasks.longform.solve.interaction import AgentQuery, AgentStep, Interaction
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tests.judging.scripted import sign

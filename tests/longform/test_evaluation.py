@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tasks.longform.evaluation import EVALUATION, measure_answers
-from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import Verdict
 from tasks.longform.outcomes import join_outcomes
 from tests.flows.evaluated import OPTIONS, read_default
 from tests.longform.scripted_judges import make_interaction, make_item, make_query

@@ -14,15 +14,14 @@ from scipy.stats import binomtest, pearsonr, spearmanr
 
 from tasks.artifacts.rows import Counts, Origin
 from tasks.judging.canaries import CanaryRow
-from tasks.longform.build.classify import KINDS
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import ErrorLabel
 from tasks.longform.judge.human_labels import PersonLabel
 from tasks.longform.judge.judge_repeats import JudgeRepeat
-from tasks.longform.judge.labels import ERRORS, MATCHES, STEPS, Verdict
 from tasks.longform.judge.peers import Review
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import ERRORS, KINDS, MATCHES, STEPS, Verdict
 from tasks.longform.publish.evaluation_figures import evaluation_figures
 from tasks.longform.solve.interaction import Interaction
 from tasks.reports.tables import mean_cell, rate_cell, round_figures

@@ -15,8 +15,8 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_step
 from tasks.longform.judge.human_labels import PersonLabel, human_labels
 from tasks.longform.judge.judged_parts import FORM, list_parts, make_form
-from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import Verdict
 from tasks.longform.outcomes import join_outcomes
 from tasks.longform.solve.interaction import AgentStep
 from tasks.longform.tables_peers import Peers

@@ -7,9 +7,9 @@ import pytest
 
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.judge_repeats import SAME, SAME_REVIEWS, JudgeRepeating, judge_repeats, was_asked
-from tasks.longform.judge.labels import STEPS
 from tasks.longform.judge.meta_reviews import MetaReviewing, meta_reviews
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_verdicts
+from tasks.longform.labels import STEPS
 from tasks.longform.tables_peers import tabulate_repeats, warn_changed
 from tests.longform.scripted_judges import (
     Asked,

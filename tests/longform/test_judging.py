@@ -25,13 +25,13 @@ from tasks.longform.judge.exhibits import (
     show_queries,
     show_step,
 )
-from tasks.longform.judge.labels import ERRORS, STEPS
 from tasks.longform.judge.meta_reviews import MetaReviewing, meta_reviews
 from tasks.longform.judge.peer_canaries import measure_peers, peer_canaries, read_peer_canaries
 from tasks.longform.judge.peers import agree, decide, group_reviews, list_verdicts, pool, rank_items
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_verdicts
 from tasks.longform.judge.reviews import Reviewing, reviews
 from tasks.longform.judge.revisions import Revising, revisions
+from tasks.longform.labels import ERRORS, STEPS
 from tasks.longform.solve.interaction import AgentStep
 from tests.longform.scripted_judges import (
     Asked,

@@ -11,8 +11,8 @@ from tasks.errors import BadInput
 from tasks.longform.judge.error_types import ErrorLabel
 from tasks.longform.judge.human_labels import PersonLabel
 from tasks.longform.judge.judge_repeats import SWAPPED, JudgeRepeat
-from tasks.longform.judge.labels import ANSWER, CHOICES, ERRORS, STEPS, ErrorType, Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict, list_scored
+from tasks.longform.labels import ANSWER, CHOICES, ERRORS, STEPS, ErrorType, Verdict
 from tasks.scoring.label import UnknownLabel
 from tests.longform.scripted_judges import make_review
 

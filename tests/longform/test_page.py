@@ -12,13 +12,13 @@ from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import FigureDesign
-from tasks.longform.build.evidence import Claim
 from tasks.longform.build.foci import Focus, Measure
+from tasks.longform.build.statement import Claim
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.figures import FigureSeries, draw_agents, draw_models, tabulate_figures
 from tasks.longform.judge.error_types import ErrorLabel
-from tasks.longform.judge.labels import ErrorType, Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import ErrorType, Verdict
 from tasks.longform.publish.evaluation_page import PageFigures, evaluation_page
 from tasks.longform.solve.interaction import AgentStep, Interaction
 from tasks.models.calls import Call

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tasks.longform.judge.labels import SCORES, Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import SCORES, Verdict
 from tasks.longform.view import ItemSources, show_items, view_questions
 from tasks.longform.view_interactions import Judged, tag_verdict, view_interactions
 from tasks.reports.blocks import BAD, GOOD, OFF, Block

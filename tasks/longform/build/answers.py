@@ -1,4 +1,4 @@
-"""State in words what a question's figures come to.
+"""Say in words which figures a question needs, and what they come to.
 
 Each sentence has a few wordings of the same content, for a model that decodes by a grammar to choose among.
 """
@@ -16,6 +16,24 @@ Choices = tuple[str, ...]
 """Wordings of one sentence, the plainest first."""
 Figures = Sequence[FoundFigure]
 WORDS = {"mean": "average", "median": "median", "highest": "highest"}
+
+
+def list_heads(question: ControlledQuestion) -> list[str]:
+    """List what must be guessed, a line for each figure: `Higher average runtime`."""
+    heads = []
+    for figure in question.figures:
+        name = question.focus.find(figure.measure).name
+        within = f" among {question.asked.within}" if figure.over else ""
+        if figure.kind == "share":
+            one, other = question.groups
+            heads.append(
+                f"More than half of {question.focus.say_rows(one)} above the average {name} of "
+                f"{question.focus.say_those(other)}"
+            )
+        else:
+            what = f"highest {name}" if figure.kind == "highest" else f"{WORDS[figure.kind]} {name}"
+            heads.append(f"Higher {what}{within}" if figure.kind != "highest" else f"With the {what}{within}")
+    return heads
 
 
 def say_figure(figure: FoundFigure, question: ControlledQuestion) -> Choices:

@@ -11,10 +11,9 @@ from tasks.judging.quoting import quote
 from tasks.judging.verdicts import make_form
 from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.confirm import ConfirmedQuestion
+from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE
 from tasks.models.ask import Ask
 
-CONCLUSIVE, INTERPRETIVE = "conclusive", "interpretive"
-KINDS = (CONCLUSIVE, INTERPRETIVE)
 DEFINITE = re.compile(r"(yes|no|unknown)\b", re.IGNORECASE)
 
 

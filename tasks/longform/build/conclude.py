@@ -12,8 +12,7 @@ from tasks.artifacts.rows import Drafts, Origin
 from tasks.longform.build.confirm import ConfirmedQuestion
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
-from tasks.longform.build.evidence import Claim
-from tasks.longform.build.statement import state_figures
+from tasks.longform.build.statement import Claim, state_figures
 from tasks.models.ask import Ask
 from tasks.models.frames import write_frame
 from tasks.models.rounds import ask_in_rounds

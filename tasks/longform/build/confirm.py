@@ -17,12 +17,10 @@ from tasks.judging.verdicts import make_list
 from tasks.longform.build.condense import CondensedQuestion
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.schemas import SourceArtifacts
+from tasks.longform.labels import BY_MODEL, BY_NOBODY
 from tasks.models.ask import Ask
 
 YES, NO = "Yes", "No"
-BY_MODEL, BY_NOBODY = "model", "nobody"
-UNREAD = (BY_MODEL, BY_NOBODY)
-"""What stands in the place of the people who confirmed a question, where there are none."""
 CRITERIA = ("ambiguous", "not answerable", "one query is enough")
 """What a No to each line of the prompt says."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
-from tasks.longform.build.answers import WORDS
+from tasks.longform.build.answers import list_heads
 from tasks.longform.build.confirm import ConfirmedQuestion, describe_tables
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import NO, YES
@@ -45,24 +45,6 @@ async def conjecture(
         [outcome for outcome in outcomes if isinstance(outcome, Conjecture)],
         [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
     )
-
-
-def list_heads(question: ControlledQuestion) -> list[str]:
-    """List what must be guessed, a line for each figure: `Higher average runtime`."""
-    heads = []
-    for figure in question.figures:
-        name = question.focus.find(figure.measure).name
-        within = f" among {question.asked.within}" if figure.over else ""
-        if figure.kind == "share":
-            one, other = question.groups
-            heads.append(
-                f"More than half of {question.focus.say_rows(one)} above the average {name} of "
-                f"{question.focus.say_those(other)}"
-            )
-        else:
-            what = f"highest {name}" if figure.kind == "highest" else f"{WORDS[figure.kind]} {name}"
-            heads.append(f"Higher {what}{within}" if figure.kind != "highest" else f"With the {what}{within}")
-    return heads
 
 
 def list_choices(question: ControlledQuestion) -> list[tuple[str, ...]]:

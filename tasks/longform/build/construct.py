@@ -13,8 +13,9 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.databases.columns import split_column_id
 from tasks.databases.scratch import Built, ScratchLimits, build_scratch, write_create
 from tasks.errors import SqlError
+from tasks.longform.build.answers import list_heads
 from tasks.longform.build.confirm import ConfirmedQuestion
-from tasks.longform.build.conjecture import Conjecture, list_heads
+from tasks.longform.build.conjecture import Conjecture
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import FoundFigure, find_missing, read_script
 from tasks.longform.build.row_plan import TablePlan, plan_rows, write_grammar

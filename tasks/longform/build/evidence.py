@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,17 +16,6 @@ from tasks.longform.build.sql import quote_column, write_literal
 YES, NO = "yes", "no"
 FURTHER = 4
 """Decimal places beyond those of a measure, where its own do not tell two groups apart."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One claim of a reference answer, with the query that bears it out."""
-
-    text: str
-    sql: str
-    columns: tuple[str, ...]
-    rows: str
-    """The query's rows as JSON: a list of lists."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +125,6 @@ def _read_figure(
                 counts[str(group)] = int(str(known))
                 totals[str(group)] = int(str(total))
     return FoundFigure(figure, sql, result.columns, tuple(result.rows), values, counts, totals)
-
-
-def make_claim(text: str, figure: FoundFigure) -> Claim:
-    """Make the claim that states a figure, with its query and rows."""
-    rows = json.dumps([list(row) for row in figure.rows], ensure_ascii=False)
-    return Claim(text, figure.sql, figure.columns, rows)
 
 
 def find_missing(figures: Sequence[FoundFigure], question: ControlledQuestion) -> str:

@@ -11,7 +11,7 @@ from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.confirm import ConfirmedQuestion
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
-from tasks.longform.build.evidence import Claim
+from tasks.longform.build.statement import Claim
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from tasks.artifacts.contracts import Record, RowRule, expect_match
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch import write_database
 from tasks.errors import BenchloomError
-from tasks.longform.build.classify import KINDS
+from tasks.longform.labels import KINDS
 
 WORD = r"\w"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.longform.build.answers import WORDS, Choices, conclude_figures, say_figure
 from tasks.longform.build.control import ControlledQuestion
-from tasks.longform.build.evidence import Claim, FoundFigure, make_claim, read_script
+from tasks.longform.build.evidence import FoundFigure, read_script
 from tasks.longform.build.words import find_numbers, names_all
 from tasks.models.ask import Unparsed
 
@@ -23,6 +24,17 @@ NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\bvs\b|\d\s*/\s*\d", re
 """Notes and labels, which are no answer to a reader."""
 UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a reference answer, with the query that bears it out."""
+
+    text: str
+    sql: str
+    columns: tuple[str, ...]
+    rows: str
+    """The query's rows as JSON: a list of lists."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +69,14 @@ def state_figures(script: str, question: ControlledQuestion) -> Statement:
     """Run the queries of a question's figures on its database, and put what they find into words."""
     figures = read_script(script, question)
     stated = [say_figure(figure, question) for figure in figures]
-    claims = tuple(make_claim(said[0], figure) for said, figure in zip(stated, figures, strict=True))
+    claims = tuple(_make_claim(said[0], figure) for said, figure in zip(stated, figures, strict=True))
     return Statement(question, figures, stated, conclude_figures(figures, question), claims)
+
+
+def _make_claim(text: str, figure: FoundFigure) -> Claim:
+    """Make the claim that states a figure, with its query and rows."""
+    rows = json.dumps([list(row) for row in figure.rows], ensure_ascii=False)
+    return Claim(text, figure.sql, figure.columns, rows)
 
 
 def check_prose(

@@ -11,9 +11,9 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
-from tasks.longform.judge.labels import ERRORS, ErrorType, Verdict
 from tasks.longform.judge.opinions import ask_opinion
 from tasks.longform.judge.peers import Review
+from tasks.longform.labels import ERRORS, ErrorType, Verdict
 from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Ask
 

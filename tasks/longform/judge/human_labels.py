@@ -11,9 +11,9 @@ from tasks.judging.label_file import FOLDER
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.judged_parts import JudgedPart, list_parts
-from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.peers import Review
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import Verdict
 from tasks.longform.solve.interaction import Interaction
 
 UNKNOWN, OTHER, SCALE = "unknown_verdict", "other_response", "other_scale"

@@ -9,7 +9,6 @@ from tasks.artifacts.rows import Drafts
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
-from tasks.longform.judge.labels import Verdict
 from tasks.longform.judge.opinions import (
     Opinion,
     PeerPrompts,
@@ -20,6 +19,7 @@ from tasks.longform.judge.opinions import (
     skip,
 )
 from tasks.longform.judge.peers import Review, group_reviews, list_steps, rank_items
+from tasks.longform.labels import Verdict
 from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Origin, make_id
 from tasks.judging.verdicts import VerdictForm, make_form
 from tasks.longform.judge.exhibits import Exhibit
-from tasks.longform.judge.labels import CHOICES, Verdict
 from tasks.longform.judge.peers import Review
+from tasks.longform.labels import CHOICES, Verdict
 from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.scoring.label import Label

@@ -16,12 +16,11 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.judging.canaries import OR, CanaryHealth, CanaryRow, KnownCase, measure_health, read_cases
-from tasks.longform.build.classify import CONCLUSIVE, KINDS
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.labels import CHOICES, STEPS, Verdict
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answer
 from tasks.longform.judge.reviews import Reviewing, review_step
+from tasks.longform.labels import CHOICES, CONCLUSIVE, KINDS, STEPS, Verdict
 from tasks.longform.solve.interaction import AgentQuery, Interaction
 from tasks.models.ask import Ask
 from tasks.settings import read_section

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tasks.artifacts.rows import Origin
 from tasks.longform.build.items import LongformItem
-from tasks.longform.judge.labels import STEPS, Verdict
+from tasks.longform.labels import STEPS, Verdict
 from tasks.longform.solve.interaction import Interaction
 
 REVIEWED = ("sequential", "iterative", "system")

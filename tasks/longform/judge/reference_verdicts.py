@@ -11,12 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
-from tasks.longform.build.classify import CONCLUSIVE
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_answer
-from tasks.longform.judge.labels import CHOICES, Verdict
 from tasks.longform.judge.opinions import Opinion, ask_opinion, find_no_answer, skip
+from tasks.longform.labels import CHOICES, CONCLUSIVE, Verdict
 from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from tasks.artifacts.rows import Drafts
 from tasks.judging.canaries import CanaryRow
-from tasks.longform.build.classify import KINDS
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peer_canaries import read_peer_canaries, try_canary
 from tasks.longform.judge.reference_verdicts import ReferenceJudging
 from tasks.longform.judge.reviews import Reviewing
+from tasks.longform.labels import KINDS
 from tasks.longform.own_entries import OwnAgent, SystemLimits
 from tasks.models.ask import Ask
 from tasks.settings import read_section

@@ -17,9 +17,9 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.figures import FigureSeries, draw_agents, draw_models, draw_queries, tabulate_figures
 from tasks.longform.judge.error_types import ErrorLabel
 from tasks.longform.judge.judged_parts import list_parts, make_form
-from tasks.longform.judge.labels import MATCHES, PEER_VERDICTS
 from tasks.longform.judge.peers import Review
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import MATCHES, PEER_VERDICTS
 from tasks.longform.outcomes import INTERACTIONS
 from tasks.longform.solve.interaction import Interaction
 from tasks.longform.tables import MATCH_RATE, MEAN_SCORE

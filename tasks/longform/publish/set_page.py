@@ -19,10 +19,10 @@ from tasks.artifacts.statistics import (
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.longform.build.conclude import Conclusion
-from tasks.longform.build.confirm import UNREAD
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.items import LongformItem
+from tasks.longform.labels import UNREAD
 from tasks.longform.tables import describe_set
 from tasks.longform.view import ItemSources, view_questions
 from tasks.reports.calls import read_calls

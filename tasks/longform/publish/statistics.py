@@ -13,12 +13,11 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.databases.scratch import write_database
 from tasks.files import write_text
-from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
 from tasks.longform.build.conclude import Conclusion
-from tasks.longform.build.confirm import UNREAD
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.items import LongformItem
+from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE, UNREAD
 from tasks.longform.solve.describe_database import read_database
 
 

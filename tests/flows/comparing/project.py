@@ -16,9 +16,9 @@ from tasks.artifacts.parquet import write_rows
 from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.corpus.questions import AskedQuestion
-from tasks.longform.build.classify import CONCLUSIVE
 from tasks.longform.build.items import LongformItem
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.labels import CONCLUSIVE
 from tasks.longform.solve.interaction import Interaction
 from tasks.ragcheck.answers import SystemAnswer
 from tasks.ragcheck.conversations import Conversation, ConversationTurn

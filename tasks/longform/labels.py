@@ -1,12 +1,17 @@
-"""What judges and people say: of an answer and its reference, of a step, and of the error in a step."""
+"""Words of decisions: the kind of a question, who confirmed it, verdicts on answers and steps, errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tasks.longform.build.classify import CONCLUSIVE, INTERPRETIVE
 from tasks.scoring.label import Label
 
+CONCLUSIVE, INTERPRETIVE = "conclusive", "interpretive"
+KINDS = (CONCLUSIVE, INTERPRETIVE)
+"""The kinds of questions (section 2.2)."""
+BY_MODEL, BY_NOBODY = "model", "nobody"
+UNREAD = (BY_MODEL, BY_NOBODY)
+"""What stands in the place of the people who confirmed a question, where there are none."""
 STEPS = ("IP", "TE", "IS")
 """The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
 ANSWER = "match"
