@@ -13,7 +13,6 @@ from tasks.lineage.bases import select_ids
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.longform.build.items import LongformItem
-from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.judge.peers import Review, group_reviews
 from tasks.longform.labels import STEPS
@@ -27,7 +26,7 @@ from tasks.longform.outcomes import (
 from tasks.longform.own_entries import SystemLimits
 from tasks.longform.own_items import READER
 from tasks.longform.publish.cautions import warn_failed
-from tasks.longform.solve.interaction import Interaction
+from tasks.longform.solve.interaction import Interaction, find_gap
 from tasks.longform.tables_peers import derive_perfect, rate_perfect
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
 from tasks.reports.printed import Column, Printed, Rows

@@ -12,7 +12,7 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
-from tasks.longform.labels import INTERPRETIVE, KINDS, STEPS
+from tasks.longform.labels import INTERPRETIVE, KINDS, STEPS, Verdict
 from tasks.longform.outcomes import (
     AnswerOutcome,
     average_scores,
@@ -21,7 +21,7 @@ from tasks.longform.outcomes import (
     rate_matches,
     select,
 )
-from tasks.longform.tables_peers import PERFECT, Peers, derive_perfect, rate_all_perfect, rate_perfect
+from tasks.longform.tables_peers import Peers, derive_perfect, rate_all_perfect, rate_perfect
 from tasks.reports.charts import Axis, Chart, Point, Scale, draw_scatter
 from tasks.reports.tables import DRAWS, ROWS, Cell, FigureTable, Line
 from tasks.scoring.correlation import correlate, rank
@@ -268,7 +268,7 @@ def draw_models(models: Sequence[ModelBars]) -> list[Scale]:
         ),
         *(
             Scale(
-                f"all steps {PERFECT}" if step == "all" else f"{step} {PERFECT}",
+                f"all steps {Verdict.PERFECT.shown}" if step == "all" else f"{step} {Verdict.PERFECT.shown}",
                 [(row.model, row.steps[step]) for row in models if step in row.steps],
             )
             for step in models[0].steps

@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import CellValue, Selection
 from tasks.longform.build.items import LongformItem
-from tasks.longform.judge.opinions import find_no_answer
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE, Verdict
-from tasks.longform.solve.interaction import UNFIT, Interaction
+from tasks.longform.solve.interaction import UNFIT, Interaction, find_no_answer
 from tasks.reports.tables import Cell, mean_cell, rate_cell
 
+MATCH_RATE, MEAN_SCORE = "match rate (C)", "mean score, 1 to 5 (I)"
+"""The quality of answers: to conclusive items, and to interpretive ones."""
 INTERACTIONS = Selection("interactions")
 """All interactions of an evaluation."""
 PLANNING = ("agent_plan", "agent_next_query")

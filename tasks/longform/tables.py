@@ -10,16 +10,30 @@ from tasks.lineage.selection import Selection
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE, KINDS
-from tasks.longform.outcomes import AnswerOutcome, average_scores, choose_interactions, rate_matches, select
+from tasks.longform.outcomes import (
+    MATCH_RATE,
+    MEAN_SCORE,
+    AnswerOutcome,
+    average_scores,
+    choose_interactions,
+    rate_matches,
+    select,
+)
 from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.tables import Cell, FigureTable, Line, count_cell, leave_empty, mean_cell
 
 INITIALS = {CONCLUSIVE: "C", INTERPRETIVE: "I"}
 COMPARED = ("none", "sequential")
-MATCH_RATE, MEAN_SCORE = "match rate (C)", "mean score, 1 to 5 (I)"
+Fill = Callable[[Sequence[AnswerOutcome], Where], Cell]
+
+
+def _measure_rows(measure: Callable[[Iterable[AnswerOutcome], Selection], Cell]) -> Fill:
+    return lambda outcomes, where: measure(outcomes, choose_interactions(where))
+
+
 QUALITY: Sequence[Measure[AnswerOutcome]] = (
-    Measure(MATCH_RATE, lambda own, where: rate_matches(own, choose_interactions(where)), leave_empty),
-    Measure(MEAN_SCORE, lambda own, where: average_scores(own, choose_interactions(where)), leave_empty),
+    Measure(MATCH_RATE, _measure_rows(rate_matches), leave_empty),
+    Measure(MEAN_SCORE, _measure_rows(average_scores), leave_empty),
 )
 """The quality of answers: matches of conclusive items, scores of interpretive ones."""
 

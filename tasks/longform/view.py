@@ -7,17 +7,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tasks.artifacts.rows import Origin
-from tasks.databases.scratch import write_database
 from tasks.databases.values import Value
 from tasks.longform.build.answers import list_heads
 from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.items import LongformItem
-from tasks.longform.solve.describe_database import DescribedTable, read_database
+from tasks.longform.solve.describe_database import DescribedTable, read_script
 from tasks.reports.blocks import (
     GOOD,
     OFF,
@@ -68,13 +66,7 @@ class ItemSources:
 
 def show_items(listed: Sequence[LongformItem], sources: ItemSources) -> dict[str, list[Block]]:
     """Show items by id, each with all rows of its database. Raises BadInput if a script does not run."""
-    shown = {}
-    with TemporaryDirectory(prefix="benchloom-items-") as folder:
-        for place, item in enumerate(listed):
-            file = Path(folder) / f"{place}.sqlite"
-            write_database(item.script, file)
-            shown[item.id] = list(_show_item(item, sources, read_database(file).tables))
-    return shown
+    return {item.id: list(_show_item(item, sources, read_script(item.script).tables)) for item in listed}
 
 
 def _show_item(item: LongformItem, sources: ItemSources, tables: Sequence[DescribedTable]) -> Iterator[Block]:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from tasks.databases.scratch import write_database
 from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.quoting import quote
 from tasks.longform.build.items import LongformItem
 from tasks.longform.judge.peers import Review
-from tasks.longform.solve.describe_database import SAMPLES, Database, read_database
-from tasks.longform.solve.interaction import STATISTIC, AgentQuery, Interaction
+from tasks.longform.solve.describe_database import SAMPLES, read_script
+from tasks.longform.solve.interaction import AgentQuery, Interaction, tell_statistics
 from tasks.longform.solve.room import fit_description
 
 FRAME = 550
@@ -75,11 +71,6 @@ def show_step(
     return (*before, queries, *after)
 
 
-def tell_statistics(interaction: Interaction) -> str:
-    """Write the statistics that an agent had computed, one a line."""
-    return "\n".join(taken.text for taken in interaction.steps if taken.kind == STATISTIC)
-
-
 def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> Exhibit:
     """Show reviews with their verdicts, each rationale quoted by itself.
 
@@ -116,15 +107,6 @@ def _describe(script: str, tokens: float) -> str:
     tables = sum(name.startswith("table ") for name in fitted.left_out)
     samples = len(fitted.left_out) - tables
     return f"{fitted.text}\n(left out for lack of room: {tables} tables, the sample rows of {samples})"
-
-
-@lru_cache(maxsize=256)
-def read_script(script: str) -> Database:
-    """Read the database of an item's script. Raises BadInput if it does not run."""
-    with TemporaryDirectory(prefix="benchloom-judged-") as folder:
-        file = Path(folder) / "item.sqlite"
-        write_database(script, file)
-        return read_database(file)
 
 
 def show_queries(queries: Sequence[AgentQuery], tokens: float) -> str:

@@ -12,11 +12,11 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.meta_reviews import MetaReviewing, ask_meta_reviewer
-from tasks.longform.judge.opinions import Opinion, find_no_answer, skip
+from tasks.longform.judge.opinions import Opinion, skip
 from tasks.longform.judge.peers import Review, group_reviews, list_steps, rank_items
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, ReferenceVerdict, ask_judge
 from tasks.longform.labels import ANSWER, Verdict
-from tasks.longform.solve.interaction import Interaction
+from tasks.longform.solve.interaction import Interaction, find_no_answer
 from tasks.models.ask import Answer, Ask
 from tasks.settings import read_section
 

@@ -8,13 +8,17 @@ from dataclasses import dataclass
 
 from tasks.judging.human_files import write_form
 from tasks.longform.build.items import LongformItem
-from tasks.longform.judge.exhibits import read_script, tell_statistics
-from tasks.longform.judge.opinions import find_gap, find_no_answer
 from tasks.longform.judge.peers import Review
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.labels import ANSWER, CHOICES, Verdict
-from tasks.longform.solve.describe_database import describe_database
-from tasks.longform.solve.interaction import AgentQuery, Interaction
+from tasks.longform.solve.describe_database import describe_database, read_script
+from tasks.longform.solve.interaction import (
+    AgentQuery,
+    Interaction,
+    find_gap,
+    find_no_answer,
+    tell_statistics,
+)
 
 FORM = (
     "id",

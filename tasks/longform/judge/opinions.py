@@ -110,22 +110,6 @@ def parse_opinion(text: str, form: VerdictForm, labels: type[Word]) -> Opinion[W
     return Opinion(verdict, rationale)
 
 
-def find_gap(interaction: Interaction) -> str:
-    """Say what an interaction lacks to be reviewed, a plan or an answer; empty if it lacks nothing."""
-    if not interaction.plan.strip():
-        return _explain("no plan", interaction)
-    return find_no_answer(interaction)
-
-
-def find_no_answer(interaction: Interaction) -> str:
-    """Say that an interaction has no answer, and why; empty if it has one. White space is no answer."""
-    return "" if (interaction.answer or "").strip() else _explain("no answer", interaction)
-
-
-def _explain(gap: str, interaction: Interaction) -> str:
-    return f"{gap}: {interaction.problem}" if interaction.problem else gap
-
-
 def skip(problem: str) -> Answer[Opinion[Verdict]]:
     """Stand in for the answer of a judge that was not asked, and say why."""
     return Answer(None, "", "", 0, problem)

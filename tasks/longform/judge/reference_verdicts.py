@@ -14,9 +14,9 @@ from tasks.judging.scored import Scored
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_answer
-from tasks.longform.judge.opinions import Opinion, ask_opinion, find_no_answer, skip
+from tasks.longform.judge.opinions import Opinion, ask_opinion, skip
 from tasks.longform.labels import CHOICES, CONCLUSIVE, Verdict
-from tasks.longform.solve.interaction import Interaction
+from tasks.longform.solve.interaction import Interaction, find_no_answer
 from tasks.models.ask import Answer, Ask
 
 

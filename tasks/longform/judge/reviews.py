@@ -8,16 +8,9 @@ from tasks.artifacts.rows import Drafts
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_step
-from tasks.longform.judge.opinions import (
-    PeerPrompts,
-    ask_peer,
-    find_gap,
-    make_review,
-    make_review_id,
-    skip,
-)
+from tasks.longform.judge.opinions import PeerPrompts, ask_peer, make_review, make_review_id, skip
 from tasks.longform.judge.peers import Review, list_steps, rank_items
-from tasks.longform.solve.interaction import Interaction
+from tasks.longform.solve.interaction import Interaction, find_gap
 from tasks.models.ask import Ask
 
 

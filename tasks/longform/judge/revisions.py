@@ -9,18 +9,10 @@ from tasks.artifacts.rows import Drafts
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
-from tasks.longform.judge.opinions import (
-    Opinion,
-    PeerPrompts,
-    ask_peer,
-    find_gap,
-    make_review,
-    make_review_id,
-    skip,
-)
+from tasks.longform.judge.opinions import Opinion, PeerPrompts, ask_peer, make_review, make_review_id, skip
 from tasks.longform.judge.peers import Review, decide, group_reviews, list_steps, list_verdicts
 from tasks.longform.labels import Verdict
-from tasks.longform.solve.interaction import Interaction
+from tasks.longform.solve.interaction import Interaction, find_gap
 from tasks.models.ask import Answer, Ask
 
 NOTHING = "fewer than half of the meta-reviews have a verdict"

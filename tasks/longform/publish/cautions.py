@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import PeerHealth
 from tasks.longform.judge.peers import REVIEWED, Review
 from tasks.longform.outcomes import AnswerOutcome
+from tasks.longform.solve.interaction import find_gap
 from tasks.longform.tables_peers import warn_changed
 from tasks.longform.tables_people import PeopleAgreement
 from tasks.reports.tables import FigureTable

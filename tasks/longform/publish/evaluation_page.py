@@ -19,11 +19,9 @@ from tasks.longform.judge.error_types import ErrorLabel
 from tasks.longform.judge.judged_parts import list_parts, make_form
 from tasks.longform.judge.peers import Review
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
-from tasks.longform.labels import MATCHES, PEER_VERDICTS
-from tasks.longform.outcomes import INTERACTIONS
+from tasks.longform.labels import MATCHES, PEER_VERDICTS, Verdict
+from tasks.longform.outcomes import INTERACTIONS, MATCH_RATE, MEAN_SCORE
 from tasks.longform.solve.interaction import Interaction
-from tasks.longform.tables import MATCH_RATE, MEAN_SCORE
-from tasks.longform.tables_peers import PERFECT
 from tasks.longform.view import ItemSources
 from tasks.longform.view_interactions import Judged, view_interactions
 from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
@@ -180,7 +178,7 @@ def _list_parts(figures: PageFigures) -> list[Part]:
     )
     compared = (
         "Quality against the reference, beside a guess where one was asked for; and the share of "
-        f"interactions whose step is {PERFECT} by the revised verdict."
+        f"interactions whose step is {Verdict.PERFECT.shown} by the revised verdict."
     )
     counted = (
         "Intervals are 95%. n counts interactions where a cell does not say otherwise; failed ones have no "

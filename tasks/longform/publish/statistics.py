@@ -7,18 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, median
-from tempfile import TemporaryDirectory
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
-from tasks.databases.scratch import write_database
 from tasks.files import write_text
 from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.items import LongformItem
 from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE, UNREAD
-from tasks.longform.solve.describe_database import read_database
+from tasks.longform.solve.describe_database import read_script
 
 
 def statistics(
@@ -85,12 +83,7 @@ def _describe(items: Sequence[LongformItem]) -> dict[str, float | int | None]:
 
 def _measure_databases(made: Sequence[SyntheticDatabase]) -> dict[str, float | int | None]:
     """Compute the medians of tables over databases, and of columns and rows over all their tables."""
-    with TemporaryDirectory(prefix="benchloom-statistics-") as folder:
-        databases = []
-        for place, database in enumerate(made):
-            file = Path(folder) / f"{place}.sqlite"
-            write_database(database.script, file)
-            databases.append(read_database(file).tables)
+    databases = [read_script(database.script).tables for database in made]
     tables = [table for database in databases for table in database]
     return {
         "tables": _median([len(database) for database in databases]),

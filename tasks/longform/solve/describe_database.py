@@ -7,10 +7,12 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
+from tasks.databases.scratch import write_database
 from tasks.databases.values import Value, to_plain_row
 
 SAMPLES = 3
@@ -61,6 +63,15 @@ def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> Describe
     rows = connection.execute(f'SELECT * FROM "{escaped}" NOT INDEXED')  # noqa: S608 (a quoted name)
     columns = tuple(column for column, *_ in rows.description)
     return DescribedTable(name, sql, columns, tuple(tuple(to_plain_row(row)) for row in rows))
+
+
+@lru_cache(maxsize=256)
+def read_script(script: str) -> Database:
+    """Read the database of an item's script. Raises BadInput if it does not run."""
+    with TemporaryDirectory(prefix="benchloom-item-") as folder:
+        file = Path(folder) / "item.sqlite"
+        write_database(script, file)
+        return read_database(file)
 
 
 def describe_database(tables: Sequence[DescribedTable], samples: Mapping[str, int] | int = SAMPLES) -> str:

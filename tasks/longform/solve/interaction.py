@@ -68,3 +68,24 @@ class Interaction:
     """What its prompts did not have for lack of room: tables, rows of a result."""
     problem: str
     origin: tuple[Origin, ...]
+
+
+def tell_statistics(interaction: Interaction) -> str:
+    """Write the statistics that an agent had computed, one a line."""
+    return "\n".join(taken.text for taken in interaction.steps if taken.kind == STATISTIC)
+
+
+def find_gap(interaction: Interaction) -> str:
+    """Say what an interaction lacks to be reviewed, a plan or an answer; empty if it lacks nothing."""
+    if not interaction.plan.strip():
+        return _explain("no plan", interaction)
+    return find_no_answer(interaction)
+
+
+def find_no_answer(interaction: Interaction) -> str:
+    """Say that an interaction has no answer, and why; empty if it has one. White space is no answer."""
+    return "" if (interaction.answer or "").strip() else _explain("no answer", interaction)
+
+
+def _explain(gap: str, interaction: Interaction) -> str:
+    return f"{gap}: {interaction.problem}" if interaction.problem else gap

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.databases.scratch import write_database
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.solve.agents import AGENTS
@@ -45,8 +46,6 @@ async def interactions(
 
 def open_item(item: LongformItem, file: Path) -> Database:
     """Write an item's database to a file and read it."""
-    from tasks.databases.scratch import write_database
-
     write_database(item.script, file)
     return read_database(file)
 
