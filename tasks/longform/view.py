@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Origin
@@ -15,21 +14,9 @@ from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.items import LongformItem
-from tasks.longform.solve.describe_database import DescribedTable, read_script
-from tasks.reports.blocks import (
-    GOOD,
-    OFF,
-    Block,
-    calls,
-    code,
-    dim,
-    fold,
-    heading,
-    ids,
-    items,
-    table,
-    text,
-)
+from tasks.longform.solve.describe_database import read_script
+from tasks.reports import blocks
+from tasks.reports.blocks import GOOD, OFF, Block
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
 EXACT = 2**53
@@ -37,97 +24,89 @@ EXACT = 2**53
 BY: Mapping[str, str] = {"plain": "stated plainly", "model": "worded by a model"}
 
 
-@dataclass(frozen=True)
-class ItemSources:
-    """The rows of a question set by id, of which some may be missing."""
+def show_items(
+    items: Iterable[LongformItem],
+    control: Iterable[ControlledQuestion],
+    construct: Iterable[SyntheticDatabase],
+    conclude: Iterable[Conclusion],
+) -> dict[str, list[Block]]:
+    """Show items by id, each with all rows of its database. Raises BadInput if a script does not run.
 
-    control: Mapping[str, ControlledQuestion]
-    construct: Mapping[str, SyntheticDatabase]
-    conclude: Mapping[str, Conclusion]
-
-    @classmethod
-    def gather(
-        cls,
-        control: Iterable[ControlledQuestion],
-        construct: Iterable[SyntheticDatabase],
-        conclude: Iterable[Conclusion],
-    ) -> ItemSources:
-        """Index the rows of the three stages."""
-        return cls(
-            {row.id: row for row in control},
-            {row.id: row for row in construct},
-            {row.id: row for row in conclude},
-        )
-
-    def tell_writer(self, item: LongformItem) -> str:
-        """Say who wrote the reference; empty if that is not known."""
-        return self.conclude[item.id].by if item.id in self.conclude else ""
+    control, construct, conclude: rows of the question set, of which some may be missing.
+    """
+    asked = {question.id: question for question in control}
+    made = {database.id: database for database in construct}
+    by = {answer.id: answer.by for answer in conclude}
+    return {
+        item.id: list(_show_item(item, asked.get(item.id), made.get(item.id), by.get(item.id, "")))
+        for item in items
+    }
 
 
-def show_items(listed: Sequence[LongformItem], sources: ItemSources) -> dict[str, list[Block]]:
-    """Show items by id, each with all rows of its database. Raises BadInput if a script does not run."""
-    return {item.id: list(_show_item(item, sources, read_script(item.script).tables)) for item in listed}
-
-
-def _show_item(item: LongformItem, sources: ItemSources, tables: Sequence[DescribedTable]) -> Iterator[Block]:
-    yield heading("Question", (item.kind, OFF))
-    yield text(item.question, "question")
-    if item.id in sources.control:
-        yield fold("What it was condensed from", [text(sources.control[item.id].text)], style="claim")
-    plain = sources.tell_writer(item) == "plain"
-    yield heading("Reference answer", *([(BY["plain"], OFF)] if plain else []))
-    yield text(item.reference, "reply")
+def _show_item(
+    item: LongformItem, question: ControlledQuestion | None, made: SyntheticDatabase | None, by: str
+) -> Iterator[Block]:
+    yield blocks.heading("Question", (item.kind, OFF))
+    yield blocks.text(item.question, "question")
+    if question is not None:
+        yield blocks.fold("What it was condensed from", [blocks.text(question.text)], style="claim")
+    yield blocks.heading("Reference answer", *([(BY[by], OFF)] if by == "plain" else []))
+    yield blocks.text(item.reference, "reply")
     for claim in item.claims:
-        rows = decode_rows(claim.rows)
-        evidence = [code(claim.sql, sql=True), table(claim.columns, rows)]
-        yield fold(claim.text, evidence, beside=f"· {count_things(len(rows), 'row')}", style="claim")
+        yield _fold_rows(claim.text, claim.columns, decode_rows(claim.rows), "claim", claim.sql)
     if not item.claims:
-        yield dim("No query backs it.")
-    yield heading("Synthetic database", (item.database, OFF))
-    n_rows = sum(len(described.rows) for described in tables)
+        yield blocks.dim("No query backs it.")
+    yield blocks.heading("Synthetic database", (item.database, OFF))
+    tables = read_script(item.script).tables
+    n_rows = sum(len(table.rows) for table in tables)
     size = f"{count_things(len(tables), 'table')}, {count_things(n_rows, 'row')}"
-    made, question = sources.construct.get(item.id), sources.control.get(item.id)
     if made is not None:
         size += f"; its rows were asked for {'once' if made.rounds == 1 else f'{made.rounds:,} times'}"
-    yield dim(f"{size}.")
+    yield blocks.dim(f"{size}.")
     if made is None or question is None:
-        yield dim("Nothing is known of its conjecture.")
+        yield blocks.dim("Nothing is known of its conjecture.")
     else:
-        yield items(
+        yield blocks.items(
             (head, "as conjectured", GOOD) if holds else (head, "not as conjectured", OFF)
             for head, holds in zip(list_heads(question), made.borne_out, strict=True)
         )
-    for described in tables:
-        rows = _make_cells(described.rows)
-        inside = [table(described.columns, rows)]
-        yield fold(described.name, inside, beside=f"· {count_things(len(rows), 'row')}", style="rows")
+    for table in tables:
+        yield _fold_rows(table.name, table.columns, _make_cells(table.rows), "rows")
+
+
+def _fold_rows(
+    name: str, columns: Sequence[str], rows: Sequence[Sequence[Value]], style: str, sql: str = ""
+) -> Block:
+    query = [blocks.code(sql, sql=True)] if sql else []
+    count = f"· {count_things(len(rows), 'row')}"
+    return blocks.fold(name, [*query, blocks.table(columns, rows)], beside=count, style=style)
 
 
 def view_questions(
-    listed: Sequence[LongformItem],
-    sources: ItemSources,
+    items: Sequence[LongformItem],
+    shown: Mapping[str, Sequence[Block]],
+    conclude: Iterable[Conclusion],
     used: Mapping[str, Sequence[str]],
     artifact: Path,
 ) -> Viewer:
-    """Show every question of a set. used: the calls behind each, by its id."""
-    shown = show_items(listed, sources)
+    """Show every question of a set. shown: the blocks of each by id; used: the calls behind each."""
+    by = {answer.id: answer.by for answer in conclude}
     rows = [
         ViewedRow(
             item.id,
             item.question,
             (item.database, item.kind, item.confirmed_by),
-            [(item.kind, ""), (item.database, OFF), *([(BY.get(by, by), OFF)] if by else [])],
+            [(item.kind, ""), (item.database, OFF), *([(BY[by[item.id]], OFF)] if item.id in by else [])],
             [
                 *shown[item.id],
-                calls("Calls", used.get(item.id, ())),
-                ids(
+                blocks.calls("Calls", used.get(item.id, ())),
+                blocks.ids(
                     question=item.id,
                     **{"confirmed by": item.confirmed_by, "made from": list_origins(item.origin)},
                 ),
             ],
         )
-        for item in sorted(listed, key=lambda item: (item.database, item.kind, item.id))
-        for by in (sources.tell_writer(item),)
+        for item in sorted(items, key=lambda item: (item.database, item.kind, item.id))
     ]
     return Viewer(
         "question",

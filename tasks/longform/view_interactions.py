@@ -16,28 +16,9 @@ from tasks.longform.judge.peers import Review, group_reviews
 from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.labels import SCORES, STEPS, Verdict
 from tasks.longform.solve.interaction import AgentQuery, Interaction
-from tasks.longform.view import ItemSources, count_things, decode_rows, list_origins, show_items
-from tasks.reports.blocks import (
-    BAD,
-    GOOD,
-    OFF,
-    Block,
-    Tag,
-    calls,
-    code,
-    dim,
-    fold,
-    group,
-    heading,
-    ids,
-    items,
-    links,
-    score_tag,
-    shared,
-    table,
-    tags,
-    text,
-)
+from tasks.longform.view import count_things, decode_rows, list_origins
+from tasks.reports import blocks
+from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
 STEP_NAMES: Mapping[str, str] = {
@@ -80,14 +61,17 @@ class Judged:
 
 
 def view_interactions(
-    listed: Sequence[LongformItem],
-    sources: ItemSources,
+    items: Sequence[LongformItem],
+    shown: Mapping[str, Sequence[Block]],
     interactions: Sequence[Interaction],
     judged: Judged,
     artifact: Path,
 ) -> Viewer:
-    """Show every interaction, in the order given, with all that was said of it."""
-    by_id = {item.id: item for item in listed}
+    """Show every interaction, in the order given, with all that was said of it.
+
+    shown: the blocks of items by id.
+    """
+    by_id = {item.id: item for item in items}
     verdicts = {verdict.interaction: verdict for verdict in judged.verdicts}
     passes = {
         "Reviews": group_reviews(judged.reviews),
@@ -112,11 +96,11 @@ def view_interactions(
                 errors.get((made.id, step)),
             )
         ]
-        blocks = [
-            shared(item.id),
+        told = [
+            blocks.shared(item.id),
             *_show_work(made, verdict),
             *_show_judgement(verdicts.get(made.id)),
-            *(reviewed or [heading("Reviews"), dim("Nobody reviewed its steps.")]),
+            *(reviewed or [blocks.heading("Reviews"), blocks.dim("Nobody reviewed its steps.")]),
             *_show_siblings(made, of_item[made.item], tagged),
             *_show_sources(made, item, origins.get(made.id, ())),
         ]
@@ -127,7 +111,7 @@ def view_interactions(
                 item.question,
                 (item.database, item.kind, made.agent, made.model, verdict[0]),
                 [agent, model, verdict, (item.kind, OFF), (item.database, OFF)],
-                blocks,
+                told,
                 also=(item.id,),
             )
         )
@@ -146,7 +130,7 @@ def view_interactions(
         ),
         rows,
         artifact,
-        shared=show_items(listed, sources),
+        shared=shown,
     )
 
 
@@ -161,26 +145,26 @@ def _tag(verdict: Verdict | None) -> Tag:
     if verdict is None or verdict.score is None:
         return (verdict.shown if verdict else NO_VERDICT, OFF)
     if verdict in SCORES:
-        return (verdict.shown, score_tag(int(verdict.score))[1])
+        return (verdict.shown, blocks.score_tag(int(verdict.score))[1])
     return (verdict.shown, GOOD if verdict.score else BAD)
 
 
 def _show_work(made: Interaction, verdict: Tag) -> Iterator[Block]:
     """Show plan, steps and answer. Of the steps, the plan and the answer stand elsewhere in full."""
-    yield heading("Plan of", (made.agent, ""), (made.model, ""))
-    yield text(made.plan) if made.plan else dim("It makes none.")
+    yield blocks.heading("Plan of", (made.agent, ""), (made.model, ""))
+    yield blocks.text(made.plan) if made.plan else blocks.dim("It makes none.")
     steps = list(_show_steps(made))
-    yield heading(f"Steps ({len(steps):,})")
-    yield from steps or [dim("None but its answer.")]
+    yield blocks.heading(f"Steps ({len(steps):,})")
+    yield from steps or [blocks.dim("None but its answer.")]
     if made.left_out:
-        yield dim(f"Left out of its prompts for lack of room: {'; '.join(made.left_out)}.")
-    yield heading("Answer", verdict)
+        yield blocks.dim(f"Left out of its prompts for lack of room: {'; '.join(made.left_out)}.")
+    yield blocks.heading("Answer", verdict)
     if made.answer is None:
-        yield text(f"No answer: {made.problem}", "reply response")
+        yield blocks.text(f"No answer: {made.problem}", "reply response")
         return
     yield _show_answer(made.answer, made.queries)
     if made.problem:
-        yield dim(f"Problem: {made.problem}")
+        yield blocks.dim(f"Problem: {made.problem}")
 
 
 def _show_steps(made: Interaction) -> Iterator[Block]:
@@ -191,16 +175,16 @@ def _show_steps(made: Interaction) -> Iterator[Block]:
         if found is not None:
             yield found
         elif (step.kind, step.text) not in (("plan", made.plan), ("answer", made.answer)):
-            yield group("step", [text(step.text)], step.kind)
+            yield blocks.group("step", [blocks.text(step.text)], step.kind)
     yield from queries
 
 
 def _show_query(number: int, query: AgentQuery) -> Block:
     rows = decode_rows(query.rows)
-    found = table(query.columns, rows, total=query.n_rows, beside="as the agent saw them")
-    return fold(
+    found = blocks.table(query.columns, rows, total=query.n_rows, beside="as the agent saw them")
+    return blocks.fold(
         f"Query {number}",
-        [code(query.sql, sql=True), text(query.error, "error") if query.error else found],
+        [blocks.code(query.sql, sql=True), blocks.text(query.error, "error") if query.error else found],
         *([("error", BAD)] if query.error else []),
         beside="" if query.error else f"· {count_things(query.n_rows, 'row')}",
         style="query",
@@ -212,12 +196,12 @@ def _show_query(number: int, query: AgentQuery) -> Block:
 def _show_answer(answer: str, queries: Sequence[AgentQuery]) -> Block:
     """Show each sentence with the queries whose rows have what it states; plain text without queries."""
     if not queries:
-        return text(answer, "reply response")
+        return blocks.text(answer, "reply response")
     told = [
         (sentence if numbers else f"{sentence} (in no query's rows)", numbers)
         for sentence, numbers in link_sentences(answer, queries)
     ]
-    return links(
+    return blocks.links(
         [(part, [(f"query {number}", f"query-{number}") for number in numbers]) for part, numbers in told],
         "reply response",
     )
@@ -225,36 +209,36 @@ def _show_answer(answer: str, queries: Sequence[AgentQuery]) -> Block:
 
 def _show_judgement(verdict: ReferenceVerdict | None) -> Iterator[Block]:
     reason, problem = (verdict.reason, verdict.problem) if verdict else ("", "")
-    yield heading("Compared with the reference")
-    yield text(reason) if reason else dim(problem or "No reason was given.")
+    yield blocks.heading("Compared with the reference")
+    yield blocks.text(reason) if reason else blocks.dim(problem or "No reason was given.")
     if reason and problem:
-        yield dim(f"Problem: {problem}")
+        yield blocks.dim(f"Problem: {problem}")
 
 
 def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabel | None) -> Iterator[Block]:
     """Show what reviewers, meta-reviewers and the revision said of a step; nothing if none was asked."""
     if not any(said.values()) and error is None:
         return
-    yield heading(f"{step}: {STEP_NAMES[step]}")
+    yield blocks.heading(f"{step}: {STEP_NAMES[step]}")
     columns = {title: list(_show_reviews(title, reviews)) for title, reviews in said.items()}
     if error is None:
-        named = dim("None was named.")
+        named = blocks.dim("None was named.")
     else:
-        named = tags((error.label.shown if error.label else "no label", BAD), beside=error.problem)
-    columns["Revision"].append(group("note", [named], "Error"))
-    yield group("peers", [group("note", blocks, title) for title, blocks in columns.items()])
+        named = blocks.tags((error.label.shown if error.label else "no label", BAD), beside=error.problem)
+    columns["Revision"].append(blocks.group("note", [named], "Error"))
+    yield blocks.group("peers", [blocks.group("note", column, title) for title, column in columns.items()])
 
 
 def _show_reviews(title: str, reviews: Sequence[Review]) -> Iterator[Block]:
     silent = "every meta-review says so" if title == "Revision" else "no rationale"
     for review in reviews:
         number = "" if title == "Revision" else f"{review.reviewer + 1}"
-        yield tags(_tag(review.verdict), beside=number)
-        yield text(review.rationale or review.problem or silent)
+        yield blocks.tags(_tag(review.verdict), beside=number)
+        yield blocks.text(review.rationale or review.problem or silent)
         if review.rationale and review.problem:
-            yield dim(review.problem)
+            yield blocks.dim(review.problem)
     if not reviews:
-        yield dim("None.")
+        yield blocks.dim("None.")
 
 
 def _show_siblings(
@@ -262,8 +246,8 @@ def _show_siblings(
 ) -> Iterator[Block]:
     others = [other for other in siblings if other is not made]
     if others:
-        yield heading("The same question to others")
-        yield items(
+        yield blocks.heading("The same question to others")
+        yield blocks.items(
             [
                 (f"{other.agent} · {other.model}", *tagged[other.id], f"#interaction={other.id}")
                 for other in others
@@ -274,11 +258,11 @@ def _show_siblings(
 
 def _show_sources(made: Interaction, item: LongformItem, said: Iterable[Origin]) -> Iterator[Block]:
     origins = [*made.origin, *said]
-    yield calls(
+    yield blocks.calls(
         "Calls", [origin.reference for origin in origins if origin.kind == "call" and origin.reference]
     )
     rows = [origin for origin in made.origin if origin.kind != "call"]
-    yield ids(
+    yield blocks.ids(
         interaction=made.id,
         item=item.id,
         **{"confirmed by": item.confirmed_by, "made from": list_origins([*rows, *item.origin])},

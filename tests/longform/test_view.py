@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tasks.longform.view import ItemSources, show_items, view_questions
+from tasks.longform.view import show_items, view_questions
 from tasks.reports.blocks import GOOD, OFF, Block
 from tests.longform.scripted_judges import make_item
 from tests.longform.test_page import make_rows
 
 ROWS = make_rows()
-SOURCES = ItemSources.gather(ROWS["control"], ROWS["construct"], ROWS["conclude"])
+SHOWN = show_items(ROWS["items"], ROWS["control"], ROWS["construct"], ROWS["conclude"])
 ARTIFACT = Path("interactions.parquet")
 
 
@@ -31,7 +31,7 @@ def find(blocks: Sequence[Block], kind: str) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def items() -> dict[str, list[Block]]:
-    return show_items(ROWS["items"], SOURCES)
+    return SHOWN
 
 
 def test_an_item_has_its_whole_database_and_its_evidence(items: dict[str, list[Block]]) -> None:
@@ -61,13 +61,13 @@ def test_an_item_of_unknown_making_is_shown_without(items: dict[str, list[Block]
 
 def test_numbers_that_no_script_holds_are_shown_as_text() -> None:
     script = f"CREATE TABLE t (a REAL); INSERT INTO t VALUES (9e999), (NULL), ({2**60});"
-    (shown,) = show_items([make_item(1, script=script)], SOURCES).values()
+    (shown,) = show_items([make_item(1, script=script)], [], [], []).values()
     (fold,) = (fold for fold in find(shown, "fold") if fold[3] == "rows")
     assert fold[-1][0][2] == [["inf"], [None], [2.0**60]]
 
 
 def test_questions_are_listed_by_database_with_their_filters() -> None:
-    viewer = view_questions(ROWS["items"], SOURCES, {"i1": ["c1"]}, Path("items.parquet"))
+    viewer = view_questions(ROWS["items"], SHOWN, ROWS["conclude"], {"i1": ["c1"]}, Path("items.parquet"))
     assert [(row.id, tuple(row.values)) for row in viewer.rows] == [
         ("i2", ("harbours", "interpretive", "model")),
         ("i1", ("lights", "conclusive", "model")),

@@ -14,7 +14,7 @@ from tasks.reports.blocks import BAD, GOOD, OFF, Block
 from tasks.reports.viewer import ViewedRow
 from tests.longform.scripted_judges import make_interaction, make_query
 from tests.longform.test_page import EVIL
-from tests.longform.test_view import ARTIFACT, ROWS, SOURCES, find
+from tests.longform.test_view import ARTIFACT, ROWS, SHOWN, find
 
 SHIPS = make_query([["Ruvay", 28], ["Skarholm", 1414.26]])
 DEPTH = make_query([["Overmere", None]], sql="SELECT name, depth FROM lights")
@@ -37,7 +37,7 @@ def rows() -> dict[str, ViewedRow]:
         *(ROWS[name] for name in ("reference_verdicts", "reviews", "meta_reviews", "revisions")),
         ROWS["error_types"],
     )
-    viewer = view_interactions(ROWS["items"], SOURCES, ROWS["interactions"], judged, ARTIFACT)
+    viewer = view_interactions(ROWS["items"], SHOWN, ROWS["interactions"], judged, ARTIFACT)
     return {row.id: row for row in viewer.rows}
 
 

@@ -22,7 +22,7 @@ from tasks.longform.judge.reference_verdicts import ReferenceVerdict
 from tasks.longform.labels import MATCHES, PEER_VERDICTS, Verdict
 from tasks.longform.outcomes import INTERACTIONS, MATCH_RATE, MEAN_SCORE
 from tasks.longform.solve.interaction import Interaction
-from tasks.longform.view import ItemSources
+from tasks.longform.view import show_items
 from tasks.longform.view_interactions import Judged, view_interactions
 from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figures_file import read_figures
@@ -133,7 +133,7 @@ def evaluation_page(
                 "Interactions",
                 view_interactions(
                     items,
-                    ItemSources.gather(control, construct, conclude),
+                    show_items(items, control, construct, conclude),
                     ordered,
                     judged,
                     interactions_calls.with_name("interactions.parquet"),

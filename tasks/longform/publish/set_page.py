@@ -24,7 +24,7 @@ from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.items import LongformItem
 from tasks.longform.labels import UNREAD
 from tasks.longform.tables import describe_set
-from tasks.longform.view import ItemSources, view_questions
+from tasks.longform.view import show_items, view_questions
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
@@ -65,10 +65,9 @@ def set_page(
     paths = (control, condense, confirm, conjecture, construct, conclude, classify)
     stages = [read_yield(path) for path in paths]
     rows = read_rows(items, LongformItem)
-    sources = ItemSources.gather(
-        read_rows(control, ControlledQuestion),
-        read_rows(construct, SyntheticDatabase),
-        read_rows(conclude, Conclusion),
+    answers = read_rows(conclude, Conclusion)
+    shown = show_items(
+        rows, read_rows(control, ControlledQuestion), read_rows(construct, SyntheticDatabase), answers
     )
     used = list_calls(paths)
     figures = json.loads(statistics.read_text(encoding="utf-8"))
@@ -92,7 +91,7 @@ def set_page(
             Part("set", "The set (Table 1)", "The set", [Tables({"1": describe_set(figures)})]),
             Part("yields", "What came through each stage", "Yields", [Text(THROUGH), Yields(stages)]),
             Part("contracts", "Contracts", "Contracts", _list_contracts(findings)),
-            Browse("Questions", view_questions(rows, sources, used, items)),
+            Browse("Questions", view_questions(rows, shown, answers, used, items)),
             make_about_part(_list_facts(rows, figures)),
         ],
         calls=read_calls(beside, {call for row in rows for call in used.get(row.id, [])}),
