@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from flows.run.binding import Places, bind
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.settings import find_project, load_params
 
 STAGE = "grammar-contracts@films"

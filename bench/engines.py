@@ -23,15 +23,15 @@ import psutil
 
 from bench.wikidata_shards import SELECTION, make_streams
 from flows.importing import bring_in
-from flows.run.computing import Computing
-from flows.run.engine_settings import Cluster, EngineSettings
-from flows.run.engines import THREADS, ClusterEngine
+from flows.run.engine.computing import Computing
+from flows.run.engine.engine_settings import Cluster, EngineSettings
+from flows.run.engine.engines import THREADS, ClusterEngine
+from flows.run.engine.processes import Processes
+from flows.run.engine.shards import ShardEngine
+from flows.run.engine.stage_work import StageRun
 from flows.run.node import Node
 from flows.run.prefect_server import server_folder, use_prefect
-from flows.run.processes import Processes
 from flows.run.servers import stop_servers
-from flows.run.shards import ShardEngine
-from flows.run.stage_work import StageRun
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.sources.importers.wikidata import Wikidata
 from tasks.tanq.build.tanq_item import TanqItem

@@ -29,7 +29,7 @@ from typing import Any, cast
 from aiohttp import web
 
 import tasks.longform
-from tasks.databases.scratch import build_scratch, write_database
+from tasks.databases.scratch.scratch import build_scratch, write_database
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.labels import CONCLUSIVE
@@ -37,12 +37,12 @@ from tasks.longform.solve.interaction import Interaction
 from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
 from tasks.models.ask import Ask, Role
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.settings import BudgetLimits, Endpoint
 
 SIZES = (10, 100, 1_000)

@@ -24,13 +24,13 @@ import aiohttp
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from tasks.models.ask import Role
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.entries import LedgerEntry
-from tasks.models.ledger import Ledger
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.entries import LedgerEntry
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.settings import BudgetLimits, Endpoint, Price
 
 IN_FLIGHT, LATENCY_S, ROUNDS = 64, 0.05, 3

@@ -28,13 +28,13 @@ from aiohttp import web
 import tasks.streambench
 from flows.run.collection import collect_seldom
 from tasks.models.ask import Ask, Request, Role
-from tasks.models.budget import Budget
-from tasks.models.client import CallResult, ModelClient, RecordEntries
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.entries import LedgerEntry
-from tasks.models.ledger import Ledger
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.entries import LedgerEntry
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import CallResult, ModelClient, RecordEntries
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.settings import BudgetLimits, Endpoint
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.build.sequence import SequencePlace

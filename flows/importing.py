@@ -8,10 +8,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from flows.run.engines import open_engine
-from flows.run.kept_files import KEPT, name_kept
+from flows.run.engine.engines import open_engine
+from flows.run.engine.shards import Shard, ShardEngine
 from flows.run.progress import say_line, tell_first
-from flows.run.shards import Shard, ShardEngine
+from flows.run.record.kept_files import KEPT, name_kept
 from flows.settings import edit_params, get_section, load_params, parse_database, parse_section
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase

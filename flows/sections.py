@@ -15,7 +15,7 @@ from flows.graph import Declared, DeclaredGraph
 from flows.lineage.openlineage import Destination
 from flows.night_settings import Nightly
 from flows.parameters import refuse, suggest, validate
-from flows.run.engine_settings import EngineSettings
+from flows.run.engine.engine_settings import EngineSettings
 from flows.settings import Workers
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput

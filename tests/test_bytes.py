@@ -9,8 +9,7 @@ from flows.discovery import list_stages
 from tasks.artifacts.rows import make_id
 from tasks.databases.joins import Join, JoinTree
 from tasks.models.ask import Request, Role
-from tasks.models.embeddings import make_embedding
-from tasks.models.system_calls import make_system_call
+from tasks.models.request_builder import make_embedding, make_system_call
 
 PAGE = Path(__file__).parents[1] / "docs" / "bytes.md"
 TREE = JoinTree(

@@ -12,7 +12,7 @@ from flows.commands.cli_recorder import open_recorder
 from flows.commands.status import OWN, KeptCounts, StageGroup, find_entry, find_standing
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from tasks.reports.graph_page import GraphEntry, GraphStage
 
 PAGE = "index.html"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.settings import load_params
 from tasks.errors import BadInput
 

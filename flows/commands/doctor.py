@@ -196,7 +196,7 @@ def has_packages(root: Path) -> bool:
 
 def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
     """Look for an endpoint's key, or for the file of an embedded model. A replay needs neither."""
-    from tasks.models.fetching import find_file, has_files
+    from tasks.models.serving.fetching import find_file, has_files
 
     what = f"model {name}"
     if endpoint.kind != "embedded":

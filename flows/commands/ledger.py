@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tasks.models.ledger import Ledger, ModelStats, PossiblyPaid
+    from tasks.models.recording.ledger import Ledger, ModelStats, PossiblyPaid
     from tasks.models.settings import EmbeddedModel, ModelRun
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Every model call ever made, by content.")
@@ -59,8 +59,8 @@ def export(
     Example: benchloom ledger export grammar
     """
     from tasks.errors import BadInput
-    from tasks.models.shipped import read_shipped, write_shipped
-    from tasks.models.unfinished import list_unfinished
+    from tasks.models.recording.shipped import read_shipped, write_shipped
+    from tasks.models.recording.unfinished import list_unfinished
     from tasks.models.verifying import find_calls
 
     root = find_root()
@@ -129,8 +129,8 @@ def verify(
     import asyncio
 
     from tasks.errors import BadInput
-    from tasks.models.budget import Budget
     from tasks.models.opening import open_client
+    from tasks.models.sending.budget import Budget
     from tasks.models.verifying import RepeatedCall, ask_again, draw_sample, find_model_calls
 
     calls = draw_sample(find_model_calls(find_root() / "data", flow or ""), sample, seed)
@@ -229,7 +229,7 @@ def serve(
     Example: benchloom ledger serve --port 8093 --latency 0.05 --faults 0.3 --seed 7
     """
     from tasks.errors import BadInput
-    from tasks.models.ledger_server import LedgerServer, serve_ledger
+    from tasks.models.serving.ledger_server import LedgerServer, serve_ledger
 
     _, models = load_models()
     identities = {name: model.identity for name, model in models.items()}
@@ -270,8 +270,8 @@ def load_models() -> tuple[ModelRun, dict[str, EmbeddedModel]]:
 
 def open_ledger() -> Ledger:
     """Open the live ledger under the project's shipped ones."""
-    from tasks.models.ledger import Ledger
-    from tasks.models.ledger_address import find_ledger
+    from tasks.models.recording.ledger import Ledger
+    from tasks.models.recording.ledger_address import find_ledger
 
     run, _ = load_models()
     return Ledger(find_ledger(run.ledger), sorted((find_root() / "data" / "ledger").glob("*.jsonl.gz")))
@@ -284,7 +284,7 @@ def price_models(counted: Iterable[ModelStats]) -> list[dict[str, Any]]:
 
 def price_doubts(possibly_paid: Iterable[PossiblyPaid]) -> list[dict[str, Any]]:
     """Sum up by model what calls without a usable reply may have cost at most."""
-    from tasks.models.ledger import ModelStats
+    from tasks.models.recording.ledger import ModelStats
 
     sums: dict[str, list[int]] = {}
     for call in possibly_paid:
@@ -296,8 +296,8 @@ def price_doubts(possibly_paid: Iterable[PossiblyPaid]) -> list[dict[str, Any]]:
 
 def price_tokens(counted: ModelStats) -> float | None:
     """Price a model's tokens by params.yaml: an embedded model costs nothing, an unknown one null."""
-    from tasks.models.budget import Budget
     from tasks.models.opening import list_prices
+    from tasks.models.sending.budget import Budget
 
     prices = list_prices(*load_models())
     if counted.model not in prices:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from flows.lineage.evaluated import RECORD, add_evaluation
 from flows.lineage.lock import read_graph
-from flows.run.lock_file import LOCK
+from flows.run.record.lock_file import LOCK
 from tasks.errors import BadInput
 from tasks.lineage.records import Graph
 from tasks.lineage.result import LineageResult

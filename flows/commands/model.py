@@ -29,7 +29,7 @@ def pull(
 
     Example: benchloom model pull
     """
-    from tasks.models.fetching import pull_model
+    from tasks.models.serving.fetching import pull_model
 
     name, model = choose_model(name)
     place = pull_model(name, model, local_file=file, say=lambda line: typer.echo(line, err=True))
@@ -47,7 +47,7 @@ def serve(
 
     Example: benchloom model serve
     """
-    from tasks.models.embedded import ensure_server
+    from tasks.models.serving.embedded import ensure_server
 
     name, model = choose_model(name)
     typer.echo(ensure_server(name, model, idle))
@@ -59,8 +59,8 @@ def list_(as_json: AsJson = False) -> None:
 
     Example: benchloom model list --json
     """
-    from tasks.models.embedded import list_servers
-    from tasks.models.fetching import find_file, has_files
+    from tasks.models.serving.embedded import list_servers
+    from tasks.models.serving.fetching import find_file, has_files
 
     _, models = load_models()
     servers = {running.name: running for running in list_servers()}
@@ -84,7 +84,7 @@ def stop(name: Name = None) -> None:
 
     Example: benchloom model stop
     """
-    from tasks.models.embedded import stop_server, stop_servers
+    from tasks.models.serving.embedded import stop_server, stop_servers
 
     stopped = stop_servers() if name is None else [name] * stop_server(name)
     typer.echo(f"stopped: {', '.join(stopped)}" if stopped else "no server was running")

@@ -14,14 +14,14 @@ from flows.lineage.git import Git
 from flows.lineage.openlineage import FailedStage, emit_run, is_disabled
 from flows.parameters import validate
 from flows.run.bill import describe_bill
-from flows.run.computing import Computing
-from flows.run.engines import THREADS, ClusterEngine, read_settings, require_engine
+from flows.run.engine.computing import Computing
+from flows.run.engine.engines import THREADS, ClusterEngine, read_settings, require_engine
+from flows.run.engine.processes import Processes
 from flows.run.failures import Interrupted
 from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
 from flows.run.outcomes import Outcome, find_last_time
-from flows.run.processes import Processes
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import explain_nothing, select_failed, select_nodes
 from flows.run.snapshots import find_servers, refresh_records

@@ -17,11 +17,11 @@ from rich.console import Console
 from flows.commands.cli_columns import join_reasons, print_columns
 from flows.commands.cli_recorder import open_recorder
 from flows.discovery import find_flow_of, find_section_of
-from flows.run.dvc_boundary import AGAIN
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
-from flows.run.path_marks import mark_path
-from flows.run.recorder import Recorder
+from flows.run.record.dvc_boundary import AGAIN
+from flows.run.record.path_marks import mark_path
+from flows.run.record.recorder import Recorder
 from flows.run.selection import explain_nothing, select_matches
 from flows.settings import find_project
 from tasks.errors import LockHeld

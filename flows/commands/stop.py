@@ -11,7 +11,7 @@ from flows.settings import find_project
 
 def stop_command() -> int:
     """Carry out `benchloom stop`; returns the exit code."""
-    from tasks.models.embedded import stop_own_servers
+    from tasks.models.serving.embedded import stop_own_servers
 
     root = find_project()
     models = stop_own_servers()

@@ -22,8 +22,8 @@ from flows.lineage.git import Git
 from flows.lineage.lock import read_stage
 from flows.night_settings import BRANCH
 from flows.run.evaluated import Find, read_strands
-from flows.run.lock_file import LOCK, split_blocks
 from flows.run.node import PARAMS
+from flows.run.record.lock_file import LOCK, split_blocks
 from flows.settings import get_section, load_params
 from flows.stage import Scope, name_argument
 from tasks.errors import BadInput

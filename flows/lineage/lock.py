@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.lineage.git import Git
-from flows.run.lock_file import KEPT_ENTRIES, LOCK, LockFile
+from flows.run.record.lock_file import KEPT_ENTRIES, LOCK, LockFile
 from tasks.errors import BadInput
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 

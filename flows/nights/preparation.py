@@ -15,8 +15,8 @@ from dvc.repo import Repo
 
 from flows.nights.selection import list_ground, select_contracts
 from flows.nights.worktree import OVERLAID, run_git
-from flows.run.dvc_boundary import hold_repo, move_objects, translate_errors
-from flows.run.recorder import Recorder
+from flows.run.record.dvc_boundary import hold_repo, move_objects, translate_errors
+from flows.run.record.recorder import Recorder
 from flows.settings import edit_params, load_params
 
 COMMITTED = ("flows/", "tasks/")

@@ -17,7 +17,7 @@ from flows.night_settings import BRANCH, FOLDER
 from flows.nights.basis import place_earlier
 from flows.nights.history import NIGHT
 from flows.nights.worktree import run_git
-from flows.run.lock_file import LOCK, LockFile
+from flows.run.record.lock_file import LOCK, LockFile
 from tasks.errors import BadInput
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from flows.discovery import find_stage, list_stages
 from flows.night_settings import EvaluatedEntry
 from flows.run.node import Node
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.selection import order_nodes
 from flows.stage import CONTRACTS, EVALUATION
 from tasks.errors import BadInput

@@ -9,9 +9,9 @@ from pathlib import Path
 from benchloom.reading import add_short_names
 from flows.discovery import find_section_of, find_stage, list_scopes
 from flows.run.node import Node
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
+from flows.run.record.staleness import NEVER
 from flows.run.selection import order_nodes, select_nodes
-from flows.run.staleness import NEVER
 from flows.stage import CONTRACTS, Scope
 from tasks.artifacts.parquet import count_rows
 from tasks.errors import BadInput

@@ -18,11 +18,11 @@ from tasks.artifacts.statistics import name_beside
 from tasks.errors import BadInput
 from tasks.files import write_text
 from tasks.models.calls import Call
-from tasks.models.shipped import write_shipped
+from tasks.models.recording.shipped import write_shipped
 
 if TYPE_CHECKING:
-    from tasks.models.entries import LedgerEntry
-    from tasks.models.ledger import Ledger
+    from tasks.models.recording.entries import LedgerEntry
+    from tasks.models.recording.ledger import Ledger
 
 RECORD, SUMS, CARD, LICENCES = "publication.json", "SHA256SUMS", "README.md", "LICENSE.md"
 LEDGER = "ledger/calls.jsonl.gz"

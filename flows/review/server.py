@@ -23,7 +23,7 @@ from flows.review.page import render_review
 from flows.review.store import find_file, record_decisions
 from tasks.errors import BadInput
 from tasks.judging.decisions import Decision, load_decisions
-from tasks.models.local_only import refuse_foreign
+from tasks.models.serving.local_only import refuse_foreign
 from tasks.scoring.items import BadItem, parse_record
 
 MAX_BODY_BYTES = 2 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.models.budget import NOTHING, Amount
+from tasks.models.sending.budget import NOTHING, Amount
 
 if TYPE_CHECKING:
     from flows.run.runner import Run

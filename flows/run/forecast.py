@@ -16,7 +16,7 @@ from flows.run.outcomes import load_outcome
 from tasks.errors import BenchloomError
 
 if TYPE_CHECKING:
-    from flows.run.recorder import Recorder
+    from flows.run.record.recorder import Recorder
     from flows.run.runner import Run
 
 

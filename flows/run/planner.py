@@ -21,7 +21,7 @@ from flows.run.binding import Bound, Places, bind
 from flows.run.failures import describe_error
 from flows.run.node import Node
 from flows.run.outcomes import load_outcome
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.session import Session
 from flows.settings import get_section
 from flows.stage import Usual

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tasks.models.progress import Progress
+from tasks.models.sending.progress import Progress
 from tasks.models.stream_board import BOARD
 
 PAUSE_S, LOGGED_PAUSE_S = 5.0, 30.0

@@ -19,14 +19,14 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 from flows.parameters import Parameters
-from flows.run.computing import Computing, forget_parts
+from flows.run.engine.computing import Computing, forget_parts
+from flows.run.engine.stage_work import StageRun, digest_inputs, mark_inputs
 from flows.run.failures import Interrupted, describe_error
 from flows.run.lost_rows import require_rows
 from flows.run.node import Node
 from flows.run.outcomes import Outcome, State, describe_outcome, save_outcome
 from flows.run.progress import say_line
-from flows.run.recorder import Begun, Recorder
-from flows.run.stage_work import StageRun, digest_inputs, mark_inputs
+from flows.run.record.recorder import Begun, Recorder
 from flows.settings import get_section, load_params
 from tasks.errors import ChangedWhileRunning, StageFailed
 

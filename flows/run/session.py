@@ -11,12 +11,12 @@ from flows.run.collection import collect_seldom
 from flows.run.model_settings import read_mapping, read_models
 from flows.run.progress import Reporter
 from tasks.models.ask import Role
-from tasks.models.dispatcher import Dispatcher
 from tasks.models.opening import open_dispatcher
 from tasks.models.planning import PlanningModel
-from tasks.models.progress import Progress
 from tasks.models.recorded_model import RecordedModel
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.progress import Progress
 from tasks.models.settings import BudgetLimits
 
 CountToCome = Callable[[int], int | None]

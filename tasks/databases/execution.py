@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.databases.child import ReaderProcess
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.messages import ReaderRequest
-from tasks.databases.server import DatabaseServer
+from tasks.databases.servers.server import DatabaseServer
 from tasks.databases.snapshot import Snapshot
 from tasks.databases.values import Value
 from tasks.errors import SqlError, SqlTimeout, SqlTooLarge

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.databases.execution import SafeDatabase
-from tasks.databases.scratch import ScratchLimits, build_scratch, write_database
+from tasks.databases.scratch.scratch import ScratchLimits, build_scratch, write_database
 from tasks.errors import BadInput
 from tasks.longform.build.items import LongformItem
 from tasks.longform.build.sql import write_literal

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tasks.models.ask import CANONICAL, Prompt, Request
-from tasks.models.entries import LedgerEntry
+from tasks.models.recording.entries import LedgerEntry
 
 
 @dataclass(frozen=True)

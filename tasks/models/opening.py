@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.errors import BadInput
-from tasks.models.budget import Budget
-from tasks.models.client import LocateServer, ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.embedded import ensure_server
-from tasks.models.ledger import Ledger
-from tasks.models.ledger_address import find_ledger
+from tasks.models.recording.ledger import Ledger
+from tasks.models.recording.ledger_address import find_ledger
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import LocateServer, ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.systems import SystemClient
+from tasks.models.serving.embedded import ensure_server
 from tasks.models.settings import EmbeddedModel, ModelRun, Price
-from tasks.models.systems import SystemClient
 
 
 @dataclass(frozen=True)

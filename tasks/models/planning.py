@@ -10,12 +10,10 @@ from typing import Any, TypeVar
 
 from tasks.models.ask import Answer, Request, Send, Tool
 from tasks.models.calls import Call
-from tasks.models.client import estimate_worst_case
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.embeddings import read_vector
 from tasks.models.logprobs import read_logprobs
-from tasks.models.request_builder import RequestBuilder
-from tasks.models.system_calls import is_system_call, read_system
+from tasks.models.request_builder import RequestBuilder, is_system_call, read_system, read_vector
+from tasks.models.sending.client import estimate_worst_case
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")

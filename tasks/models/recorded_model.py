@@ -10,17 +10,15 @@ from typing import TypeVar
 
 from tasks.errors import CallMissing
 from tasks.models.ask import Answer, Prompt, Request, Send, Tool
-from tasks.models.budget import NOTHING, Amount
 from tasks.models.calls import Call, make_call
-from tasks.models.client import CallResult
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.embeddings import read_vector
-from tasks.models.entries import LedgerEntry
 from tasks.models.logprobs import read_logprobs
-from tasks.models.request_builder import RequestBuilder
-from tasks.models.system_calls import read_system
+from tasks.models.recording.entries import LedgerEntry
+from tasks.models.recording.unfinished import Unfinished
+from tasks.models.request_builder import RequestBuilder, read_system, read_vector
+from tasks.models.sending.budget import NOTHING, Amount
+from tasks.models.sending.client import CallResult
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.tools import parse_entry
-from tasks.models.unfinished import Unfinished
 
 Value = TypeVar("Value")
 NO_PROMPT = Prompt("", "", ())

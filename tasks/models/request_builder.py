@@ -1,18 +1,27 @@
-"""Build a stage's requests and parse their answers, the same for live, replayed and planned runs."""
+"""Build a stage's requests and parse their answers, the same for live, replayed and planned runs.
+
+A text to embed and a call to a system under test are requests, too: each has one message, and is keyed,
+recorded and replayed like a model call. A system's name stands for the model, its version for the checksum.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tasks.errors import BadInput
-from tasks.models.ask import Prompt, Request, Role, make_request, render_prompt
-from tasks.models.embeddings import make_embedding
-from tasks.models.system_calls import make_system_call
+from tasks.models.ask import CANONICAL, Prompt, Request, Role, make_request, render_prompt, try_parse
+from tasks.models.recording.entries import LedgerEntry
 
+CALL, INPUT = "call", "input"
+"""The role of the one message of a call to a system under test, and of a text to embed."""
+FAILED = "failed"
+"""The finish reason of a call that has no answer; its text says why."""
+DIGITS = 10
 SPEAKERS = ("user", "assistant")
+Value = TypeVar("Value")
 
 
 class RequestBuilder:
@@ -68,3 +77,41 @@ class RequestBuilder:
     def system_call(self, name: str, version: str, request: Mapping[str, object]) -> Request:
         """Make the request of one call to a system under test."""
         return make_system_call(name, version, request, epoch=self.epoch)
+
+
+def make_system_call(name: str, version: str, request: Mapping[str, object], *, epoch: str = "") -> Request:
+    """Make the request of a call to a system. It has no sampling, so no decoding is part of the key."""
+    message = {"role": CALL, "content": CANONICAL.encode(dict(request))}
+    return Request(name, (message,), epoch=epoch, identity=version)
+
+
+def is_system_call(request: Request) -> bool:
+    """Tell whether a request goes to a system under test."""
+    return request.messages[0]["role"] == CALL
+
+
+def read_system(entry: LedgerEntry, parse: Callable[[str], Value]) -> tuple[Value | None, str | None]:
+    """Parse a system's answer; return (value, None), or (None, reason) if it failed or does not parse."""
+    if entry.finish_reason == FAILED:
+        return None, entry.text
+    return try_parse(parse, entry.text)
+
+
+def make_embedding(text: str, role: Role, *, identity: str = "", epoch: str = "") -> Request:
+    """Make the request that embeds one text. There is no sampling, so no decoding is part of the key."""
+    return Request(role.model, ({"role": INPUT, "content": text},), epoch=epoch, identity=identity)
+
+
+def is_embedding(request: Request) -> bool:
+    """Tell whether a request asks for a vector."""
+    return request.messages[0]["role"] == INPUT
+
+
+def read_vector(extra: Mapping[str, Any]) -> list[float]:
+    """Read the vector from a ledger entry's `extra`."""
+    return [float(value) for value in extra["embedding"]]
+
+
+def round_vector(values: Sequence[float]) -> list[float]:
+    """Round floats to 10 significant digits, which represents every float32 exactly."""
+    return [float(f"{value:.{DIGITS}g}") for value in values]

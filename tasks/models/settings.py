@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from tasks.errors import BadInput
-from tasks.models.ledger_address import read_address
+from tasks.models.recording.ledger_address import read_address
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tasks.models.ask import Request, Tool, try_parse
-from tasks.models.entries import LedgerEntry
+from tasks.models.recording.entries import LedgerEntry
 
 Value = TypeVar("Value")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.models.calls import Call
-from tasks.models.client import ModelClient
-from tasks.models.system_calls import is_system_call
+from tasks.models.request_builder import is_system_call
+from tasks.models.sending.client import ModelClient
 
 
 @dataclass(frozen=True)

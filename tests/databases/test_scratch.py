@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.databases.scratch import Built, ScratchLimits, build_scratch, write_database
+from tasks.databases.scratch.scratch import Built, ScratchLimits, build_scratch, write_database
 from tasks.errors import BadInput, SqlError, SqlFailed, SqlRefused, SqlTooLarge
 from tests.hostile.kinds.scratch_replies import CREATE
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks.databases.reflection import reflect
-from tasks.databases.scratch import build_scratch, write_create
+from tasks.databases.scratch.scratch import build_scratch, write_create
 from tasks.errors import BadInput
 from tests.databases.test_scratch import GOOD, fail, run
 

@@ -14,8 +14,8 @@ import pytest
 
 from tasks.databases import child
 from tasks.databases.child import ReaderProcess, ReaderProgram
-from tasks.databases.scratch import ScratchLimits, build_scratch
-from tasks.databases.scratch_inserts import read_inserts
+from tasks.databases.scratch.scratch import ScratchLimits, build_scratch
+from tasks.databases.scratch.scratch_inserts import read_inserts
 from tasks.errors import SqlError, SqlRefused, SqlTimeout, SqlTooLarge
 from tests.databases.test_scratch import GOOD, fail
 from tests.hostile.kinds.scratch_replies import CREATE, TABLES
@@ -109,7 +109,7 @@ def test_the_engine_refuses_without_the_parser(monkeypatch: pytest.MonkeyPatch, 
     raw = "return [type('Raw', (), dict(place='raw', table='authors', values=dict(), sql=text))()]"
     change_reading(monkeypatch, raw)
     setup = {"create": CREATE, "rows": 10, "value": 1_000}
-    program = ReaderProgram("test", "tasks.databases.scratch_child", setup, 0.3)
+    program = ReaderProgram("test", "tasks.databases.scratch.scratch_child", setup, 0.3)
     inserts = {
         "select": "INSERT INTO authors SELECT * FROM authors",
         "subquery": "INSERT INTO authors VALUES (5, (SELECT title FROM books), 1)",
@@ -145,7 +145,7 @@ def test_the_engine_refuses_without_the_parser(monkeypatch: pytest.MonkeyPatch, 
 
 def change_reading(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     """Put another body into the function with which the process reads a reply."""
-    changed = "import tasks.databases.scratch_inserts as inserts\n"
+    changed = "import tasks.databases.scratch.scratch_inserts as inserts\n"
     changed += f"def read(text, *_, **__):\n    {body}\ninserts.read_inserts = read\nfrom "
     monkeypatch.setattr(child, "START", child.START.replace("; ", "\n").replace("from ", changed))
 

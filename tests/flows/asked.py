@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from tasks.models.client import KEY_HEADER
+from tasks.models.sending.client import KEY_HEADER
 
 
 @dataclass

@@ -15,7 +15,7 @@ from dvc.repo import Repo
 
 from flows.commands.run import make_run
 from flows.run.outcomes import Outcome
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes
 from flows.settings import load_params

@@ -10,7 +10,7 @@ import yaml
 from aiohttp import web
 
 from flows.commands.run import make_run
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import run_plain
 from flows.run.selection import order_nodes
 from flows.settings import load_params

@@ -16,7 +16,7 @@ import pytest
 
 from flows.commands.run import make_run
 from flows.run.binding import Places, bind, find_function
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import Run
 from flows.settings import load_params
 from tasks.artifacts.splitting import find_splitting

@@ -17,7 +17,7 @@ from flows.graph_file import compare_graph
 from flows.night_settings import EvaluatedEntry
 from flows.nights.selection import select_night
 from flows.run.binding import find_function
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.selection import order_nodes, select_nodes
 from flows.stage import name_argument
 from tasks.errors import BadInput
@@ -89,11 +89,14 @@ def test_a_stage_depends_on_what_it_imports_starts_and_shows(nodes):
     deps = set(next(node for node in nodes.values() if node.stage == "grammar.report").deps)
     assert "tasks/grammar/publish/report.py" in deps
     assert "tasks/artifacts/parquet.py" in deps  # used by what it uses
-    assert {"tasks/grammar/pages/report.html", "tasks/grammar/pages/report.js"} <= deps  # named in its code
+    assert {"tasks/reports/pages/page.html", "tasks/reports/pages/viewer.js"} <= deps  # named in its code
     assert "tasks/reports/pages/base.html" in deps  # extended by what is named
-    assert "tasks/grammar/pages/assessment.html" not in deps
+    assert "tasks/reports/pages/night.html" not in deps
     deps = set(next(node for node in nodes.values() if node.stage == "grammar.fill_in").deps)
-    started = {"tasks/databases/sqlite_child.py", "tasks/databases/server_child.py"}  # and not imported
+    started = {
+        "tasks/databases/sqlite_child.py",
+        "tasks/databases/servers/server_child.py",
+    }  # and not imported
     assert started <= deps
 
 
@@ -137,7 +140,7 @@ def test_a_stage_depends_on_what_plugs_use_and_on_their_folder_not_on_each_of_th
     deps = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["streambench-steps"]["do"]["deps"]
     assert {"tasks/streambench/methods", "tasks/scoring/execution.py"} <= set(deps)
     assert [dep for dep in deps if dep.startswith("tasks/streambench/methods/")] == []
-    assert "tasks/models/dispatcher.py" not in deps
+    assert "tasks/models/sending/dispatcher.py" not in deps
 
 
 def test_construction_belongs_to_no_night(nodes):
@@ -215,7 +218,7 @@ def test_arguments_are_named_by_their_files(path, name):
 HEAVY = """
 import importlib, sys
 from flows.run.binding import find_function
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from pathlib import Path
 recorder = Recorder(Path.cwd())
 for node in recorder.nodes.values():

@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from flows import importing
-from flows.run.processes import Processes
+from flows.run.engine.processes import Processes
 from tasks.errors import BadInput, StageFailed
 from tasks.sources.importers import wikidata
 from tasks.sources.importers.wikidata import read_dump, write_all

@@ -27,8 +27,8 @@ from aiohttp import ClientError, ClientSession, web
 
 from benchloom.yaml_files import write_yaml
 from flows.settings import set_params
-from tasks.models.client import KEY_HEADER
-from tasks.models.ledger import Ledger
+from tasks.models.recording.ledger import Ledger
+from tasks.models.sending.client import KEY_HEADER
 from tests.flows.asked import Asked
 from tests.flows.night_model import NightModel
 from tests.flows.sample import NOWHERE, Sample, make_datasets, make_sample, wait_for

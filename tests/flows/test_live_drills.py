@@ -20,7 +20,7 @@ from sqlalchemy import make_url, text
 
 from flows.run.prefect_server import SERVER, server_folder
 from flows.run.servers import find_server, stop_servers
-from tasks.models.ledger import Ledger
+from tasks.models.recording.ledger import Ledger
 from tests.databases.servers import copy_tables, open_place
 from tests.flows.prefect_api import ask_prefect, make_headers
 from tests.flows.sample import COMPARED, ROOT, Sample, make_datasets, replay_datasets

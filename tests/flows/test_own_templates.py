@@ -10,7 +10,7 @@ import yaml
 from benchloom.yaml_files import load_yaml
 from flows.commands.run import make_run
 from flows.importing import bring_in
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import run_plain
 from flows.run.selection import select_nodes
 from flows.settings import load_params

@@ -19,8 +19,8 @@ from flows.nights.standing import make_keys
 from flows.run.prefect_server import read_auth, server_folder, start_server
 from flows.run.servers import stop_servers
 from flows.settings import find_project
-from tasks.models.embedded import state_folder
-from tasks.models.ledger import Ledger
+from tasks.models.recording.ledger import Ledger
+from tasks.models.serving.embedded import state_folder
 
 PUBLIC = ["project", "project/dvc.yaml", "project/params.yaml", "states", "states/benchloom"]
 """What others may read: what a user keeps in a readable place, and the folders on the way to the rest."""

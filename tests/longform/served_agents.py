@@ -11,13 +11,13 @@ from typing import Any
 from aiohttp import web
 
 from tasks.models.ask import Answer, Role, render_prompt
-from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tests.longform.scripted_agents import PROMPTS, Asked
 from tests.models.scenes import answering, make_endpoint, say
 

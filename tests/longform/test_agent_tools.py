@@ -22,12 +22,12 @@ from tasks.longform.solve.replies import (
     parse_round,
 )
 from tasks.models.ask import Role
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.tools import write_calls
 from tests.longform.scripted_agents import PLAN, PROMPTS, make_item
 from tests.models.scenes import MODEL, answering, make_endpoint, say

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import make_id
 from tasks.databases.execution import SafeDatabase
-from tasks.databases.scratch import write_database
+from tasks.databases.scratch.scratch import write_database
 from tasks.errors import BadInput, StageFailed
 from tasks.judging.decisions import Decision, digest_row, name_decisions, write_decisions
 from tasks.longform.build.answers import conclude_figures, say_figure

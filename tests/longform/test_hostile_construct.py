@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tasks.databases.scratch import ScratchLimits
+from tasks.databases.scratch.scratch import ScratchLimits
 from tasks.longform.build.confirm import ConfirmedQuestion
 from tasks.longform.build.conjecture import Conjecture, conjecture
 from tasks.longform.build.construct import Construct, construct

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tasks.artifacts.parquet import write_rows
-from tasks.databases.scratch import write_database
+from tasks.databases.scratch.scratch import write_database
 from tasks.errors import BadInput
 from tasks.longform import own_items
 from tasks.longform.build.items import LongformItem

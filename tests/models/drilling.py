@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from tasks.models.ledger import Ledger
+from tasks.models.recording.ledger import Ledger
 from tests.models.scenes import LedgerServer
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ from pathlib import Path
 from aiohttp import web
 
 from tasks.models.ask import Request
-from tasks.models.entries import LedgerEntry
-from tasks.models.ledger import Ledger
-from tasks.models.ledger_server import LedgerServer
+from tasks.models.recording.entries import LedgerEntry
+from tasks.models.recording.ledger import Ledger
+from tasks.models.serving.ledger_server import LedgerServer
 from tasks.models.settings import Endpoint
 
 MODEL = "tester"

@@ -5,14 +5,14 @@ import json
 import sys
 from pathlib import Path
 
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.systems import SystemClient
 from tasks.models.settings import SystemRun
-from tasks.models.systems import SystemClient
 
 IN_FLIGHT = 8
 

@@ -7,11 +7,11 @@ import pytest
 
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
 from tasks.models.ask import Role
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.embeddings import make_embedding
-from tasks.models.ledger import Ledger, OpenBatch
+from tasks.models.recording.ledger import Ledger, OpenBatch
+from tasks.models.request_builder import make_embedding
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.settings import BatchMode, BudgetLimits, Endpoint, Price
 from tests.models.ledger_places import place_ledger
 from tests.models.scenes import MODEL, LedgerServer, make_endpoint, make_entry, make_request, record, serving

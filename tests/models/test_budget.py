@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from tasks.errors import BadInput, BudgetSpent
-from tasks.models.budget import Budget
-from tasks.models.entries import estimate_tokens
+from tasks.models.recording.entries import estimate_tokens
+from tasks.models.sending.budget import Budget
 from tasks.models.settings import BudgetLimits, Price
 
 PRICES = {"m": Price(input_usd_per_million=1.0, output_usd_per_million=2.0)}

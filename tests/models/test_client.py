@@ -8,9 +8,9 @@ import pytest
 from aiohttp import web
 
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.ledger_server import FAULTS
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.serving.ledger_server import FAULTS
 from tasks.models.settings import BudgetLimits, Endpoint
 from tests.models.scenes import (
     MODEL,
@@ -248,7 +248,7 @@ def test_nobody_listening_costs_nothing_and_is_named_with_its_address():
 
 HALF_IMPORTED = """
 import importlib.abc, sys, threading
-import tasks.models.client
+import tasks.models.sending.client
 
 held, going = threading.Event(), threading.Event()
 

@@ -2,10 +2,10 @@ import asyncio
 import threading
 import time
 
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
+from tasks.models.recording.ledger import Ledger
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tests.models.scenes import MODEL, answering, make_endpoint, make_entry, make_request, say
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.models.ledger import Ledger
-from tasks.models.ledger_server import FAULTS
+from tasks.models.recording.ledger import Ledger
+from tasks.models.serving.ledger_server import FAULTS
 from tests.models.drilling import Watch, finish, settle
 from tests.models.drilling import start as start_worker
 from tests.models.scenes import LedgerServer, serving

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from tasks.errors import BadInput
-from tasks.models import embedded
-from tasks.models.embedded_server import wait_until_idle
+from tasks.models.serving import embedded
+from tasks.models.serving.embedded_server import wait_until_idle
 from tasks.models.settings import EmbeddedModel
 
 MODEL = EmbeddedModel(file="nothing.gguf", bytes=1, sha256="0" * 64, licence="MIT")
@@ -59,7 +59,7 @@ def test_a_project_stops_its_own_servers_and_leaves_those_that_another_uses(slee
     leave_state(sleeper.pid, sleeper.create_time())
     (embedded.state_folder() / "m.owner").write_text(str(own))
     asking = (
-        "import sys, pathlib; from tasks.models.embedded import note_use; "
+        "import sys, pathlib; from tasks.models.serving.embedded import note_use; "
         "note_use('m', pathlib.Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", asking, str(other)]

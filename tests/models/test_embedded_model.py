@@ -9,10 +9,10 @@ from flows.run.model_settings import read_models
 from flows.settings import find_project, load_params
 from tasks.errors import BenchloomError
 from tasks.models.ask import Request
-from tasks.models.budget import Budget
-from tasks.models.embedded import list_servers, stop_server
-from tasks.models.fetching import find_file
 from tasks.models.opening import open_client
+from tasks.models.sending.budget import Budget
+from tasks.models.serving.embedded import list_servers, stop_server
+from tasks.models.serving.fetching import find_file
 from tasks.models.settings import Endpoint, ModelRun
 
 pytestmark = pytest.mark.embedded

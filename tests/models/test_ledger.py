@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tasks.errors import BadInput
-from tasks.models.ledger import Ledger, ModelStats, OpenBatch, PossiblyPaid
-from tasks.models.shipped import write_shipped
+from tasks.models.recording.ledger import Ledger, ModelStats, OpenBatch, PossiblyPaid
+from tasks.models.recording.shipped import write_shipped
 from tests.models.ledger_places import damage
 from tests.models.scenes import make_entry, make_request
 
@@ -81,8 +81,8 @@ def test_four_processes_share_one_ledger(live):
 def test_a_killed_process_loses_no_finished_call(live):
     code = (
         "import os, signal, sys\n"
-        "from tasks.models.ledger import Ledger\n"
-        "from tasks.models.ledger_address import read_address\n"
+        "from tasks.models.recording.ledger import Ledger\n"
+        "from tasks.models.recording.ledger_address import read_address\n"
         "from tests.models.scenes import make_entry, make_request\n"
         "ledger = Ledger(read_address(sys.argv[1]))\n"
         "for number in range(20):\n"

@@ -2,7 +2,7 @@ import pytest
 
 from flows.run.model_settings import read_run
 from tasks.errors import BadInput
-from tasks.models.ledger_address import find_ledger
+from tasks.models.recording.ledger_address import find_ledger
 
 SECRET = "hush-4711-xyzzy"
 WITH_PASSWORD = [

@@ -6,7 +6,7 @@ import pytest
 from openai import OpenAI
 
 from tasks.models.ask import Request
-from tasks.models.ledger import Ledger
+from tasks.models.recording.ledger import Ledger
 from tests.models.scenes import LedgerServer, make_entry, make_request, record, serving
 
 

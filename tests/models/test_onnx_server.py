@@ -11,15 +11,15 @@ from pydantic import ValidationError
 from flows.run.model_settings import read_models
 from flows.settings import load_params
 from tasks.models.ask import Role
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.embedded_server import make_path
-from tasks.models.fetching import find_file, has_files, is_sound, pull_model
-from tasks.models.ledger import Ledger
-from tasks.models.onnx_server import Embedder, build_application
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.serving.embedded_server import make_path
+from tasks.models.serving.fetching import find_file, has_files, is_sound, pull_model
+from tasks.models.serving.onnx_server import Embedder, build_application
 from tasks.models.settings import EmbeddedModel
 from tests.flows.sample import ROOT
 from tests.models.scenes import make_endpoint, serving

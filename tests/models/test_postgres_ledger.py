@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy import text
 
 from tasks.errors import BadInput, DatabaseGone
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger, PossiblyPaid
+from tasks.models.recording.ledger import Ledger, PossiblyPaid
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tests.databases.servers import open_place
 from tests.models.drilling import ROOT, Watch, finish, settle, start
 from tests.models.ledger_places import cut_connections, name_database
@@ -32,13 +32,13 @@ from tests.models.scenes import (
 )
 from tests.models.worker import record_sums
 
-GRACE_S = pytest.importorskip("tasks.models.postgres_locks", reason="an extra's driver").GRACE_S
+GRACE_S = pytest.importorskip("tasks.models.recording.postgres_locks", reason="an extra's driver").GRACE_S
 CALLS, IN_FLIGHT = 50, 4
 LIMIT = ("--in-flight", str(IN_FLIGHT))
 KEY = "ab" * 32
 HOLD = """
 import sys
-from tasks.models.ledger import Ledger
+from tasks.models.recording.ledger import Ledger
 locks = Ledger(sys.argv[1]).open_locks()
 print(locks.acquire(sys.argv[2]), flush=True)
 for _ in sys.stdin:

@@ -1,9 +1,9 @@
 import pytest
 
-from tasks.models import progress
-from tasks.models.budget import Amount
-from tasks.models.client import CallResult
-from tasks.models.progress import CallCounter, Progress, format_time
+from tasks.models.sending import progress
+from tasks.models.sending.budget import Amount
+from tasks.models.sending.client import CallResult
+from tasks.models.sending.progress import CallCounter, Progress, format_time
 from tests.models.scenes import make_entry, make_request
 
 

@@ -13,14 +13,14 @@ from aiohttp import web
 
 from flows.run.model_settings import read_models
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
-from tasks.models import provider
 from tasks.models.ask import Prompt, Role, Tool, make_request
-from tasks.models.budget import Budget
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.embeddings import make_embedding
-from tasks.models.ledger import Ledger
 from tasks.models.opening import list_prices, open_client
-from tasks.models.replies import estimate_prompt
+from tasks.models.recording.ledger import Ledger
+from tasks.models.request_builder import make_embedding
+from tasks.models.sending import provider
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.replies import estimate_prompt
 from tests.models.scenes import serving
 from tests.models.test_providers import PAGE
 

@@ -12,8 +12,8 @@ from aiohttp import web
 from flows.run.model_settings import read_models
 from tasks.errors import BadInput, ModelFailed
 from tasks.models.ask import Prompt, Role, make_request
-from tasks.models.budget import Budget
 from tasks.models.opening import open_client
+from tasks.models.sending.budget import Budget
 from tests.models.scenes import answering
 
 PAGE = Path(__file__).parents[2] / "docs/providers.md"

@@ -4,8 +4,8 @@ import time
 import pytest
 
 from tasks.errors import ModelFailed
-from tasks.models.failures import Failure
-from tasks.models.rate_limiter import RateLimiter, TokenBucket
+from tasks.models.sending.failures import Failure
+from tasks.models.sending.rate_limiter import RateLimiter, TokenBucket
 from tests.models.scenes import make_endpoint
 
 BROKEN = Failure("answered 500", retry=True, paid=False)

@@ -5,14 +5,14 @@ import pytest
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import BadInput, CallMissing
 from tasks.models.ask import Role, Unparsed
-from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
 from tasks.models.planning import PlanningModel
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.settings import Price
 from tests.models.scenes import MODEL, answering, make_endpoint, say
 

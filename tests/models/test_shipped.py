@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.errors import BadInput
-from tasks.models.entries import LedgerEntry
-from tasks.models.shipped import read_shipped, write_shipped
+from tasks.models.recording.entries import LedgerEntry
+from tasks.models.recording.shipped import read_shipped, write_shipped
 
 ENTRIES = st.lists(
     st.builds(

@@ -7,15 +7,15 @@ import pytest
 from aiohttp import web
 
 from tasks.models.ask import Role, Tool, Unparsed
-from tasks.models.batch_files import read_results
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.failures import Failure
-from tasks.models.ledger import Ledger
-from tasks.models.ledger_server import LedgerServer
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.batch_files import read_results
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.failures import Failure
+from tasks.models.serving.ledger_server import LedgerServer
 from tasks.models.tools import BadCall, write_calls
 from tests.models.scenes import MODEL, answering, make_endpoint, say, serving
 

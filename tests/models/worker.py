@@ -12,14 +12,14 @@ from pathlib import Path
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import BenchloomError
 from tasks.models.ask import Role
-from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
-from tasks.models.ledger_address import read_address
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
+from tasks.models.recording.ledger_address import read_address
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.settings import BatchMode, BudgetLimits, Endpoint
 from tests.models.scenes import MODEL, make_entry
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.selection import order_nodes, select_nodes
 from tasks.errors import BadInput
 from tests.flows.test_graph import ROOT, SWITCHED_ON

@@ -8,7 +8,7 @@ import yaml
 
 from flows.commands.run import make_run
 from flows.graph import DeclaredGraph
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import run_plain
 from flows.run.selection import select_nodes
 from flows.settings import load_params

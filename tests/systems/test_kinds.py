@@ -7,14 +7,14 @@ from aiohttp import web
 
 from tasks.errors import CallMissing
 from tasks.models.ask import Role
-from tasks.models.budget import Budget
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.systems import SystemClient
 from tasks.models.settings import SystemRun
-from tasks.models.systems import SystemClient
 from tasks.systems.build import build_system
 from tasks.systems.contract import Passage, Turn
 from tests.models.scenes import make_endpoint, say, serving

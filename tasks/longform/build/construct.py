@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.databases.columns import split_column_id
-from tasks.databases.scratch import Built, ScratchLimits, build_scratch, write_create
+from tasks.databases.scratch.scratch import Built, ScratchLimits, build_scratch, write_create
 from tasks.errors import SqlError
 from tasks.longform.build.answers import list_heads
 from tasks.longform.build.confirm import ConfirmedQuestion

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.databases.execution import SafeDatabase
-from tasks.databases.scratch import write_database
+from tasks.databases.scratch.scratch import write_database
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import FigureDesign
 from tasks.longform.build.sql import quote_column, write_literal

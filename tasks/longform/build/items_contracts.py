@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tasks.artifacts.contracts import Record, RowRule, expect_match
 from tasks.databases.execution import SafeDatabase
-from tasks.databases.scratch import write_database
+from tasks.databases.scratch.scratch import write_database
 from tasks.errors import BenchloomError
 from tasks.longform.labels import KINDS
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
-from tasks.databases.scratch import write_database
+from tasks.databases.scratch.scratch import write_database
 from tasks.databases.values import Value, to_plain_row
 
 SAMPLES = 3

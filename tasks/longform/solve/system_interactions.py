@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.databases.scratch import write_database
+from tasks.databases.scratch.scratch import write_database
 from tasks.longform.build.items import LongformItem
 from tasks.longform.own_entries import OwnAgent, SystemLimits
 from tasks.longform.solve.interaction import AgentQuery, AgentStep, Interaction

@@ -10,7 +10,7 @@ from flows.commands.plan import describe_plans, group_plans
 from flows.commands.run import list_stale
 from flows.commands.status import status_command
 from flows.run.planner import StagePlan
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import Run
 from flows.run.selection import order_nodes
 from tasks.errors import BadInput

@@ -11,7 +11,7 @@ from typing import Any, get_origin, get_type_hints
 
 import yaml
 
-from flows.run.lock_file import LockFile
+from flows.run.record.lock_file import LockFile
 from tasks.artifacts.parquet import write_rows
 from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.judgements import Judgement

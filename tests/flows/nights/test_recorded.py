@@ -11,7 +11,7 @@ from flows.night_settings import EvaluatedEntry
 from flows.nights.basis import derive_gold, find_rows
 from flows.nights.history import accept_night, write_night
 from flows.nights.outcome import compare_night
-from flows.run.lock_file import LockFile
+from flows.run.record.lock_file import LockFile
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow

@@ -10,8 +10,8 @@ from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
 from tasks.models.ask import Prompt
 from tasks.models.calls import Call, make_call
-from tasks.models.ledger import Ledger
-from tasks.models.shipped import read_shipped
+from tasks.models.recording.ledger import Ledger
+from tasks.models.recording.shipped import read_shipped
 from tasks.streambench.build.sequence import SequencePlace
 from tests.models.scenes import make_entry, make_request
 

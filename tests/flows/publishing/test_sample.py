@@ -9,7 +9,7 @@ from datasets import load_dataset
 from huggingface_hub import DatasetCard
 
 from tasks.artifacts.parquet import count_rows
-from tasks.models.shipped import read_shipped
+from tasks.models.recording.shipped import read_shipped
 
 FILMS, FLIGHTS = (
     "Wikidata contributors",

@@ -68,7 +68,7 @@ import sys
 from pathlib import Path
 
 from flows.commands.run import bring_up_stages, make_run
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.settings import load_params
 
 if __name__ == "__main__":

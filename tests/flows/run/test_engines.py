@@ -2,9 +2,9 @@
 
 import pytest
 
-from flows.run.engines import require_engine
+from flows.run.engine.engines import require_engine
+from flows.run.engine.prefect_shards import TASKS
 from flows.run.prefect_server import server_folder
-from flows.run.prefect_shards import TASKS
 from flows.run.servers import stop_servers
 from tasks.errors import BadInput
 from tests.flows.run.engine_project import SHARDS, make_engine_project
@@ -73,7 +73,7 @@ def test_what_a_shard_raises_is_said_and_ends_the_others(project):
 def test_an_engine_that_is_not_there_is_one_line(monkeypatch):
     with pytest.raises(BadInput, match=r"there is no engine 'spark' \(one of threads, dask, ray\)"):
         require_engine("spark")
-    monkeypatch.setattr("flows.run.engines.find_spec", lambda name: None)
+    monkeypatch.setattr("flows.run.engine.engines.find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"needs prefect-ray, .*\(pip install 'benchloom\[ray\]'\)"):
         require_engine("ray")
 

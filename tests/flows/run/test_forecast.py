@@ -10,7 +10,7 @@ from flows.run.node import Node
 from flows.run.outcomes import Outcome, load_outcome, save_outcome
 from flows.run.runner import run_plain
 from flows.run.selection import order_nodes
-from tasks.models.progress import Progress
+from tasks.models.sending.progress import Progress
 
 
 class Ask:

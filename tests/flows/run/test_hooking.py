@@ -13,7 +13,7 @@ from flows.hooks.mlflow import MLflow
 from flows.nights.worktree import TREE
 from flows.run import hooking
 from flows.run.hook import Hook
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import run_plain
 from flows.run.selection import order_nodes
 from flows.settings import load_params

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes
 

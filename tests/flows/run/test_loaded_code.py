@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from tasks.errors import ChangedWhileRunning
 from tests.flows.conftest import TRIAL_PARAMS, make_folder
 from tests.flows.sample import ROOT
@@ -31,7 +31,7 @@ import sys
 from pathlib import Path
 
 from flows.commands.run import make_run
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.runner import run_plain
 from flows.settings import load_params
 

@@ -9,7 +9,7 @@ from dvc.utils.serialize import dump_yaml, load_yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.run.lock_file import LockFile, dump, split_blocks
+from flows.run.record.lock_file import LockFile, dump, split_blocks
 from tasks.errors import BadInput
 
 ODD = ["1e3", "0o14", "12:30", "yes", "on", "1_000", "~", "null", "=", "2026-01-01", "- a", "a: b", "#x", ""]

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from flows.run.origin import HERE, check_code, lead_child
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from tasks.errors import BadInput
 from tests.conftest import ROOT
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.run import stage_work
+from flows.run.engine import stage_work
+from flows.run.engine.processes import Processes
+from flows.run.engine.stage_work import StageRun, begin_stage, refuse_ask
 from flows.run.failures import Interrupted
 from flows.run.node import Node
-from flows.run.processes import Processes
-from flows.run.stage_work import StageRun, begin_stage, refuse_ask
 from tasks.errors import BadInput, CallMissing, ChangedWhileRunning, StageFailed
 from tests.flows.run import other_process
 
@@ -59,7 +59,7 @@ def test_a_process_ends_with_a_run_that_is_killed(tmp_path):
     script = f"""
 import threading
 from pathlib import Path
-from flows.run import processes
+from flows.run.engine import processes
 from tests.flows.run import other_process
 processes.Processes(1, threading.Event()).call("trial", other_process.sleep_long, {str(tmp_path)!r})
 """
@@ -78,7 +78,7 @@ def test_a_script_that_is_not_guarded_is_not_run_again(tmp_path):
 import sys, threading
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
-from flows.run import processes
+from flows.run.engine import processes
 from tests.flows.run import other_process
 print("begun", flush=True)
 print(processes.Processes(1, threading.Event()).call("trial", other_process.tell_process).rows_in)

@@ -2,7 +2,7 @@ import sys
 import threading
 
 from flows.run.progress import SAID, Reporter, say_line
-from tasks.models.progress import Progress
+from tasks.models.sending.progress import Progress
 from tasks.models.stream_board import BOARD
 
 

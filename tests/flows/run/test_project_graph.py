@@ -7,9 +7,9 @@ import shutil
 import pytest
 from dvc.repo import Repo
 
-from flows.run.project_graph import ProjectGraph
-from flows.run.recorder import Recorder
-from flows.run.staleness import NEVER
+from flows.run.record.project_graph import ProjectGraph
+from flows.run.record.recorder import Recorder
+from flows.run.record.staleness import NEVER
 from tasks.errors import BadInput
 
 MANY = """\

@@ -13,8 +13,8 @@ import yaml
 import zc.lockfile
 from dvc.repo import Repo
 
-from flows.run.dvc_boundary import hold_repo, translate_errors
-from flows.run.recorder import Recorder
+from flows.run.record.dvc_boundary import hold_repo, translate_errors
+from flows.run.record.recorder import Recorder
 from tasks.errors import ChangedWhileRunning, LockHeld, StageFailed
 
 UP_TO_DATE = "Data and pipelines are up to date."

@@ -12,8 +12,8 @@ import pytest
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 from flows.nights.preparation import list_objects
-from flows.run.dvc_boundary import Moved, move_objects
-from flows.run.recorder import Recorder
+from flows.run.record.dvc_boundary import Moved, move_objects
+from flows.run.record.recorder import Recorder
 from tests.flows.conftest import Project
 
 EVERYTHING = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}

@@ -16,14 +16,14 @@ from flows.commands.run import conclude
 from flows.run import runner
 from flows.run.failures import Interrupted, describe_error, is_disk_full
 from flows.run.outcomes import Outcome
-from flows.run.recorder import Recorder
+from flows.run.record.recorder import Recorder
 from flows.run.reproduce import bring_up_lost
 from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes, select_failed
 from flows.settings import load_params
 from tasks.errors import BadInput, ModelFailed, StageFailed
-from tasks.models.ledger import Ledger
-from tasks.models.unfinished import list_unfinished
+from tasks.models.recording.ledger import Ledger
+from tasks.models.recording.unfinished import list_unfinished
 
 
 def run_until(run: Run, condition) -> None:

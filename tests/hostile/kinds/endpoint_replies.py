@@ -20,14 +20,14 @@ from tasks.errors import ModelFailed
 from tasks.grammar.construct.sql_templates import TemplateKind, parse_answer
 from tasks.judging.verdicts import VerdictForm
 from tasks.models.ask import Role, Unparsed
-from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
 from tasks.models.logprobs import compare_choices
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.settings import Endpoint
 from tests.hostile.subject import Kind, Outcome, Subject
 from tests.hostile.wire import KEY, SCALARS, Reply, Wire, join_parts, make_reply, make_value, open_wire

@@ -15,15 +15,15 @@ from pydantic import TypeAdapter
 
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import ModelFailed
-from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import ModelClient
-from tasks.models.dispatcher import Dispatcher
-from tasks.models.ledger import Ledger
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.systems import SystemClient
 from tasks.models.settings import SystemRun
-from tasks.models.systems import SystemClient
 from tasks.systems.build import SystemEntry, build_system
 from tasks.systems.contract import Response
 from tests.hostile.subject import Kind, Outcome, Subject

@@ -21,11 +21,11 @@ from openai.types import Batch
 
 from tasks.errors import BadInput
 from tasks.models.ask import Request
-from tasks.models.batch_files import read_results
-from tasks.models.entries import LedgerEntry
-from tasks.models.ledger import Ledger
-from tasks.models.replies import UnusableReply
-from tasks.models.shipped import read_shipped, write_shipped
+from tasks.models.recording.entries import LedgerEntry
+from tasks.models.recording.ledger import Ledger
+from tasks.models.recording.shipped import read_shipped, write_shipped
+from tasks.models.sending.batch_files import read_results
+from tasks.models.sending.replies import UnusableReply
 from tests.hostile.subject import Kind, Outcome, Subject
 from tests.hostile.wire import SCALARS, join_parts, make_value
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from tasks.databases.scratch import ScratchLimits, build_scratch
+from tasks.databases.scratch.scratch import ScratchLimits, build_scratch
 from tasks.errors import SqlError, SqlFailed, SqlRefused
 from tests.hostile.kinds.statements_sqlite import ATTACKS
 from tests.hostile.statements import Statement, write_statement

@@ -1,0 +1,1 @@
+"""What does the work of stages: processes of this machine, and shards on clusters."""

@@ -1,0 +1,72 @@
+"""Stages that ask no model: whole in a process of this machine, or in shards on an engine.
+
+What asks a model stays in the run's own process, beside the one ledger, and so do DVC's record and locks. A
+stage's artifacts are written on this machine, from the parts that its shards left.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.run.engine.processes import Processes
+from flows.run.engine.shards import Shard, ShardEngine, list_left
+from flows.run.engine.stage_work import PARTS, Cut, StageRun, begin_stage, join_parts, work_on
+from flows.run.node import Node
+from flows.run.progress import say_line
+
+if TYPE_CHECKING:
+    from flows.run.binding import Work
+
+
+@dataclass
+class Computing:
+    """Runs stages. engine: what does shards; by default the processes that whole stages run in."""
+
+    processes: Processes
+    engine: ShardEngine | None = None
+    say: Callable[[str], None] = say_line
+
+    def run(self, run: StageRun) -> Work:
+        """Run a stage and write its artifacts.
+
+        Raises what the stage raises, StageFailed where its processes were ended, and Interrupted where the
+        run was stopped before it had one.
+        """
+        name = run.node.name
+        forget_parts(run.root, run.node, keep=run.inputs)
+        begun = self.processes.call(name, begin_stage, run)
+        if not isinstance(begun, Cut):
+            return begun
+        shards = [
+            Shard(
+                f"{name}, shard {number + 1} of {begun.shards}",
+                work_on,
+                (run, number),
+                run.name_part(number),
+                run.root,
+            )
+            for number in range(begun.shards)
+        ]
+        left = list_left(shards)
+        if len(left) < len(shards):
+            self.say(f"{name}: {len(shards) - len(left)} of {len(shards)} shards were done before")
+        (self.engine or self.processes).work(left)
+        return self.processes.call(name, join_parts, run, begun)
+
+    def close(self) -> None:
+        """End the processes that have nothing to do, and a cluster of this run's own."""
+        self.processes.close()
+        if self.engine is not None:
+            self.engine.close()
+
+
+def forget_parts(root: Path, node: Node, keep: str = "") -> None:
+    """Remove the parts of a stage; keep: but those of these inputs."""
+    folder = root / PARTS / node.name
+    for old in folder.iterdir() if folder.is_dir() else ():
+        if old.name != keep:
+            shutil.rmtree(old, ignore_errors=True)

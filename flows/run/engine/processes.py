@@ -1,0 +1,161 @@
+"""Processes of this machine for what computes: Python computes on one core a process.
+
+What asks a model waits for replies instead, and stays in the threads of the run, beside the one ledger.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_all
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing.connection import wait
+from queue import Empty, LifoQueue
+from types import ModuleType
+from typing import TypeVar
+
+from flows.run.collection import collect_seldom
+from flows.run.engine.shards import TRIES, Shard, do_shard, make_lost_error
+from flows.run.failures import Interrupted
+from flows.run.progress import say_line
+from tasks.errors import StageFailed
+
+Result = TypeVar("Result")
+
+STARTING = threading.Lock()
+
+
+class ProcessEnded(StageFailed):
+    """What was done in a process came to no end, since the process was ended from outside."""
+
+
+class Processes:
+    """At most `count` processes, each started when it is first wanted, with one thing to do at a time.
+
+    They are the engine `threads`: a thread of the run waits for each.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        stopping: threading.Event | None = None,
+        say: Callable[[str], None] = say_line,
+    ) -> None:
+        self._stopping, self._say = stopping or threading.Event(), say
+        self._count = count
+        self._free: LifoQueue[tuple[ProcessPoolExecutor, int] | None] = LifoQueue()
+        for _ in range(count):
+            self._free.put(None)
+
+    def call(
+        self,
+        name: str,
+        function: Callable[..., Result],
+        *arguments: object,
+        begun: Callable[[int], None] = lambda process: None,
+    ) -> Result:
+        """Call a function of a module in a process; waits for one that is free.
+
+        name: for errors. begun: told the process's id when it begins. Raises what the function raises,
+        ProcessEnded where its process was ended, and Interrupted where the run was stopped before it had one.
+        """
+        process = self._free.get()
+        try:
+            if self._stopping.is_set():
+                raise Interrupted("the run was stopped")
+            process = process or start_process()
+            begun(process[1])
+            return process[0].submit(function, *arguments).result()
+        except BrokenProcessPool as error:
+            process = None
+            raise ProcessEnded(
+                f"{name}: its process was ended from outside, as where memory runs out; run it again"
+            ) from error
+        finally:
+            self._free.put(process)
+
+    def work(self, shards: Sequence[Shard]) -> None:
+        """Do shards; see `Engine`. Where one fails, the processes of the others are ended."""
+        failed = threading.Event()
+        running: dict[str, int] = {}
+
+        def try_shard(shard: Shard) -> bool:
+            for tried in range(TRIES):
+                if failed.is_set():
+                    break
+                try:
+                    self.call(shard.name, do_shard, shard, begun=partial(running.__setitem__, shard.name))
+                except ProcessEnded:
+                    if tried + 1 < TRIES and not failed.is_set():
+                        self._say(f"{shard.name}: its process was ended from outside; it is done again")
+                else:
+                    return True
+                finally:
+                    running.pop(shard.name, None)
+            return False
+
+        with ThreadPoolExecutor(self._count, "shards") as threads:
+            tries = [threads.submit(try_shard, shard) for shard in shards]
+            try:
+                wait_for_all(tries, return_when=FIRST_EXCEPTION)
+                done = [future.result() for future in tries if future.done()]
+            except BaseException:
+                failed.set()
+                for process in list(running.values()):
+                    with suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGKILL)
+                raise
+        if lost := [shard for shard, ended in zip(shards, done, strict=True) if not ended]:
+            raise make_lost_error(lost)
+
+    def close(self) -> None:
+        """End the processes that have nothing to do."""
+        with suppress(Empty):
+            while True:
+                if (process := self._free.get_nowait()) is not None:
+                    process[0].shutdown(wait=False)
+
+
+def start_process() -> tuple[ProcessPoolExecutor, int]:
+    """Start one process; give its id, too.
+
+    It is forked from a server of its own, never from a process with threads.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["flows.run.binding", "flows.run.engine.stage_work", __name__])
+    process = ProcessPoolExecutor(1, context, initializer=attach_to_parent)
+    with STARTING, hidden_main():
+        number = process.submit(os.getpid).result()
+    return process, number
+
+
+@contextmanager
+def hidden_main() -> Iterator[None]:
+    """Have no process that starts meanwhile import the script of this one: unguarded, it would run again."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def attach_to_parent() -> None:
+    """Leave Ctrl-C to the run, and end with it however it ends: what it holds on paths ends then, too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    collect_seldom()
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)

@@ -1,0 +1,203 @@
+"""What processes do of a stage that asks no model: all of it, one shard, or the joining of parts.
+
+A stage that splits (`tasks/artifacts/splitting.py`) is cut by its rows alone, whoever works on it; its parts
+are Parquet files in the order of their ids, and one writer merges them into the bytes of an undivided run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.loaded_code import is_loaded_otherwise
+from flows.run.engine.shards import require_project
+from flows.run.failures import describe_error
+from flows.run.node import CALLS, Node
+from flows.run.record.path_marks import mark_path
+from tasks.artifacts.part_folders import write_folder_beside
+from tasks.artifacts.splitting import Blocks, find_splitting
+from tasks.errors import BenchloomError, ChangedWhileRunning, StageFailed
+
+if TYPE_CHECKING:
+    from flows.run.binding import Bound, Work
+
+PARTS = Path(".benchloom/parts")
+FORMAT = 1
+"""Raised when parts that lie on disk can no longer be read."""
+DROPPED = ".dropped.parquet"
+ROWS = "rows.parquet"
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """A stage as it is run now.
+
+    code: SHA-256 of the modules that it stands on, by path. inputs: of all that it stands on; without it, the
+    stage is not split. marks: by what a change of each of its data is seen, as `mark_inputs` gives them.
+    """
+
+    node: Node
+    params: Mapping[str, Any]
+    root: Path
+    code: Mapping[str, str]
+    inputs: str = ""
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Path:
+        """The folder of its parts: those of other inputs lie in another."""
+        return self.root / PARTS / self.node.name / self.inputs
+
+    def name_part(self, number: int) -> Path:
+        """Name the folder of a part."""
+        return self.store / f"{number:06d}"
+
+    def require_code(self) -> None:
+        """Hold that this process ran the code that the run knows. Raises ChangedWhileRunning."""
+        for path, digest in self.code.items():
+            if is_loaded_otherwise(self.root / path, digest):
+                raise ChangedWhileRunning(self.node.name, path)
+
+    def require_inputs(self) -> None:
+        """Hold that its data are what the key of its parts stands for. Raises ChangedWhileRunning."""
+        for path, mark in self.marks.items():
+            if digest_mark(self.root / path) != mark:
+                raise ChangedWhileRunning(self.node.name, path)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Into how many shards a stage splits, of how many rows."""
+
+    shards: int
+    rows_in: int | None
+
+
+def digest_inputs(hashes: Mapping[str, str]) -> str:
+    """Hash the hashes of all that a stage stands on: data, parameters and code."""
+    return hashlib.sha256(json.dumps([FORMAT, hashes], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def mark_inputs(root: Path, node: Node) -> dict[str, str]:
+    """Mark the data that a stage reads. To be done before they are hashed."""
+    return {dep: digest_mark(root / dep) for dep in node.deps if not dep.startswith("tasks/")}
+
+
+def digest_mark(path: Path) -> str:
+    """Hash what a change of a file or folder is seen by."""
+    return hashlib.sha256(repr(mark_path(path)).encode()).hexdigest()[:16]
+
+
+def begin_stage(run: StageRun) -> Work | Cut:
+    """Run a stage, or say how it is to be split; of one shard it is not.
+
+    Raises one of our errors, whose text says all that its causes told.
+    """
+    try:
+        bound, _, blocks = _bind(run)
+        if len(blocks) > 1:
+            return Cut(len(blocks), bound.rows_in)
+        work = bound.call()
+    except BenchloomError as error:
+        error.args = (describe_error(error),)
+        raise
+    except Exception as error:
+        raise StageFailed(describe_error(error)) from error
+    run.require_code()
+    return work
+
+
+def work_on(run: StageRun, number: int) -> None:
+    """Do one shard of a stage: its part is a folder with the rows that it keeps and those that it drops."""
+    from flows.run.loading import row_type_of
+    from tasks.artifacts.parquet import write_rows
+    from tasks.artifacts.rows import Dropped
+
+    bound, over, blocks = _bind_once(_Held(run))
+    drafts = bound.function(**{**bound.arguments, over: blocks[number]})
+    with write_folder_beside(run.name_part(number)) as draft:
+        write_rows(draft / ROWS, row_type_of(bound.function), drafts.rows)
+        write_rows(draft / DROPPED, Dropped, drafts.dropped)
+        run.require_code()
+        run.require_inputs()
+
+
+def join_parts(run: StageRun, cut: Cut) -> Work:
+    """Write a stage's artifacts from its parts, in memory of some thousand rows of each."""
+    from flows.run.binding import Work
+
+    parts = [run.name_part(number) for number in range(cut.shards)]
+    written, dropped = 0, Counter[str]()
+    for out in run.node.outs:
+        name = DROPPED if out.endswith(DROPPED) else ROWS
+        count = merge_parts([part / name for part in parts], run.root / out)
+        if name == ROWS:
+            written = count
+    for part in parts:
+        dropped.update(count_reasons(part / DROPPED))
+    run.require_code()
+    return Work(cut.rows_in, written, dict(sorted(dropped.items())))
+
+
+def merge_parts(paths: Sequence[Path], out: Path) -> int:
+    """Merge files of rows that are in the order of their ids; return the number of rows."""
+    import tempfile
+
+    import pyarrow.parquet as pq
+
+    from tasks.artifacts.sorted_tables import merge_files, write_tables
+
+    with tempfile.TemporaryDirectory(prefix=".join-", dir=paths[0].parents[1]) as scratch:
+        return write_tables(out, pq.read_schema(paths[0]), merge_files(paths, Path(scratch)))
+
+
+def count_reasons(path: Path) -> dict[str, int]:
+    """Count dropped rows by reason."""
+    import pyarrow.parquet as pq
+
+    return Counter(pq.read_table(path, columns=["reason"])["reason"].to_pylist())
+
+
+def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
+    """Refuse a model to a stage that dvc.yaml gives no place for its calls."""
+    raise StageFailed(f"{stage}: asks a model, and no output of it is `{CALLS}`; run `benchloom graph`")
+
+
+def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:
+    """Find a stage's function and arguments, the argument that it splits over, and the blocks of its rows."""
+    from flows.run.binding import Places, bind
+
+    bound = bind(run.node, run.params, Places(run.root, run.root), refuse_ask, split=bool(run.inputs))
+    splitting = find_splitting(bound.function) if run.inputs else None
+    if splitting is None:
+        return bound, "", Blocks([], 1)
+    blocks = splitting.cut(bound.arguments)
+    if len(blocks) <= 1 and splitting.arrange is None:
+        bound.arguments[splitting.over] = list(bound.arguments[splitting.over])
+    return bound, splitting.over, blocks
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A run of a stage that is the same as another one if both have the same parts."""
+
+    run: StageRun
+
+    def __hash__(self) -> int:
+        return hash(self.run.store)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and other.run.store == self.run.store
+
+
+@lru_cache(maxsize=1)
+def _bind_once(held: _Held) -> tuple[Bound, str, Blocks]:
+    """Read a stage's arguments once for the shards that this process does one after the other."""
+    require_project(held.run.root)
+    return _bind(held.run)

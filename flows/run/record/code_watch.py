@@ -1,0 +1,43 @@
+"""Whether the code on disk is the code that runs: what is recorded of a stage is hashed there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from flows.loaded_code import hash_file, is_loaded_otherwise
+from flows.run.node import Node
+from flows.run.origin import check_code
+from flows.run.record.path_marks import Mark, mark_path
+from tasks.errors import ChangedWhileRunning
+
+
+class CodeWatch:
+    """Knows the modules that stages depend on as they were when a run began."""
+
+    def __init__(self, root: Path, nodes: Mapping[str, Node]) -> None:
+        self.root = root
+        paths = {dep for node in nodes.values() for dep in node.deps if dep.endswith(".py")}
+        self.known = {path: self._look_at(path) for path in sorted(paths) if (root / path).is_file()}
+
+    def check(self, node: Node) -> None:
+        """Hold that a stage's code on disk is what this process, and any child of it, runs.
+
+        An edit that was taken back counts too: a child may have been started meanwhile. Raises
+        ChangedWhileRunning, or BadInput where a module is another project's.
+        """
+        check_code(self.root)
+        for path in node.deps:
+            known = self.known.get(path)
+            if known is None:
+                continue
+            if self._look_at(path) != known or is_loaded_otherwise(self.root / path, known[0]):
+                raise ChangedWhileRunning(node.name, path)
+
+    def list_known(self, node: Node) -> dict[str, str]:
+        """List the SHA-256 of each module that a stage stands on, by path."""
+        return {path: self.known[path][0] for path in node.deps if path in self.known}
+
+    def _look_at(self, path: str) -> tuple[str, Mark | None]:
+        file = self.root / path
+        return hash_file(file), mark_path(file)

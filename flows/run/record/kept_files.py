@@ -1,0 +1,52 @@
+"""Files that a person put where a stage writes: kept, and said, before the stage takes their place.
+
+A file is a run's own where dvc.lock or DVC's cache knows its hash, or where the stage's last run did not end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from flows.run.node import Node
+from flows.run.record.lock_file import Entry
+from flows.run.record.path_hashes import PathHashes
+from flows.run.record.staleness import read_hashes
+from tasks.files import write_text
+
+KEPT = ".benchloom/kept"
+UNFINISHED = ".benchloom/unfinished"
+
+
+def keep_foreign(
+    root: Path, node: Node, entry: Entry | None, hashes: PathHashes
+) -> Iterator[tuple[str, str]]:
+    """Move a stage's outputs that no run wrote out of its way. Yields each path and where it lies now."""
+    if (root / UNFINISHED / node.name).exists():
+        return
+    recorded = read_hashes(entry or {}, "outs")
+    for out in node.outs:
+        found = hashes.find(out)
+        value = found[1].value if found is not None else None
+        if value is None or value == recorded.get(out) or hashes.is_cached(value):
+            continue
+        kept = name_kept(root / KEPT / out)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        (root / out).rename(kept)
+        yield out, kept.relative_to(root).as_posix()
+
+
+def name_kept(path: Path) -> Path:
+    """Name a file or folder that is not there yet: the path itself, or with a number behind it."""
+    numbered = (path.with_name(f"{path.name}.{number}") for number in range(1, 10_000))
+    return path if not path.exists() else next(other for other in numbered if not other.exists())
+
+
+def note_begun(root: Path, name: str) -> None:
+    """Note that a stage writes its outputs from now on: what lies there until it ends is its own."""
+    write_text(root / UNFINISHED / name, "")
+
+
+def note_ended(root: Path, name: str) -> None:
+    """Note that a stage's outputs are recorded."""
+    (root / UNFINISHED / name).unlink(missing_ok=True)

@@ -1,0 +1,69 @@
+"""Hashes of files and folders as DVC makes them, each made once for as long as nothing there changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from dvc.repo import Repo
+from dvc_data.hashfile import check, load
+from dvc_data.hashfile.build import build
+from dvc_data.hashfile.hash_info import HashInfo
+from dvc_data.hashfile.meta import Meta
+from dvc_objects.errors import ObjectFormatError
+
+from flows.run.node import normalise
+from flows.run.record.path_marks import Mark, mark_path
+
+ALGORITHM = "md5"
+
+
+class PathHashes:
+    """Hashes below one project, from DVC's state database where nothing changed since they were made."""
+
+    def __init__(self, repo: Repo) -> None:
+        self.repo = repo
+        self.known: dict[str, tuple[Mark, tuple[Meta, HashInfo]]] = {}
+        self.assumed: dict[str, tuple[Meta, HashInfo]] = {}
+        """What will lie at a path once other stages are up to date: it counts for more than what does."""
+
+    def find(self, path: str) -> tuple[Meta, HashInfo] | None:
+        """Find the size and the hash of a file or folder, relative to the project; None where it is not."""
+        if path in self.assumed:
+            return self.assumed[path]
+        # A Path of each costs more than finding its hash.
+        full = os.path.join(self.repo.root_dir, normalise(path))  # noqa: PTH118
+        mark = mark_path(full)
+        if mark is None:
+            return None
+        known = self.known.get(path)
+        if known is not None and known[0] == mark:
+            return known[1]
+        fs, ignore = self.repo.fs, self.repo.dvcignore
+        _, meta, built = build(self.repo.cache.local, full, fs, ALGORITHM, ignore=ignore, dry_run=True)
+        found: tuple[Meta, HashInfo] = meta, built.hash_info
+        self.known[path] = mark, found
+        return found
+
+    def is_cached(self, value: str) -> bool:
+        """Tell whether DVC's cache holds a hash, and of a folder all of its files."""
+        cache = self.repo.cache.repo
+        try:
+            check(cache, load(cache, HashInfo(ALGORITHM, value)))
+        except (FileNotFoundError, ObjectFormatError):
+            return False
+        return True
+
+
+def set_hash(item: Any, found: tuple[Meta, HashInfo]) -> None:
+    """Give a dependency of DVC's a hash that is known."""
+    item.meta, item.hash_info = found
+    item.hash_name = ALGORITHM  # DVC takes a path that dvc.lock does not have for one of an older version
+    item.obj = item.files = None
+
+
+def parse_hash(item: Mapping[str, Any]) -> tuple[Meta, HashInfo]:
+    """Read size and hash of a path from an entry of dvc.lock, or of the run cache."""
+    meta = Meta(size=item.get("size"), nfiles=item.get("nfiles"), isexec=bool(item.get("isexec")))
+    return meta, HashInfo(ALGORITHM, item.get(ALGORITHM))

@@ -1,0 +1,213 @@
+"""A project's stages, as DVC's own resolver reads dvc.yaml, and what dvc.lock records of them.
+
+DVC makes an object of every path of every stage before it says anything: of 1,470 stages that takes it 30 s.
+Names, commands and paths are enough to say what is stale; a stage's DVC object is made when it is recorded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from dvc.dependency import ParamsDependency
+from dvc.dvcfile import PROJECT_FILE, is_valid_filename, load_file
+from dvc.exceptions import DvcException
+from dvc.repo import Repo
+from dvc.stage.loader import StageLoader
+
+from flows.run.node import PARAMS, Node, normalise, split_command
+from flows.run.record.dvc_boundary import hold_repo
+from flows.run.record.lock_file import KEPT_ENTRIES, LOCK, Entry, LockFile
+from flows.run.record.resolved_blocks import ResolvedBlocks
+from flows.settings import load_params
+from tasks.errors import BadInput
+
+KNOWN = frozenset({"cmd", "deps", "params", "outs", "desc", "meta"})
+"""What a block may say to be read without a DVC object. What says more (`frozen`, `wdir`, an output without
+cache) is DVC's to judge."""
+
+
+class ProjectGraph:
+    """The stages that have a command, by DVC's name. Raises BadInput where DVC cannot read them."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.nodes: dict[str, Node] = {}
+        self.entries: dict[str, Entry] = {}
+        """What dvc.lock records, of stages that are read without a DVC object."""
+        self.plain: set[str] = set()
+        self.stages: dict[str, Any] = {}
+        """DVC's own objects, as far as they were made."""
+        if (root / PARAMS).is_file():
+            load_params(root)  # DVC would resolve whatever it holds
+        try:
+            self.repo = Repo(str(root))
+            with hold_repo(self.repo):  # `dvc repro` writes dvc.lock in place: no half of it must be read
+                self._read_main()
+                for path in self._find_others():
+                    self._read_other(path)
+            self._connect()
+        except DvcException as error:
+            raise BadInput(
+                root / PROJECT_FILE, str(error), hint="dvc.yaml and params.yaml must agree"
+            ) from error
+
+    @cached_property
+    def loader(self) -> StageLoader:
+        """DVC's loader of the project's own stages; what dvc.lock holds of them is read before."""
+        file = load_file(self.repo, str(self.root / PROJECT_FILE))
+        return StageLoader(file, file.contents, {"stages": self.entries})
+
+    def find_stage(self, name: str) -> Any:
+        """Find DVC's object of a stage; it is made where nobody asked for it before."""
+        if name not in self.stages:
+            self.stages[name] = self.loader[name]
+        return self.stages[name]
+
+    def find_lock(self, path: Path) -> LockFile:
+        """Find the lock file at a path."""
+        return LockFile(path, self.root / KEPT_ENTRIES if path == self.root / LOCK else None)
+
+    def _read_main(self) -> None:
+        """Read the project's own dvc.yaml."""
+        path = self.root / PROJECT_FILE
+        if not path.is_file():
+            return
+        self.entries = self.find_lock(self.root / LOCK).read()
+        kept = ResolvedBlocks(self.root)
+        blocks = kept.load()
+        if blocks is None:
+            resolver = load_file(self.repo, str(path)).resolver
+            blocks = {name: resolver.resolve_one(name)[name] for name in resolver.get_keys()}
+            kept.keep(blocks)
+        for name, block in blocks.items():
+            if self._is_plain(block, self.entries.get(name)):
+                self.plain.add(name)
+                self.nodes[name] = make_node(name, block)
+            elif block.get("cmd"):
+                self._add_stage(self.find_stage(name))
+
+    def _is_plain(self, block: Mapping[str, Any], entry: Entry | None) -> bool:
+        """Tell whether a block says no more than commands, and paths of this project that are all cached."""
+        deps, outs, params = (block.get(part) or [] for part in ("deps", "outs", "params"))
+        files = [file for param in params if isinstance(param, dict) for file in param.items()]
+        paths = [*deps, *outs, *(path for path, _ in files)]
+        recorded = [*((entry or {}).get("deps") or ()), *((entry or {}).get("outs") or ())]
+        return (
+            block.keys() <= KNOWN
+            and isinstance(block.get("cmd"), str)
+            and bool(deps or params)
+            and all(names for _, names in files)
+            and all(isinstance(path, str) and is_own_path(path) for path in paths)
+            and all(item.get("hash") for item in recorded)  # older ones hash text without its line ends
+        )
+
+    def _find_others(self) -> Iterator[str]:
+        """Find further files of stages below the project, where DVC looks for them."""
+        root = self.repo.root_dir
+        outs = {f"{root}{os.sep}{out}" for node in self.nodes.values() for out in node.outs}
+        ignored = self.repo.scm.is_ignored
+        for folder, folders, files in self.repo.dvcignore.walk(self.repo.fs, root):
+            for name in sorted(files):
+                path = f"{folder}{os.sep}{name}"
+                main = (folder, name) == (root, PROJECT_FILE)
+                if is_valid_filename(name) and not main and not ignored(path):
+                    yield path
+            paths = {name: f"{folder}{os.sep}{name}" for name in folders}
+            folders[:] = [
+                name for name, path in paths.items() if path not in outs and not ignored(path + os.sep)
+            ]
+
+    def _read_other(self, path: str) -> None:
+        for stage in load_file(self.repo, path).stages.values():
+            if getattr(stage, "cmd", None):
+                self._add_stage(stage)
+
+    def _add_stage(self, stage: Any) -> None:
+        """Take over a stage as DVC describes it."""
+        self.stages[stage.addressing] = stage
+        own, key = split_command(str(stage.cmd))
+        self.nodes[stage.addressing] = Node(
+            name=stage.addressing,
+            stage=own,
+            key=key,
+            deps=tuple(self._name(dep) for dep in stage.deps if not isinstance(dep, ParamsDependency)),
+            outs=tuple(map(self._name, stage.outs)),
+            upstream=(),
+            command=str(stage.cmd),
+            folder=os.path.relpath(stage.wdir, self.root),
+            settings={self._name(dep): tuple(dep.params) for dep in stage.params},
+        )
+
+    def _name(self, item: Any) -> str:
+        """Name a path of DVC's as from the project's folder."""
+        full = str(item.fs_path)
+        return os.path.relpath(full, self.root) if full.startswith(f"{self.root}{os.sep}") else full
+
+    def _connect(self) -> None:
+        """Find each stage's upstream stages. Raises DVC's error where the graph is none."""
+        makers, below = dict[str, str](), defaultdict[str, set[str]](set)
+        for name, node in self.nodes.items():
+            for out in node.outs:
+                if out in makers:
+                    self._let_dvc_refuse(f"{out} is an output of both {makers[out]} and {name}")
+                makers[out] = name
+                for parent in list_parents(out):
+                    below[parent].add(name)
+        for out, name in makers.items():
+            if out in below:
+                self._let_dvc_refuse(f"{out} of {name} holds an output of {', '.join(sorted(below[out]))}")
+        sources: dict[str, frozenset[str]] = {}
+        for name, node in self.nodes.items():
+            found = set[str]()
+            for dep in node.deps:
+                if dep not in sources:
+                    above = (makers[path] for path in (dep, *list_parents(dep)) if path in makers)
+                    sources[dep] = frozenset({*above, *below.get(dep, ())})
+                found |= sources[dep]
+            self.nodes[name] = Node(**{**vars(node), "upstream": tuple(sorted(found))})
+        try:
+            TopologicalSorter({name: node.upstream for name, node in self.nodes.items()}).prepare()
+        except CycleError as error:
+            self._let_dvc_refuse(f"stages wait for each other: {' -> '.join(error.args[1])}")
+
+    def _let_dvc_refuse(self, otherwise: str) -> None:
+        """Have DVC say in its words what is wrong with the graph. Raises its error, or BadInput."""
+        _ = self.repo.index.graph
+        raise BadInput(PROJECT_FILE, otherwise)
+
+
+def make_node(name: str, block: Mapping[str, Any]) -> Node:
+    """Make the node of a block that says no more than commands and paths; upstream stages come later."""
+    own, key = split_command(block["cmd"])
+    settings = defaultdict[str, list[str]](list)
+    for param in block.get("params") or ():
+        for path, names in param.items() if isinstance(param, dict) else ((PARAMS, [param]),):
+            settings[normalise(path)] += names
+    return Node(
+        name=name,
+        stage=own,
+        key=key,
+        deps=tuple(normalise(path) for path in block.get("deps") or ()),
+        outs=tuple(normalise(path) for path in block.get("outs") or ()),
+        upstream=(),
+        command=block["cmd"],
+        settings={path: tuple(dict.fromkeys(names)) for path, names in settings.items()},
+    )
+
+
+def is_own_path(path: str) -> bool:
+    """Tell whether a path lies in the project: relative, and no way out."""
+    return "://" not in path and not path.startswith("/") and ".." not in path.split("/")
+
+
+def list_parents(path: str) -> list[str]:
+    """List the folders above a normalised path, the nearest first."""
+    # As text: `status` asks this of thousands of paths, and an object of each costs more than the answer.
+    parts = path.split("/")
+    return [above for end in range(len(parts) - 1, 0, -1) if (above := "/".join(parts[:end]))]

@@ -1,0 +1,365 @@
+"""DVC's half of a run: which stages are stale, and the record of those that ran.
+
+A stage runs in this process instead of under `dvc repro`, so what DVC's own runner does around a
+command is done here: locks per path, the run cache first, outputs removed, dependencies hashed
+before and after. `dvc status` and `dvc repro` cannot tell the difference.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dvc.dependency import ParamsDependency
+from dvc.stage.cache import RunCacheNotFoundError
+from dvc.stage.serialize import to_single_stage_lockfile
+from dvc_data.hashfile.hash_info import HashInfo
+from dvc_data.hashfile.meta import Meta
+
+from flows.run.node import normalise
+from flows.run.origin import check_code
+from flows.run.record.code_watch import CodeWatch
+from flows.run.record.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
+from flows.run.record.kept_files import keep_foreign, note_begun, note_ended
+from flows.run.record.path_hashes import PathHashes, parse_hash, set_hash
+from flows.run.record.path_locks import PathLocks
+from flows.run.record.project_graph import ProjectGraph
+from flows.run.record.run_cache import WholeEntries
+from flows.run.record.staleness import Staleness
+from tasks.errors import BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
+from tasks.files import remove_leftovers
+
+Result = TypeVar("Result")
+FLUSH_EVERY_S = 30.0
+PATH_PATIENCE_S = 10.0
+"""How long another run's hold on a path is waited for before a stage gives up: it may be a short one."""
+RECORD_PATIENCE_S = 600.0
+"""A stage that has run is not thrown away because another process hashes."""
+LOOK_AGAIN_S = 0.2
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What was known of a stage when it began.
+
+    hashes: of its dependencies. expected: the hashes that dvc.lock holds for its outputs, where
+    that entry was made from the very same dependencies; otherwise nothing is expected.
+    """
+
+    hashes: dict[str, str]
+    expected: dict[str, str]
+
+
+class Recorder:
+    """Open a project's graph, and record what runs in it.
+
+    Thread-safe: every touch of DVC goes through one mutex; the stages' own work does not.
+    """
+
+    def __init__(self, root: Path) -> None:
+        check_code(root)
+        self.root = root
+        self.mutex = threading.RLock()
+        logging.getLogger("dvc").setLevel(logging.WARNING)
+        self.graph = ProjectGraph(root)
+        self.repo, self.nodes = self.graph.repo, self.graph.nodes
+        self.repo.stage_cache = WholeEntries(self.repo)
+        self.locks = PathLocks(self.repo)
+        self.hashes = PathHashes(self.repo)
+        self.staleness = Staleness(self.repo, self.hashes)
+        self.code = CodeWatch(root, self.nodes)
+        self.locked: dict[str, Begun | None] = {}
+        self.pending: list[Any] = []
+
+    # What is stale
+
+    def explain(self, name: str, patience_s: float = PATH_PATIENCE_S) -> list[str]:
+        """Say why a stage is stale (dependencies, parameters, command, outputs); nothing where it is fresh.
+
+        Raises LockHeld where another run is at work on the stage, or on what it stands on, for longer than
+        `patience_s`; `is_running` tells which.
+        """
+        node = self.nodes[name]
+        if self.locks.find_writers():
+            paths = self._full(node.deps, node.outs)
+            self._when_free(name, lambda: self.locks.require_free(paths), patience_s)
+        with self.mutex, translate_errors(self.root, name):
+            if name in self.graph.plain:
+                return self.staleness.explain(node, self.graph.entries.get(name))
+        return self._when_free(name, lambda: self._ask_dvc(name), patience_s)
+
+    def is_running(self, name: str) -> bool:
+        """Tell whether another process runs a stage: it writes outputs, and not only what it stands on."""
+        with suppress(ValueError, AttributeError):
+            return not self.locks.list_written().isdisjoint(self._full(self.nodes[name].outs))
+        return False
+
+    def _ask_dvc(self, name: str) -> list[str]:
+        """Have DVC say why a stage is stale, in the words of `Staleness`."""
+        reasons = []
+        for entry in self.graph.find_stage(name).status().get(name, []):
+            if isinstance(entry, str):
+                reasons.append("its command or paths changed" if entry == "changed command" else entry)
+                continue
+            for group in entry.values():
+                for path, state in group.items():
+                    if isinstance(state, dict):
+                        reasons += [f"{key} in {path} {what}" for key, what in state.items()]
+                    else:
+                        reasons.append(f"{path} {state}")
+        return reasons
+
+    def _full(self, *paths: Iterable[str]) -> list[str]:
+        return [str(Path(self.repo.root_dir, path)) for group in paths for path in group]
+
+    # Running one stage
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold DVC's read locks on a stage's dependencies and its write locks on its outputs."""
+        node = self.nodes[name]
+        reads, writes = self._full(node.deps, node.settings), self._full(node.outs)
+        with ExitStack() as stack:
+            # Under the repository lock, since DVC's commands hold paths for a moment only while they
+            # have that: who holds one now is at work on it.
+            self._when_free(name, lambda: stack.enter_context(self.locks.hold(reads, writes)))
+            yield
+
+    def _when_free(
+        self, name: str, work: Callable[[], Result], patience_s: float = PATH_PATIENCE_S
+    ) -> Result:
+        """Touch DVC as soon as no other process holds a path of the stage. Raises LockHeld after a while."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                with self._touch(name):
+                    return work()
+            except LockHeld:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(LOOK_AGAIN_S)
+
+    def keep_foreign(self, name: str) -> list[tuple[str, str]]:
+        """Move outputs that no run wrote out of a stage's way; lists each path and where it lies now."""
+        if name not in self.graph.plain:
+            return []
+        with self._touch(name):
+            entry = self.graph.entries.get(name)
+            return list(keep_foreign(self.root, self.nodes[name], entry, self.hashes))
+
+    def restore(self, name: str) -> dict[str, str] | None:
+        """Bring a stage's outputs back from the run cache, if it ran with these inputs before.
+
+        Gives the inputs' hashes, which go to `adopt`. Must come before `begin`: hashes saved first would make
+        DVC take the old outputs for right.
+        """
+        with self._touch(name):
+            self._require_deps(name)
+            stage = self._find_stage(name)
+            stage.remove_outs(ignore_remove=False, force=False)
+            for out in stage.outs:  # what a killed run left would be hashed with the folder that it lies in
+                remove_leftovers(Path(out.fs_path).parent, f".{Path(out.fs_path).name}.")
+            try:
+                self.repo.stage_cache.restore(stage)
+            except RunCacheNotFoundError:
+                return None
+            return self._dep_hashes(stage)
+
+    def find_restorable(self, name: str) -> dict[str, tuple[Meta, HashInfo]] | None:
+        """Find what outputs `restore` would bring back, without touching any; None where the stage must run.
+
+        Its inputs may be assumed ones. Nothing can be recorded of the stage after this.
+        """
+        node, entry = self.nodes[name], self.graph.entries.get(name)
+        with self._touch(name):
+            if name not in self.graph.plain or any(self.hashes.find(dep) is None for dep in node.deps):
+                return None
+            if (
+                entry is None
+                or entry.get("cmd") != node.command
+                or not self.staleness.are_inputs_recorded(node, entry)
+            ):
+                stage = self._find_stage(name)
+                stage.save_deps()
+                for dep in stage.deps:
+                    dep.get_hash = partial(getattr, dep, "hash_info")  # of what may not lie there yet
+                entry = self.repo.stage_cache._load(stage) if node.outs else None
+            outs = (entry or {}).get("outs") or ()
+            found = {normalise(out["path"]): parse_hash(out) for out in outs}
+            cached = all(self.hashes.is_cached(str(info.value)) for _, info in found.values())
+            return found if found.keys() == set(node.outs) and cached else None
+
+    def _require_deps(self, name: str) -> None:
+        """Hold that everything a stage depends on is there. Raises StageFailed that names what is not."""
+        node = self.nodes[name]
+        gone = [dep for dep in node.deps if not (self.root / dep).exists()]
+        if gone:
+            raise StageFailed(
+                f"{name}: {gone[0]} is not there; bring it back, or correct its path in params.yaml, and run "
+                "the same command again"
+            )
+
+    def begin(self, name: str) -> Begun:
+        """Hash a stage's dependencies and make room for its outputs, which `restore` has removed.
+
+        What is handed back goes to `finish`.
+        """
+        with self._touch(name):
+            stage = self._find_stage(name)
+            locked = self.locked[name]
+            hashes = self.hash_inputs(name)
+            for out in stage.outs:
+                Path(out.fs_path).parent.mkdir(parents=True, exist_ok=True)
+            note_begun(self.root, name)
+            same = locked is not None and locked.hashes == hashes
+            return Begun(hashes, locked.expected if locked and same else {})
+
+    def finish(self, name: str, begun: Begun, *, must_match: bool = False) -> None:
+        """Record a stage that ran: fails, and records nothing, if a dependency changed meanwhile.
+
+        must_match: the outputs must have the bytes that dvc.lock holds for the same dependencies.
+        """
+        with self._touch(name, RECORD_PATIENCE_S):
+            stage = self._find_stage(name)
+            stage.save(run_cache=False)
+            self._check_inputs(name, begun.hashes)
+            for out in stage.outs if must_match else ():
+                if begun.expected.get(out.def_path, out.hash_info.value) != out.hash_info.value:
+                    raise StageFailed(f"{name}: {out.def_path} has other bytes than dvc.lock holds")
+            self.repo.stage_cache.save(stage)
+            stage.commit()
+            note_ended(self.root, name)
+        self._enqueue(stage)
+
+    def adopt(self, name: str, hashes: dict[str, str]) -> None:
+        """Record a stage whose outputs came back from the run cache for inputs of these hashes."""
+        with self._touch(name, RECORD_PATIENCE_S):
+            stage = self._find_stage(name)
+            stage.save()
+            self._check_inputs(name, hashes)
+            stage.commit()
+        self._enqueue(stage)
+
+    def _enqueue(self, stage: Any) -> None:
+        with self.mutex:
+            self.graph.entries[stage.addressing] = to_single_stage_lockfile(stage)
+            self.pending.append(stage)
+
+    def flush(self) -> None:
+        """Write all pending stages into dvc.lock at once. Raises StageFailed where that cannot be written.
+
+        `stage.dump` rewrites the whole file each time: with many stages that costs more than the work.
+        """
+        with self.mutex:
+            if not self.pending:
+                return
+            try:
+                with self._touch("dvc.lock", RECORD_PATIENCE_S):
+                    for place in {Path(stage.path).with_suffix(".lock") for stage in self.pending}:
+                        here = [stage for stage in self.pending if Path(stage.path).parent == place.parent]
+                        entries = {stage.name: self.graph.entries[stage.addressing] for stage in here}
+                        self.graph.find_lock(place).update(entries)
+                        self.repo.scm_context.track_file(str(place))
+            except OSError as error:
+                raise StageFailed(
+                    f"dvc.lock cannot be written: {error.strerror or error}; run the same command again, "
+                    f"and the {len(self.pending)} stages that it lacks come back from the run cache"
+                ) from error
+            self.pending.clear()
+
+    @contextmanager
+    def keep_flushing(self, every_s: float = FLUSH_EVERY_S) -> Iterator[None]:
+        """Write dvc.lock at intervals for as long as the block runs, and once more when it ends."""
+        done = threading.Event()
+
+        def flush() -> None:
+            while not done.wait(every_s):
+                with suppress(BenchloomError):  # the last one, below, says what is wrong
+                    self.flush()
+
+        thread = threading.Thread(target=flush, name="flush", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            self.flush()
+
+    def close(self) -> None:
+        """Let go of the repository's handles."""
+        self.repo.close()
+
+    # Guards
+
+    @contextmanager
+    def _touch(self, what: str, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
+        """Touch DVC: one thread of ours at a time, under its repository lock, its errors as ours."""
+        with self.mutex, translate_errors(self.root, what), hold_repo(self.repo, patience_s):
+            yield
+
+    def _find_stage(self, name: str) -> Any:
+        """Find DVC's object of a stage, and note what dvc.lock held before anything is recorded of it."""
+        stage = self.graph.find_stage(name)
+        if name not in self.locked:
+            self.locked[name] = self._read_locked(stage)
+            if name in self.graph.plain:
+                # While DVC records a stage, it asks thrice for the hashes of all it depends on, and parses
+                # the files of its parameters seven times.
+                stage.save_deps = partial(self._save_deps, stage)
+                stage.deps_cached = partial(self._are_deps_recorded, name)
+                for dep in stage.params:
+                    dep.read_params = partial(self._read_params, dep)
+        return stage
+
+    def _save_deps(self, stage: Any, allow_missing: bool = False) -> None:
+        for dep in stage.deps:
+            found = None if isinstance(dep, ParamsDependency) else self.hashes.find(dep.def_path)
+            if found is None:
+                dep.save()  # a parameter; or DVC's word on a file that is not there
+            else:
+                set_hash(dep, found)
+
+    def _read_params(self, dep: Any, **_: Any) -> dict[str, Any]:
+        return self.staleness.read_values(normalise(dep.def_path), dep.params)
+
+    def _are_deps_recorded(self, name: str) -> bool:
+        entry = self.graph.entries.get(name)
+        return entry is not None and self.staleness.are_inputs_recorded(self.nodes[name], entry)
+
+    def _read_locked(self, stage: Any) -> Begun | None:
+        """Read what dvc.lock holds of a stage; None where the entry is missing or for another command."""
+        if stage.changed_stage() or not all(out.hash_info for out in stage.outs):
+            return None
+        return Begun(self._dep_hashes(stage), {out.def_path: out.hash_info.value for out in stage.outs})
+
+    def _dep_hashes(self, stage: Any) -> dict[str, str]:
+        return {str(dep): str(dep.hash_info.value) for dep in stage.deps}
+
+    # Guards of what a stage runs with
+
+    def hash_inputs(self, name: str) -> dict[str, str]:
+        """Hash what a stage depends on. Raises ChangedWhileRunning where this process runs other code."""
+        self.code.check(self.nodes[name])
+        with self._touch(name):
+            stage = self._find_stage(name)
+            stage.save_deps()
+            return self._dep_hashes(stage)
+
+    def require_unchanged(self, name: str, hashes: dict[str, str]) -> None:
+        """Hold that a stage's code and inputs are what they were. Raises ChangedWhileRunning."""
+        with self._touch(name, RECORD_PATIENCE_S):
+            self._find_stage(name).save_deps()
+            self._check_inputs(name, hashes)
+
+    def _check_inputs(self, name: str, hashes: dict[str, str]) -> None:
+        self.code.check(self.nodes[name])
+        for path, value in self._dep_hashes(self._find_stage(name)).items():
+            if hashes.get(path) != value:
+                raise ChangedWhileRunning(name, path)

@@ -1,0 +1,1 @@
+"""Scratch databases: CREATE from a schema, INSERT from a reply of a model, within limits."""

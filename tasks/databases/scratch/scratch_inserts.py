@@ -1,0 +1,170 @@
+"""Read the INSERT statements of a model's reply and write them anew, a row each.
+
+What the model wrote is never run: its values are taken out and written as literals again. Only what the
+grammar below names is read, token by token, so that nothing has to be known of what SQL can do beside it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from sqlglot import Token, TokenType
+
+from tasks.databases.scratch.scratch_create import quote_name
+from tasks.databases.scratch.scratch_tokens import TWICE, name_place, split_statements, take_fenced
+from tasks.errors import SqlFailed, SqlRefused, SqlTooLarge
+
+ALLOWED = "allowed: INSERT INTO <table> (<columns>) VALUES (<numbers, 'texts and dates', NULL>), ...;"
+NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
+CONSTANTS = {TokenType.NULL: "NULL", TokenType.TRUE: "1", TokenType.FALSE: "0"}
+SIGNS = {TokenType.DASH: "-", TokenType.PLUS: ""}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row to insert; `place`: the statement and the row of it, for messages."""
+
+    place: str
+    table: str
+    values: Mapping[str, str]
+    """Literals by column."""
+
+    @property
+    def sql(self) -> str:
+        """Its INSERT statement in canonical form."""
+        names = ", ".join(map(quote_name, self.values))
+        literals = ", ".join(self.values.values())
+        return f"INSERT INTO {quote_name(self.table)} ({names}) VALUES ({literals})"  # noqa: S608 (quoted names, literals of ours)
+
+
+def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, value: int) -> list[Row]:
+    """Read a reply's rows in its order. tables: the columns of each table; value: bytes of any value.
+
+    If the reply has fenced blocks, they are read and nothing else of it. Raises SqlRefused for all that is
+    no INSERT of literals, SqlFailed for a name that is not there or a row of another width, SqlTooLarge.
+    """
+    sql = take_fenced(text)
+    found: list[Row] = []
+    for number, tokens in enumerate(split_statements(sql), 1):
+        place = name_place(number, sql[tokens[0].start : tokens[-1].end + 1])
+        found += _Statement(tokens, sql, place).read(tables, (len(found), rows), value)
+    if not found:
+        raise SqlRefused(f"the reply holds no statement; {ALLOWED}")
+    return found
+
+
+def find_name(name: str, known: Collection[str]) -> str | None:
+    """Find a name as the database spells it; as in SQLite, case does not matter."""
+    return name if name in known else next((one for one in known if one.lower() == name.lower()), None)
+
+
+class _Statement:
+    """Reads the tokens of one statement from left to right."""
+
+    def __init__(self, tokens: Sequence[Token], sql: str, place: str) -> None:
+        self.tokens, self.sql, self.place, self.next = tokens, sql, place, 0
+
+    def read(self, tables: Mapping[str, Sequence[str]], count: tuple[int, int], size: int) -> list[Row]:
+        """Read `INSERT INTO name [(names)] VALUES (literals), ...`. count: of rows so far, and at most."""
+        self.expect(TokenType.INSERT, "INSERT")
+        self.expect(TokenType.INTO, "INTO")
+        table = self.take_name(tables, "table")
+        columns = self.take_columns(table, tables[table])
+        self.expect(TokenType.VALUES, "VALUES")
+        rows: list[Row] = []
+        while not rows or self.take(TokenType.COMMA):
+            if count[0] + len(rows) >= count[1]:
+                raise SqlTooLarge(f"{self.place}: more than {count[1]:,} rows in all; write fewer")
+            place = f"{self.place}, row {len(rows) + 1}"
+            values = self.take_values(place, size)
+            if len(values) != len(columns):
+                wanted = f"{len(columns)} columns ({', '.join(columns)})"
+                raise SqlFailed(f"{place}: {len(values)} values for {wanted} of {table}")
+            rows.append(Row(place, table, dict(zip(columns, values, strict=True))))
+        if self.next < len(self.tokens):
+            self.refuse("a comma, a semicolon or the end")
+        return rows
+
+    def take(self, kind: TokenType) -> Token | None:
+        """Take the next token if it is of a kind."""
+        if self.next == len(self.tokens) or self.tokens[self.next].token_type != kind:
+            return None
+        self.next += 1
+        return self.tokens[self.next - 1]
+
+    def expect(self, kind: TokenType, what: str) -> Token:
+        """Take the next token, which must be of a kind."""
+        return self.take(kind) or self.refuse(what)
+
+    def refuse(self, wanted: str) -> NoReturn:
+        """Say what stands where another thing must stand."""
+        if self.next == len(self.tokens):
+            raise SqlRefused(f"{self.place}: it ends where {wanted} must stand; {ALLOWED}")
+        found = self.tokens[self.next]
+        before = self.tokens[self.next - 1] if self.next else found
+        hint = TWICE if before.token_type == TokenType.STRING else ALLOWED
+        raise SqlRefused(f"{self.place}: {found.text[:40]!r} where {wanted} must stand; {hint}")
+
+    def take_name(self, known: Collection[str], what: str) -> str:
+        """Take the name of a table or column that is there. Words such as `year` are names here."""
+        if self.next == len(self.tokens) or self.tokens[self.next].token_type == TokenType.STRING:
+            self.refuse(f"the name of a {what}")
+        written = self.tokens[self.next].text
+        name = find_name(written, known)
+        if name is None and re.fullmatch(r"\W*", written):
+            self.refuse(f"the name of a {what}")
+        if name is None:
+            error = SqlRefused if what == "table" else SqlFailed
+            raise error(f"{self.place}: no {what} {written[:40]!r}; there are {', '.join(known)}")
+        self.next += 1
+        return name
+
+    def take_columns(self, table: str, known: Sequence[str]) -> list[str]:
+        """Take the columns in brackets; all of the table's, where there are none."""
+        if not self.take(TokenType.L_PAREN):
+            return list(known)
+        columns: list[str] = []
+        while not columns or self.take(TokenType.COMMA):
+            name = self.take_name(known, f"column of {table}")
+            if name in columns:
+                raise SqlFailed(f"{self.place}: the column {name} stands twice")
+            columns.append(name)
+        self.expect(TokenType.R_PAREN, "a comma or )")
+        return columns
+
+    def take_values(self, place: str, size: int) -> list[str]:
+        """Take one row in brackets as literals, each of at most so many bytes."""
+        self.expect(TokenType.L_PAREN, "( and a row of values")
+        values: list[str] = []
+        while not values or self.take(TokenType.COMMA):
+            values.append(self.take_value())
+            if len(values[-1].encode()) > size:
+                raise SqlTooLarge(f"{place}: a value of more than {size:,} bytes")
+        self.expect(TokenType.R_PAREN, "a comma or )")
+        return values
+
+    def take_value(self) -> str:
+        """Take a number, a text, NULL, TRUE or FALSE, and write it as SQLite's literal."""
+        for kind, constant in CONSTANTS.items():
+            if self.take(kind):
+                return constant
+        # In double quotes it is a name, which SQLite takes for a text where there is no such column.
+        text = self.take(TokenType.STRING) or self._take_double_quoted()
+        if text is not None:
+            return "'" + text.text.replace("'", "''") + "'"
+        sign = next((sign for kind, sign in SIGNS.items() if self.take(kind)), "")
+        if self.next == len(self.tokens) or not NUMBER.fullmatch(self.tokens[self.next].text):
+            self.refuse("a number, a text in single quotes or NULL")
+        number = self.expect(TokenType.NUMBER, "a number").text
+        if not math.isfinite(float(number)):
+            raise SqlRefused(f"{self.place}: the number {number[:40]} is too large")
+        return sign + number
+
+    def _take_double_quoted(self) -> Token | None:
+        if self.next < len(self.tokens) and self.sql[self.tokens[self.next].start] == '"':
+            return self.take(TokenType.IDENTIFIER)
+        return None

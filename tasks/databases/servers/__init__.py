@@ -1,0 +1,1 @@
+"""Databases on PostgreSQL and MariaDB: engines, and the process that reads them."""

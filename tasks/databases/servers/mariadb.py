@@ -1,0 +1,161 @@
+"""MariaDB's (and MySQL's) engine of the reading process: read-only transactions, unbuffered results."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import Any
+
+import pymysql
+from pymysql.constants import FIELD_TYPE
+from pymysql.converters import conversions
+from pymysql.cursors import SSCursor
+from sqlglot import exp
+
+from tasks.databases.messages import ServerSetup
+from tasks.databases.servers.server_engine import AccountMayWrite
+
+STREAM_TIMEOUT_S = 3_600
+"""After how many seconds the server ends a stream whose reader was killed; the reader's alarm is earlier."""
+GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
+READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
+AS_TEXT = (FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP, FIELD_TYPE.TIME)
+TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
+REFUSALS = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1792})
+TOO_LARGE = frozenset({3, 1038, 1114, 1153, 1301, 4166})
+GONE = frozenset({1053, 1927, 2003, 2006, 2013, 2014, 2055})
+
+
+class Mariadb:
+    """One connection to MariaDB."""
+
+    def __init__(self, setup: ServerSetup) -> None:
+        self.address = setup["connect"]
+        self.memory: int = setup["memory"]
+        self.disk: int = setup["disk"]
+        self.bytes: int = setup["bytes"]
+        self.any_account = setup["any_account"]
+        self.is_mariadb = True
+        self.connection: pymysql.connections.Connection[Any] | None = None
+
+    def connect(self) -> None:
+        """Open the connection and set its limits."""
+        options = {"charset": "utf8mb4", "connect_timeout": 10, "autocommit": True, **self.address}
+        converters = {**conversions, **dict.fromkeys(AS_TEXT, str)}
+        connection = pymysql.connect(**options, conv=converters, cursorclass=SSCursor)
+        self.connection = connection
+        rights = find_rights(_read_all(connection, "SHOW GRANTS"))
+        if rights and not self.any_account:
+            raise AccountMayWrite(rights[0])
+        self.is_mariadb = "mariadb" in connection.get_server_info().lower()
+        settings = {
+            "sql_mode": "'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'",
+            "time_zone": "'+00:00'",
+            "group_concat_max_len": self.bytes,  # what is longer is an error, not a shorter answer
+            "max_sort_length": 65_536,  # bytes of a text that count when rows are sorted
+            "sort_buffer_size": 16 << 20,  # at least fifteen rows of several such texts
+            "lock_wait_timeout": 1,
+            "net_write_timeout": STREAM_TIMEOUT_S,  # how long a stream's reader may take between batches
+        }
+        if self.is_mariadb:
+            settings |= {
+                "max_session_mem_used": self.memory,
+                "tmp_disk_table_size": max(self.disk, self.memory),
+                "max_recursive_iterations": 1_000_000,
+            }
+        self._run("SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()))
+
+    def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
+        """Start one SELECT; return its column names. The driver never sends several statements at once."""
+        if self.connection is None:
+            self.connect()
+        limit = seconds if whole else STREAM_TIMEOUT_S
+        if self.is_mariadb:
+            self._run(f"SET max_statement_time = {limit}")
+        else:
+            self._run(f"SET max_execution_time = {max(1, round(limit * 1000))}")
+        self._run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+        if self.connection is None:
+            raise ConnectionError("the connection was lost")
+        self.cursor = self.connection.cursor()
+        self.cursor.execute(sql)
+        return [column[0] for column in self.cursor.description or ()]
+
+    def extend(self, seconds: float) -> None:
+        """Do nothing: the process's alarm limits the time; the server would count the reader's pauses."""
+
+    def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
+        """Fetch the next rows."""
+        return list(self.cursor.fetchmany(wanted))
+
+    def end(self, *, finished: bool) -> None:
+        """Roll back; a result that was not read to its end is dropped with its connection."""
+        if self.connection is None:
+            return
+        if finished or not self._is_sending():
+            self._run("ROLLBACK")
+            return
+        with contextlib.suppress(Exception):
+            self._kill_statement()
+        self.connection._force_close()  # close() would first read the rest of the result
+        self.connection = None
+
+    def cancel(self) -> None:
+        """Kill the statement over a second connection."""
+        with contextlib.suppress(Exception):
+            self._kill_statement()
+
+    def classify_error(self, error: Exception) -> str:
+        """Classify an error by its number."""
+        number = error.args[0] if isinstance(error, pymysql.Error) and error.args else None
+        if "max-session-mem-used" in str(error):
+            return "large"
+        if number in GONE or isinstance(error, (ConnectionError, pymysql.InterfaceError)):
+            return "gone"
+        kinds = (("timeout", TIMEOUTS), ("refused", REFUSALS), ("large", TOO_LARGE))
+        return next((kind for kind, numbers in kinds if number in numbers), "failed")
+
+    def _run(self, sql: str) -> None:
+        if self.connection is None:
+            raise ConnectionError("the connection was lost")
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    def describe(self, error: Exception) -> str:
+        """Return the server's message, in one line."""
+        message = error.args[-1] if isinstance(error, pymysql.Error) and error.args else error
+        return " ".join(str(message).split()) or type(error).__name__
+
+    def _is_sending(self) -> bool:
+        result = getattr(self.connection, "_result", None)
+        return bool(result is not None and result.unbuffered_active)
+
+    def _kill_statement(self) -> None:
+        if self.connection is None:
+            return
+        with pymysql.connect(**{**self.address, "connect_timeout": 1, "read_timeout": 1}) as helper:
+            helper.cursor().execute(f"KILL QUERY {self.connection.thread_id()}")
+
+
+def find_rights(grants: list[str]) -> list[str]:
+    """List what an account may do besides reading, from its grants."""
+    found = []
+    for grant in grants:
+        match = GRANT_STATEMENT.match(grant)
+        rights = (
+            {right.split("(")[0].strip().upper() for right in match["rights"].split(",")}
+            if match
+            else {grant}
+        )
+        more = sorted(rights - READ_RIGHTS)
+        if more:
+            found.append(f"may {', '.join(more)}" if match else "has a role, whose rights are not looked at")
+        if "WITH GRANT OPTION" in grant:
+            found.append("may grant rights")
+    return found
+
+
+def _read_all(connection: pymysql.connections.Connection[Any], sql: str) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return [str(row[0]) for row in cursor.fetchall()]

@@ -1,0 +1,299 @@
+"""The ledger: every model call ever made, by the hash of its request.
+
+It has two layers. Shipped ledgers are read-only and looked up first: a replay then gives the project's
+bytes, whatever else was recorded. The live ledger is one SQLite file that all processes of a user share, or a
+PostgreSQL database that several machines share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.errors import BadInput
+from tasks.models.recording.call_locks import CallLocks
+from tasks.models.recording.committer import Committer, Statement
+from tasks.models.recording.entries import LedgerEntry, compute_checksum, write_extra
+from tasks.models.recording.ledger_address import Address
+from tasks.models.recording.ledger_tables import (
+    COUNT_CALLS,
+    INSERT_BATCH,
+    INSERT_CALL,
+    INSERT_POSSIBLY_PAID,
+    SELECT_CALL,
+    SELECT_CALLS,
+)
+from tasks.models.recording.shipped import iterate_shipped, read_shipped
+from tasks.models.recording.stores import open_store
+
+IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
+"""How many entries of a shipped ledger are held in memory, and of how much text."""
+
+
+@dataclass(frozen=True)
+class PossiblyPaid:
+    """A sent call without a usable reply, for which the provider may have charged."""
+
+    key: str
+    model: str
+    problem: str
+    prompt_tokens: int
+    max_tokens: int
+    at: float
+
+
+@dataclass(frozen=True)
+class OpenBatch:
+    """A batch that was submitted, or was about to be (`id` is empty), and is not collected yet."""
+
+    token: str
+    """A random name in the batch's metadata, to find a batch whose id was lost with its process."""
+    model: str
+    id: str
+    keys: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True)
+class ModelStats:
+    """The live calls of one model, with or without the Batch API; `model` is empty if unknown."""
+
+    model: str
+    batch: bool
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True)
+class LedgerStats:
+    """The size of a ledger, in calls and tokens."""
+
+    path: str
+    live_calls: int
+    shipped_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    estimated_calls: int
+    possibly_paid: int
+    open_batches: int
+    bytes: int
+
+
+class Ledger:
+    """Shipped ledgers over a live one. Safe for threads and for several processes on one live ledger."""
+
+    def __init__(self, live: Address, shipped: Sequence[Path] = ()) -> None:
+        """Open the live ledger (made if missing) and read the shipped ones.
+
+        Raises BadInput for what is not a ledger, DatabaseGone if the live one's server is not there.
+        """
+        self.address = live
+        self._shipped: dict[str, LedgerEntry] = {}
+        for path in shipped:
+            self._shipped |= read_shipped(path)
+        self._store = open_store(live)
+        self._committer = Committer(self._store.open_writer)
+
+    def get(self, key: str) -> LedgerEntry | None:
+        """Look up a call: shipped first, then live. Raises BadInput for one that is damaged."""
+        if (entry := self._shipped.get(key)) is not None:
+            return entry
+        return _read_row(self.address, next(self._store.select(SELECT_CALL, (key,)), None))
+
+    def open_locks(self) -> CallLocks:
+        """Open the locks on the live ledger's calls; the caller closes them before the ledger."""
+        return self._store.open_locks()
+
+    def put(self, entry: LedgerEntry) -> None:
+        """Record a call; it is on disk on return. A call that is already there stays as it is."""
+        self.put_many([entry])
+
+    def put_many(self, entries: Iterable[LedgerEntry]) -> None:
+        """Record calls in one commit, which is on disk on return."""
+        self._committer.submit([(INSERT_CALL, _write_row(entry)) for entry in entries]).result()
+
+    def import_shipped(self, path: Path) -> int:
+        """Copy a shipped ledger's calls, which may be many; return how many it has.
+
+        Raises BadInput for a file of which any line is bad; then nothing is copied.
+        """
+        for _ in iterate_shipped(path):
+            pass
+        count, waiting, size = 0, [], 0
+        for entry in iterate_shipped(path):
+            waiting.append(entry)
+            count, size = count + 1, size + len(entry.text)
+            if len(waiting) == IMPORTED_AT_ONCE or size > IMPORTED_CHARACTERS:
+                self.put_many(waiting)
+                waiting, size = [], 0
+        self.put_many(waiting)
+        return count
+
+    async def put_async(self, entries: Iterable[LedgerEntry]) -> None:
+        """Record calls without blocking the event loop; they are on disk on return."""
+        # Shielded: a paid reply is recorded even if the waiting task has been cancelled.
+        future = self._committer.submit([(INSERT_CALL, _write_row(entry)) for entry in entries])
+        await asyncio.shield(asyncio.wrap_future(future))
+
+    def record_possibly_paid(self, call: PossiblyPaid) -> None:
+        """Record that a call may have been charged without an answer."""
+        row = (call.key, call.model, call.problem, call.prompt_tokens, call.max_tokens, call.at)
+        self._committer.submit([(INSERT_POSSIBLY_PAID, row)])
+
+    def list_possibly_paid(self) -> list[PossiblyPaid]:
+        """List the calls that may have been charged without an answer, oldest first."""
+        self._committer.flush()
+        rows = self._store.select("SELECT * FROM possibly_paid ORDER BY at, key")
+        return [PossiblyPaid(*row) for row in rows]
+
+    async def book_batch(self, batch: OpenBatch) -> None:
+        """Record an open batch, or its id once it is known; it is on disk on return."""
+        row = (batch.token, batch.model, batch.id, json.dumps(batch.keys), batch.at)
+        future = self._committer.submit([(INSERT_BATCH, row)])
+        await asyncio.shield(asyncio.wrap_future(future))
+
+    async def close_batch(self, token: str, entries: Iterable[LedgerEntry] = ()) -> None:
+        """Record a batch's answers and that it is collected, in one commit."""
+        inserts = [(INSERT_CALL, _write_row(entry)) for entry in entries]
+        future = self._committer.submit([*inserts, ("DELETE FROM batches WHERE token = ?", (token,))])
+        await asyncio.shield(asyncio.wrap_future(future))
+
+    def list_batches(self) -> list[OpenBatch]:
+        """List the batches that are not collected yet, oldest first."""
+        rows = self._store.select("SELECT token, model, id, keys, at FROM batches ORDER BY at, token")
+        try:
+            return [
+                OpenBatch(token, model, id_, tuple(json.loads(keys)), at)
+                for token, model, id_, keys, at in rows
+            ]
+        except (ValueError, TypeError) as error:
+            raise BadInput(self.address, "an open batch is damaged", hint="restore the ledger") from error
+
+    def iterate(self) -> Iterator[LedgerEntry]:
+        """Yield the live entries by key. Raises BadInput for one that is damaged."""
+        for row in self._store.scan(SELECT_CALLS):
+            if (entry := _read_row(self.address, row)) is not None:
+                yield entry
+
+    def list_damaged(self) -> list[str]:
+        """List the keys of the live entries that do not have their checksums, sorted."""
+        self._committer.flush()
+        rows = self._store.scan(SELECT_CALLS)
+        return [row[0] for row in rows if not _is_sound(row)]
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Delete live entries."""
+        # By its bytes, since a damaged key may be no text.
+        delete = f"DELETE FROM calls WHERE {self._store.key_bytes} = ?"  # noqa: S608 - the engine's own words
+        self._committer.submit([(delete, (key.encode("utf-8", "surrogateescape"),)) for key in keys]).result()
+
+    def shipped_keys(self) -> frozenset[str]:
+        """Return the keys in the shipped ledgers."""
+        return frozenset(self._shipped)
+
+    def prune(self, before: float, *, model: str | None = None, dry_run: bool = False) -> list[ModelStats]:
+        """Delete live entries recorded before a time (Unix seconds); return their counts by model.
+
+        model: delete only entries of this model.
+        """
+        found = self.count_models(before, model)
+        if not dry_run and found:
+            chosen, values = _choose(before, model)
+            deletes = (f"DELETE FROM calls WHERE {chosen}", f"DELETE FROM possibly_paid WHERE {chosen}")  # noqa: S608 - our own conditions
+            self._committer.submit([(delete, values) for delete in deletes]).result()
+            self._store.compact()
+        return found
+
+    def count_models(self, before: float = math.inf, model: str | None = None) -> list[ModelStats]:
+        """Count the live calls by model and by use of the Batch API."""
+        self._committer.flush()
+        chosen, values = _choose(before, model)
+        rows = self._store.select(
+            "SELECT model, batch, count(*), CAST(sum(prompt_tokens) AS BIGINT), "  # noqa: S608 - our own conditions
+            f"CAST(sum(completion_tokens) AS BIGINT) FROM calls WHERE {chosen} "
+            "GROUP BY model, batch ORDER BY model, batch",
+            values,
+        )
+        return [ModelStats(name, bool(batch), *counts) for name, batch, *counts in rows]
+
+    def submit(self, statements: Iterable[Statement]) -> None:
+        """Hand over statements that belong together; on disk they come before what is handed over later."""
+        self._committer.submit(list(statements))
+
+    def read(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        """Read rows, of what was handed over before too."""
+        self._committer.flush()
+        return list(self._store.select(query, values))
+
+    def stats(self) -> LedgerStats:
+        """Count the entries. Tokens are those of the live calls."""
+        self._committer.flush()
+        ((calls, prompt, completion, estimated),) = self._store.select(COUNT_CALLS)
+        ((possibly_paid,),) = self._store.select("SELECT count(*) FROM possibly_paid")
+        ((batches,),) = self._store.select("SELECT count(*) FROM batches")
+        return LedgerStats(
+            str(self.address),
+            calls,
+            len(self._shipped),
+            prompt,
+            completion,
+            estimated,
+            possibly_paid,
+            batches,
+            self._store.measure(),
+        )
+
+    def close(self) -> None:
+        """Finish pending writes and close the connections."""
+        self._committer.close()
+        self._store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _choose(before: float, model: str | None) -> tuple[str, tuple[object, ...]]:
+    """Write the condition that chooses what was recorded before a time, of one model if it is named."""
+    return ("at < ?", (before,)) if model is None else ("at < ? AND model = ?", (before, model))
+
+
+def _write_row(entry: LedgerEntry) -> tuple[object, ...]:
+    return (entry.key, entry.text, entry.finish_reason, entry.prompt_tokens, entry.completion_tokens,
+            int(entry.estimated), write_extra(entry.extra), entry.latency_s, entry.attempts, entry.at,
+            entry.model, int(entry.batch), entry.checksum)  # fmt: skip
+
+
+def _is_sound(row: tuple[Any, ...]) -> bool:
+    """Tell whether a row has its checksum; of one that was recorded without, whether it can be read."""
+    extra, checksum = row[6], row[-1]
+    try:
+        if checksum:
+            return bool(checksum == compute_checksum(*row[:7]))
+        json.loads(extra)
+        "".join(row[:3]).encode()
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
+
+
+def _read_row(address: Address, row: tuple[Any, ...] | None) -> LedgerEntry | None:
+    if row is None:
+        return None
+    if not _is_sound(row):
+        hint = "`benchloom ledger prune --damaged` deletes such calls, and the next run asks them again"
+        raise BadInput(address, f"call {row[0][:12]!r} is damaged", hint=hint)
+    key, text, finish, prompt, completion, estimated, extra, latency, attempts, at, model, batch, _ = row
+    more = json.loads(extra) if extra != "{}" else {}
+    return LedgerEntry(
+        key, text, finish, prompt, completion, bool(estimated), more, latency, attempts, at, model,
+        bool(batch),
+    )  # fmt: skip

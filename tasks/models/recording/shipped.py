@@ -1,0 +1,63 @@
+"""Ledgers that ship with a project: `data/ledger/<flow>.jsonl.gz`, read-only, one entry per line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tasks.errors import BadInput
+from tasks.files import write_beside
+from tasks.models.recording.entries import LedgerEntry
+
+MAX_LINE = 40_000_000
+"""In bytes: no entry is longer."""
+MAX_RATIO, FREE_BYTES = 100, 1 << 22
+"""How much larger a ledger may be unpacked: keys are random, so no true one comes near."""
+
+
+def read_shipped(path: Path) -> dict[str, LedgerEntry]:
+    """Read a shipped ledger as {key: entry}. Raises BadInput that names file and line."""
+    return {entry.key: entry for entry in iterate_shipped(path)}
+
+
+def iterate_shipped(path: Path) -> Iterator[LedgerEntry]:
+    """Yield the entries of a shipped ledger, one in memory at a time. Raises BadInput that names the line."""
+    number = 0
+    try:
+        with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as file:
+            unpacked = 0
+            while line := file.readline(MAX_LINE + 1):
+                number, unpacked = number + 1, unpacked + len(line)
+                if len(line) > MAX_LINE:
+                    raise BadInput(path, f"has more than {MAX_LINE} bytes", line=number)
+                if unpacked > FREE_BYTES + MAX_RATIO * raw.tell():
+                    raise BadInput(path, f"unpacks to more than {MAX_RATIO} times its size", line=number)
+                yield _read_line(path, number, line)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInput(
+            path, f"cannot be read as gzip: {error}", line=number + 1, hint="restore the file"
+        ) from error
+
+
+def _read_line(path: Path, number: int, line: bytes) -> LedgerEntry:
+    try:
+        return LedgerEntry.from_line(line.decode())
+    except ValueError as error:
+        raise BadInput(path, f"is no ledger entry: {error}", line=number, hint="restore the file") from error
+
+
+def write_shipped(path: Path, entries: Iterable[LedgerEntry]) -> int:
+    """Write entries sorted by key; return how many. The same entries give the same bytes."""
+    ordered = sorted({entry.key: entry for entry in entries}.values(), key=lambda entry: entry.key)
+    with (
+        write_beside(path) as draft,
+        draft.open("wb") as raw,
+        # No time and no file name in the gzip header.
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=9) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
+    ):
+        file.writelines(entry.to_line() + "\n" for entry in ordered)
+    return len(ordered)

@@ -1,0 +1,154 @@
+"""The live layer of a ledger as one SQLite file, for all processes of a user."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tasks.errors import BadInput
+from tasks.models.incoming import plain
+from tasks.models.recording.call_locks import FileLocks
+from tasks.models.recording.committer import Statement
+from tasks.models.recording.ledger_tables import SCHEMA
+
+ADDED = {
+    "model": "TEXT NOT NULL DEFAULT ''",
+    "batch": "INTEGER NOT NULL DEFAULT 0",
+    "checksum": "TEXT NOT NULL DEFAULT ''",
+}
+"""Columns that ledgers of earlier versions lack."""
+BUSY_S = 60
+BESIDE = ("", "-wal", "-shm", "-claims")
+"""The endings of the files of a ledger, itself and its locks."""
+
+
+class SqliteStore:
+    """A file, created if missing; each thread reads by a connection of its own."""
+
+    key_bytes = "CAST(key AS BLOB)"
+
+    def __init__(self, path: Path) -> None:
+        """Open the file. Raises BadInput if it is not a ledger."""
+        self._path = path
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _keep_private(path)
+            with contextlib.closing(self._connect()) as connection:
+                connection.executescript(SCHEMA)
+                _add_columns(connection)
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            raise BadInput(
+                path, f"cannot be used as the ledger: {plain(str(error))}", hint="move the file away"
+            ) from error
+
+    def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield rows; see `Store`."""
+        try:
+            # Row by row: to delegate would close the cursor with the generator, perhaps after its connection.
+            for row in self._connection().execute(query, values):  # noqa: UP028
+                yield row
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise BadInput(
+                self._path, f"cannot be read: {plain(str(error))}", hint="restore the file"
+            ) from error
+
+    def scan(self, query: str) -> Iterator[tuple[Any, ...]]:
+        """Yield rows, which SQLite never holds all in memory."""
+        return self.select(query)
+
+    def open_writer(self) -> SqliteWriter:
+        """Open a connection that commits."""
+        return SqliteWriter(self._connect())
+
+    def open_locks(self) -> FileLocks:
+        """Open the locks on calls, in a file beside the ledger."""
+        return FileLocks(self._path.with_name(self._path.name + "-claims"))
+
+    def compact(self) -> None:
+        """Give back the room of what was deleted."""
+        self._connection().execute("VACUUM")
+
+    def measure(self) -> int:
+        """Measure the file's bytes."""
+        return self._path.stat().st_size
+
+    def close(self) -> None:
+        """Close the connections that read."""
+        with self._lock:
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+        self._local = threading.local()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        # Bytes that are no text make an entry damaged, not the file unreadable.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A paid call must survive a power cut, not only a killed process. Commits are grouped, so that
+        # the disk is waited for once per group.
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect()
+            with self._lock:
+                self._opened.append(connection)
+        return connection
+
+
+class SqliteWriter:
+    """The connection that commits."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def commit(self, statements: Sequence[Statement]) -> None:
+        """Run statements in one transaction; it is on disk on return."""
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for statement, values in statements:
+                connection.execute(statement, values)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def _add_columns(connection: sqlite3.Connection) -> None:
+    """Migrate the table of an earlier version; another process may be doing the same."""
+    there = {row[1] for row in connection.execute("PRAGMA table_info(calls)")}
+    for name in ADDED.keys() - there:
+        try:
+            connection.execute(f"ALTER TABLE calls ADD COLUMN {name} {ADDED[name]}")
+        except sqlite3.OperationalError as error:
+            if "duplicate column" not in str(error):
+                raise
+
+
+def _keep_private(path: Path) -> None:
+    """Let nobody else read a ledger, nor what lies beside it; SQLite gives those files its modes."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for ending in BESIDE:
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # another user's, who shares it with us
+            file = path.with_name(path.name + ending)
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)

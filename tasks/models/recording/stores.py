@@ -1,0 +1,61 @@
+"""What the ledger needs of the engine that its live layer lies in, and which engine that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from tasks.errors import BadInput
+from tasks.models.recording.call_locks import CallLocks
+from tasks.models.recording.committer import Writer
+from tasks.models.recording.ledger_address import Address
+from tasks.models.recording.sqlite_store import SqliteStore
+
+Row = tuple[Any, ...]
+
+
+class Store(Protocol):
+    """The live layer of a ledger: its tables, and the locks beside them. Safe for threads and processes."""
+
+    key_bytes: str
+    """SQL for a call's key as bytes: a damaged key may be no text."""
+
+    def select(self, query: str, values: Sequence[object] = ()) -> Iterator[Row]:
+        """Yield rows. Raises BadInput where they cannot be read."""
+
+    def scan(self, query: str) -> Iterator[Row]:
+        """Yield rows that may be too many for memory. Raises BadInput where they cannot be read."""
+
+    def open_writer(self) -> Writer:
+        """Open a connection that commits."""
+
+    def open_locks(self) -> CallLocks:
+        """Open the locks on calls; the caller closes them."""
+
+    def compact(self) -> None:
+        """Give back the room of what was deleted."""
+
+    def measure(self) -> int:
+        """Measure its bytes."""
+
+    def close(self) -> None:
+        """Close the connections that read."""
+
+
+def open_store(address: Address) -> Store:
+    """Open the live layer at an address, with its tables.
+
+    Raises BadInput if it is no ledger or its driver is missing; DatabaseGone if its server is not there.
+    """
+    if isinstance(address, Path):
+        return SqliteStore(address)
+    try:
+        from tasks.models.recording.postgres_store import PostgresStore
+    except ImportError as error:
+        if (error.name or "psycopg").partition(".")[0] != "psycopg":
+            raise
+        raise BadInput(
+            address, "needs psycopg, which is not installed here", hint="pip install 'benchloom[postgresql]'"
+        ) from error
+    return PostgresStore(address)

@@ -1,0 +1,1 @@
+"""Send requests to endpoints and systems: limits, retries, budget, batches, replies."""

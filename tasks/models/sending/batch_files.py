@@ -1,0 +1,91 @@
+"""The files of the Batch API: write calls, read results."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from openai.types import Batch
+
+from tasks.models.ask import Request
+from tasks.models.incoming import plain
+from tasks.models.recording.entries import LedgerEntry
+from tasks.models.request_builder import INPUT
+from tasks.models.sending.failures import RETRIED, Failure
+from tasks.models.sending.replies import UnusableReply, build_post, make_entry, read_body, read_replies
+
+BatchOutcome = LedgerEntry | Failure
+
+
+def write_calls(
+    calls: Mapping[str, Request], path: str, served_model: str | None, omit: Collection[str] = ()
+) -> bytes:
+    """Write requests, by ledger key, as JSON Lines."""
+    lines = []
+    for key, request in calls.items():
+        _, body = build_post([request], served_model, omit)
+        line = {"custom_id": key, "method": "POST", "url": f"/v1{path}", "body": body}
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    return "".join(lines).encode()
+
+
+def read_results(
+    files: Iterable[bytes], keys: Iterable[str], requests: Mapping[str, Request], batch: Batch
+) -> dict[str, BatchOutcome]:
+    """Read a finished batch's files: an entry or a failure for every key.
+
+    requests: those that are known; for an answer to another one the prompt's tokens cannot be
+    estimated if the provider did not count them. Raises UnusableReply if a file is truncated.
+    """
+    outcomes: dict[str, BatchOutcome] = dict.fromkeys(keys, _explain(batch))
+    for line in (line for file in files for line in io.BytesIO(file) if line.strip()):
+        row = read_body(line)
+        if not isinstance(row, dict) or not isinstance(key := row.get("custom_id"), str):
+            raise UnusableReply("sent a batch's result that is no JSON Lines")
+        if key in outcomes:
+            outcomes[key] = _read_result(key, row, requests.get(key))
+    return outcomes
+
+
+def _read_result(key: str, row: Mapping[str, Any], request: Request | None) -> BatchOutcome:
+    response = _read_object(row, "response")
+    status, body = response.get("status_code"), response.get("body")
+    if status != 200:
+        said = _read_object(row, "error") or _read_object(_read_object(response, "body"), "error")
+        retry = not isinstance(status, int) or status in RETRIED or status >= 500
+        said_plainly = plain(str(said.get("message", "no word")))
+        return Failure(f"answered {plain(str(status), 20)}: {said_plainly}", retry, paid=False)
+    if request is None and _has_calls(body):
+        # Its text depends on the tools that were offered, and no one knows them any more.
+        return Failure("answered by a tool call that cannot be read any more", retry=True, paid=True)
+    embeds = isinstance(body, dict) and "data" in body
+    known = request or Request("", ({"role": INPUT if embeds else "user", "content": ""},))
+    try:
+        (reply,) = read_replies(body, [known])
+    except UnusableReply as error:
+        return Failure(str(error), retry=True, paid=True)
+    return make_entry(key, reply)
+
+
+def _has_calls(body: object) -> bool:
+    try:
+        return bool(body["choices"][0]["message"]["tool_calls"])  # type: ignore[index]
+    except (KeyError, IndexError, TypeError):
+        return False
+
+
+def _read_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an object within another; an empty one where there is none."""
+    found = row.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _explain(batch: Batch) -> Failure:
+    """Describe why a batch has no line for a call."""
+    if batch.status == "failed":
+        errors = (batch.errors.data if batch.errors else None) or []
+        said = "; ".join(error.message or "" for error in errors) or "no word"
+        return Failure(f"refused the batch: {plain(said)}", retry=False, paid=False)
+    return Failure(f"ended the batch as {batch.status} without this call", retry=True, paid=False)

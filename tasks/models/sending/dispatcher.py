@@ -1,0 +1,235 @@
+"""Get requests answered: from the ledger, or by the endpoint, recorded in the ledger.
+
+All model traffic of a process runs in one event loop in a thread of its own, so that stages in
+several threads share rate limits, the budget, and calls in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from tasks.models.ask import Request, Send
+from tasks.models.recording.entries import LedgerEntry
+from tasks.models.recording.ledger import Ledger
+from tasks.models.sending.batching import Batcher
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import CallResult, ModelClient
+from tasks.models.sending.progress import CallCounter, Progress
+from tasks.models.sending.systems import SystemClient
+from tasks.models.settings import BatchMode
+
+Result = TypeVar("Result")
+GRACE_S = 30.0
+"""How long a stopping run waits for calls in flight, in seconds: they are paid for, so they are recorded."""
+FIRST_POLL_S, MAX_POLL_S = 0.05, 1.0
+"""First and longest interval at which the ledger is polled for another process's answer, in seconds."""
+
+
+@dataclass
+class CallInFlight:
+    """A call under way (several may share one task), and how many wait for its answer."""
+
+    task: asyncio.Task[dict[str, CallResult]]
+    batch: bool
+    waiting: int = 0
+
+
+class Dispatcher:
+    """Answers requests for any number of stages, threads and event loops."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        client: ModelClient | None,
+        budget: Budget | None = None,
+        batch: BatchMode | None = None,
+        systems: SystemClient | None = None,
+    ) -> None:
+        """client, systems: None under `--replay`, so that nothing can open a connection."""
+        self.ledger, self.budget = ledger, budget or Budget()
+        self.batch = batch or BatchMode()
+        self.counter = CallCounter()
+        self._client, self._systems = client, systems
+        self._locks = ledger.open_locks()
+        self._batcher = (
+            Batcher(client, ledger, self.budget, self.batch, self._locks) if client is not None else None
+        )
+        self._in_flight: dict[str, CallInFlight] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def replay(self) -> bool:
+        """Whether only recorded calls may be used."""
+        return self._client is None
+
+    def read_progress(self) -> Progress:
+        """Read how many calls are answered, failed and waiting, and which endpoints fail."""
+        clients = [client for client in (self._client, self._systems) if client is not None]
+        failing = tuple(report for client in clients for report in client.list_failing())
+        return replace(self.counter.read_progress(), failing=failing)
+
+    def find_recorded(self, key: str) -> LedgerEntry | None:
+        """Look a call up in the ledger; None if it is not recorded."""
+        return self.ledger.get(key)
+
+    def texts_per_call(self, model: str) -> int:
+        """Return how many texts one embeddings call to a model carries."""
+        assert self._client is not None, "a replay asks nobody"  # noqa: S101
+        return self._client.find_endpoint(model).settings.texts_per_call
+
+    async def ask(self, request: Request) -> CallResult:
+        """Ask one request; see `ask_all`."""
+        key = request.key()
+        return (await self.ask_all({key: request}))[key]
+
+    async def ask_all(self, requests: Mapping[str, Request], *, batch: bool = False) -> dict[str, CallResult]:
+        """Ask requests of one model, by key: one question, or texts that are embedded in one call.
+
+        Equal requests in flight are sent once. batch: by the Batch API, together with others asked at
+        about the same time. Raises what `ModelClient.send` raises. On return the answers are committed
+        to the ledger.
+        """
+        return await asyncio.wrap_future(self._submit(self._share(requests, batch, None)))
+
+    async def ask_system(self, request: Request, send: Send) -> CallResult:
+        """Send one request to a system under test; see `ask_all`. Raises what `SystemClient.put` raises."""
+        key = request.key()
+        answers = await asyncio.wrap_future(self._submit(self._share({key: request}, False, send)))
+        return answers[key]
+
+    def close(self, grace_s: float = GRACE_S) -> None:
+        """Wait for calls in flight and record them (within `grace_s` seconds); drop queued ones.
+
+        Open batches are not waited for: the next run that needs them does.
+        """
+        with self._lock:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._shut_down(grace_s), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+        self._locks.close()
+
+    def __enter__(self) -> Dispatcher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def _share(
+        self, requests: Mapping[str, Request], batch: bool, send: Send | None
+    ) -> dict[str, CallResult]:
+        new = {key: request for key, request in requests.items() if key not in self._in_flight}
+        if new:
+            task = asyncio.create_task(self._complete(new, batch, send))
+            task.add_done_callback(_take_error)
+            self._in_flight |= {key: CallInFlight(task, batch) for key in new}
+        calls = {key: self._in_flight[key] for key in requests}
+        for call in calls.values():
+            call.waiting += 1
+        answers: dict[str, CallResult] = {}
+        try:
+            for key, call in calls.items():
+                # Shielded: when one stage stops, another's call must go on and a paid reply be recorded.
+                sent = (await asyncio.shield(call.task))[key]
+                answers[key] = sent if key in new else CallResult(sent.entry, live=False)
+        finally:
+            for call in calls.values():
+                call.waiting -= 1
+        return answers
+
+    async def _complete(
+        self, requests: Mapping[str, Request], batch: bool, send: Send | None
+    ) -> dict[str, CallResult]:
+        answers: dict[str, CallResult] = {}
+        self.counter.begin(len(requests))
+        try:
+            while missing := {key: request for key, request in requests.items() if key not in answers}:
+                answers |= await self._complete_once(missing, batch, send)
+                if busy := requests.keys() - answers.keys():
+                    await self._wait_for_other_process(next(iter(busy)))
+            return answers
+        finally:
+            self.counter.end(len(requests), answers.values())
+            for key in requests:
+                del self._in_flight[key]
+
+    async def _complete_once(
+        self, requests: Mapping[str, Request], batch: bool, send: Send | None
+    ) -> dict[str, CallResult]:
+        """Answer what is recorded meanwhile or can be locked; leave out what another process is asking."""
+        assert self._client is not None, "a replay asks nobody"  # noqa: S101
+        assert self._batcher is not None  # noqa: S101
+        answers: dict[str, CallResult] = {}
+        locked: set[str] = set()
+
+        def admit(key: str) -> bool:
+            if not any(self._in_flight[requested].waiting for requested in requests):
+                raise asyncio.CancelledError  # nothing waits for the answers any more
+            if not self._locks.acquire(key):
+                return False
+            locked.add(key)
+            if (entry := self.ledger.get(key)) is None:
+                return True
+            answers[key] = CallResult(entry, live=False)
+            return False
+
+        try:
+            if send is not None:
+                assert self._systems is not None  # noqa: S101 - opened with the client
+                ((key, request),) = requests.items()
+                return answers | await self._systems.put(key, request, send, admit, self.ledger.put_async)
+            if batch:
+                return answers | await self._batcher.send(requests, admit)
+            return answers | await self._client.send(requests, admit, self.ledger.put_async)
+        finally:
+            for key in locked:
+                self._locks.release(key)
+
+    async def _wait_for_other_process(self, key: str) -> None:
+        wait_s = FIRST_POLL_S
+        while self.ledger.get(key) is None and not self._locks.acquire(key):
+            await asyncio.sleep(wait_s)
+            wait_s = min(MAX_POLL_S, 2 * wait_s)
+        self._locks.release(key)
+
+    async def _shut_down(self, grace_s: float) -> None:
+        for call in self._in_flight.values():
+            call.waiting = 0
+        tasks = {call.task for call in self._in_flight.values()}
+        for task in {call.task for call in self._in_flight.values() if call.batch}:
+            task.cancel()
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=grace_s)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if self._batcher is not None:
+            await self._batcher.close()
+        if self._systems is not None:
+            await self._systems.close()
+        if self._client is not None:
+            await self._client.close()
+
+    def _submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="models", daemon=True)
+                self._thread.start()
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+def _take_error(task: asyncio.Task[dict[str, CallResult]]) -> None:
+    """Take a call's error where nobody waits any more: asyncio would print it with a traceback."""
+    if not task.cancelled():
+        task.exception()

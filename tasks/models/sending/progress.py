@@ -1,0 +1,96 @@
+"""The progress of a run's live calls: counts, rate, cost, time left."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tasks.models.stream_board import format_time
+
+if TYPE_CHECKING:
+    from tasks.models.sending.client import CallResult
+
+WINDOW = 512
+"""The rate is over this many last calls: over all it would hide a stall, over few it would jump."""
+SLOW = 0.1
+"""Calls a second below which people count by the minute: an embedded model's."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A snapshot of a run's calls. `waiting`: begun and not answered."""
+
+    answered: int
+    failed: int
+    waiting: int
+    per_second: float
+    usd: float
+    tokens: int
+    failing: tuple[str, ...] = ()
+    """A line per endpoint whose last calls all failed."""
+    to_come: int | None = None
+    """Calls of the whole run that are not begun, as far as earlier runs tell; None where they do not."""
+
+    @property
+    def left_s(self) -> float | None:
+        """Estimate the seconds until the run's calls are answered; None before the first answer.
+
+        Where it is not known what is to come, of the waiting calls alone.
+        """
+        return (self.waiting + (self.to_come or 0)) / self.per_second if self.per_second else None
+
+    def describe(self) -> str:
+        """Format it as one line for people."""
+        left = "unknown" if self.left_s is None else f"about {format_time(self.left_s)}"
+        of = "for these" if self.to_come is None else f"with {self.to_come} to come"
+        failed = f", {self.failed} failed" if self.failed else ""
+        slow = 0 < self.per_second < SLOW
+        rate = f"{self.per_second * 60:.1f} a minute" if slow else f"{self.per_second:.1f} a second"
+        line = (
+            f"calls: {self.answered} answered{failed}, {self.waiting} waiting, "
+            f"{rate}, {self.tokens:,} tokens, ${self.usd:.4f}, time left {left} {of}"
+        )
+        return "; ".join([line, *self.failing])
+
+
+@dataclass
+class CallCounter:
+    """Counts live calls as they begin and end. Written in the model layer's event loop, read anywhere."""
+
+    answered: int = 0
+    failed: int = 0
+    waiting: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    begun_at: float = 0.0
+    ends: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    def begin(self, count: int) -> None:
+        """Count calls that begin."""
+        if not self.waiting:
+            # Idle time must not lower the rate.
+            self.begun_at = time.monotonic()
+            self.ends.clear()
+        self.waiting += count
+
+    def end(self, count: int, answers: Collection[CallResult]) -> None:
+        """Count calls that ended; those without an answer failed or were cancelled."""
+        now = time.monotonic()
+        self.waiting -= count
+        self.failed += count - len(answers)
+        for result in answers:
+            if result.live:
+                self.answered += 1
+                self.usd += result.cost.usd
+                self.tokens += result.cost.tokens
+            self.ends.append(now)
+
+    def read_progress(self) -> Progress:
+        """Return a snapshot."""
+        since = self.ends[0] if len(self.ends) == WINDOW else self.begun_at
+        seconds = time.monotonic() - since
+        rate = len(self.ends) / seconds if self.ends and seconds > 0 else 0.0
+        return Progress(self.answered, self.failed, self.waiting, rate, self.usd, self.tokens)

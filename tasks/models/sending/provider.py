@@ -1,0 +1,140 @@
+"""Ask a provider in its own protocol, by its own library behind any-llm: a chat completion in, one out.
+
+The bodies that go in and come out are those of the OpenAI protocol, so that what is before (request, budget)
+and behind (reply, ledger) knows of no other. Retries are the client's: what is here sends once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from tasks.errors import BadInput
+from tasks.models.ask import Request
+from tasks.models.incoming import Secret, is_loopback
+from tasks.models.request_builder import is_embedding
+from tasks.models.sending.failures import ProviderFailed
+from tasks.models.sending.incoming_hooks import IncomingHooks
+from tasks.models.sending.replies import build_body
+from tasks.models.settings import Endpoint
+
+if TYPE_CHECKING:
+    from any_llm import AnyLLM
+
+NO_FIELD = frozenset({"grammar"})
+"""Fields of a body that are ours, and that no provider's protocol has."""
+
+
+@dataclass
+class Sending:
+    """Whether a call has gone out: what its library raises before that has cost nothing."""
+
+    begun: bool = False
+
+
+SENDING: ContextVar[Sending] = ContextVar("SENDING")
+
+
+async def note_sending(request: httpx.Request) -> None:
+    """Note that the call of this context goes out."""
+    SENDING.get().begun = True
+
+
+class ProviderClient:
+    """One endpoint of kind `provider`. Belongs to one event loop."""
+
+    def __init__(self, name: str, settings: Endpoint, secret: Secret) -> None:
+        """Make nothing yet: the library takes a second to import. Raises BadInput where it is missing."""
+        self._name, self._settings, self._secret = name, settings, secret
+        self._api: AnyLLM | None = None
+        self._http: httpx.AsyncClient | None = None
+        if find_spec("any_llm") is None:
+            what = "is of kind provider, whose library is not installed here"
+            raise BadInput(self._place, what, hint="pip install 'benchloom[providers]'")
+
+    async def complete(self, request: Request) -> bytes:
+        """Ask once; return the reply as the body of a chat completion.
+
+        Raises ProviderFailed for what the provider's library raises, BadInput for a request to embed.
+        """
+        if is_embedding(request):
+            raise BadInput(
+                self._place, "is of kind provider, which embeds nothing here", hint="see docs/providers.md"
+            )
+        api, sending = self._open(), Sending()
+        SENDING.set(sending)
+        from any_llm.exceptions import AnyLLMError
+
+        body = build_body(request, self._settings.served_model, self._settings.omit)
+        fields: dict[str, Any] = {name: value for name, value in body.items() if name not in NO_FIELD}
+        try:
+            reply: Any = await api.acompletion(
+                **fields, reasoning_effort=None, timeout=self._settings.timeout_s
+            )
+            text: str = reply.model_dump_json()
+        except AnyLLMError as error:
+            raise self._describe(error, sent=sending.begun) from error.original_exception
+        except NotImplementedError as error:
+            raise ProviderFailed(self._clean(str(error)), sent=False) from error
+        return text.encode()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._http is not None:
+            await self._http.aclose()
+
+    @property
+    def _place(self) -> str:
+        return f"params.yaml: run.endpoints.{self._name}"
+
+    def _open(self) -> AnyLLM:
+        if self._api is not None:
+            return self._api
+        from any_llm import AnyLLM
+
+        url = self._settings.url or ""
+        hooks = IncomingHooks(url, self._secret, self._settings, httpx)
+        self._http = httpx.AsyncClient(
+            timeout=self._settings.timeout_s + 5,
+            # A proxy named in the environment is not meant for loopback ports.
+            trust_env=not is_loopback(url),
+            follow_redirects=True,
+            event_hooks={
+                "request": [note_sending, hooks.check_request],
+                "response": [hooks.read_response],
+            },
+        )
+        self._api = AnyLLM.create(
+            self._settings.provider or "",
+            api_key=self._secret.value or "none",
+            api_base=url,
+            unified_exceptions=True,
+            max_retries=0,
+            http_client=self._http,
+        )
+        return self._api
+
+    def _describe(self, error: Any, *, sent: bool) -> ProviderFailed:
+        cause = error.original_exception
+        headers: Mapping[str, str] = getattr(getattr(cause, "response", None), "headers", None) or {}
+        status = error.status_code if error.status_code and error.status_code >= 300 else None
+        return ProviderFailed(
+            self._clean(read_message(error, cause)), sent=sent, status=status, headers=headers
+        )
+
+    def _clean(self, text: str) -> str:
+        return self._secret.remove(text)
+
+
+def read_message(error: Any, cause: Any) -> str:
+    """Read what the provider says of an error: its own words where its body has any."""
+    body = getattr(cause, "body", None)
+    for own in (body.get("error"), body) if isinstance(body, dict) else ():
+        if isinstance(own, dict) and isinstance(own.get("message"), str):
+            return str(own["message"])
+    return str(error.message)

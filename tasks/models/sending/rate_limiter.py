@@ -1,0 +1,213 @@
+"""Rate limiter of one endpoint: a queue, token buckets, adaptive concurrency and a circuit breaker.
+
+First come, first served; a system's retried question comes before new ones. An attempt is admitted
+when fewer are under way than allowed, both buckets of the minute hold enough, and the circuit is
+closed. The allowed concurrency halves with a 429 and grows by one per round of answers, up to the
+endpoint's `in_flight`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from tasks.errors import ModelFailed
+from tasks.models.sending.failures import Failure
+from tasks.models.settings import ConnectionSettings
+
+MAX_COOLDOWN_S = 60.0
+EPSILON = 1e-9
+MINUTE_S = 60.001
+"""Slightly more than a minute, so that rounding never puts one attempt too many into a minute."""
+
+
+@dataclass
+class Permit:
+    """An attempt under way: when it was admitted (monotonic seconds) and the tokens it may use."""
+
+    at: float
+    tokens: int
+
+
+class TokenBucket:
+    """At most `per_minute` units in any window of a minute; None is no limit.
+
+    The capacity is a second's worth. The initial fill counts too, so the rate is lower by that much.
+    """
+
+    def __init__(self, per_minute: int | None, now: float) -> None:
+        self._size = max(1.0, per_minute / 60) if per_minute else math.inf
+        self._rate = (per_minute + 1 - self._size) / MINUTE_S if per_minute else 0.0
+        self._level, self._at = self._size, now
+
+    def find_wait(self, amount: float, now: float) -> float:
+        """Return the seconds until an amount may be taken; one above the capacity needs a full bucket."""
+        self._fill(now)
+        missing = min(amount, self._size) - self._level
+        # Rounding may leave a tiny remainder missing for ever.
+        return missing / self._rate if missing > EPSILON else 0.0
+
+    def take(self, amount: float, now: float) -> None:
+        """Take an amount; the level may become negative, and later attempts wait for it to recover."""
+        self._fill(now)
+        self._level -= amount
+
+    def refund(self, amount: float) -> None:
+        """Return what was taken and not used, or take what was used beyond it, a minute's units at most."""
+        self._level = min(self._size, max(-MINUTE_S * self._size, self._level + amount))
+
+    def _fill(self, now: float) -> None:
+        self._level = min(self._size, self._level + self._rate * (now - self._at))
+        self._at = now
+
+
+class RateLimiter:
+    """Admits attempts to one endpoint. Belongs to one event loop."""
+
+    def __init__(self, name: str, endpoint: ConnectionSettings) -> None:
+        self._name, self._endpoint = name, endpoint
+        now = time.monotonic()
+        self._requests = TokenBucket(endpoint.requests_per_minute, now)
+        self._tokens = TokenBucket(endpoint.tokens_per_minute, now)
+        self._queue: deque[tuple[asyncio.Future[None], int]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._allowed, self._under_way = float(endpoint.in_flight), 0
+        self._reduced_at, self._throttled = 0.0, 0
+        self._failures, self._failing_since, self._cooldown_s = 0, 0.0, endpoint.breaker_s
+        self._paused_until, self._last_problem = 0.0, ""
+
+    @property
+    def allowed(self) -> int:
+        """How many attempts may be under way now: one while an open circuit is being probed."""
+        return 1 if self._failures >= self._endpoint.breaker else int(self._allowed)
+
+    @property
+    def failure_report(self) -> str:
+        """A line on the endpoint's failures in a row, and since when; "" after fewer than two."""
+        if self._failures < 2:
+            return ""
+        seconds = time.monotonic() - self._failing_since
+        return (
+            f"{self._name}: {self._failures} failures in a row, for {seconds:.0f} s ({self._describe_last()})"
+        )
+
+    async def acquire(self, tokens: int, *, again: bool = False) -> Permit:
+        """Wait until an attempt is admitted. tokens: the most it may use. again: go before new ones.
+
+        Raises ModelFailed if the endpoint has only failed for its whole deadline.
+        """
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if again:
+            self._queue.appendleft((turn, tokens))
+        else:
+            self._queue.append((turn, tokens))
+        self._admit_waiting()
+        permit = Permit(0.0, tokens)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.release_unsent(permit)
+            raise
+        permit.at = time.monotonic()
+        return permit
+
+    def release_unsent(self, permit: Permit) -> None:
+        """Release a permit whose attempt was not sent."""
+        self._requests.refund(1)
+        self._release(permit, 0)
+
+    def release_answered(self, permit: Permit, tokens: int) -> None:
+        """Release the permit of an answered attempt. tokens: what it really used."""
+        self._failures = self._throttled = 0
+        self._cooldown_s = self._endpoint.breaker_s
+        self._allowed = min(self._endpoint.in_flight, self._allowed + 1 / self._allowed)
+        self._release(permit, tokens)
+
+    def release_failed(self, permit: Permit, failure: Failure, wait_s: float) -> None:
+        """Release the permit of a failed attempt. wait_s: how long its call now waits, in seconds."""
+        if failure.kind == "throttled":
+            self._slow_down(permit, wait_s)
+        elif failure.kind == "broken":
+            self._last_problem = failure.problem
+            self._count_failure()
+        else:
+            self._failures = 0
+        self._release(permit, permit.tokens if failure.paid else 0)
+
+    def _slow_down(self, permit: Permit, wait_s: float) -> None:
+        now = time.monotonic()
+        self._failures = 0
+        self._throttled += 1
+        # Attempts that were under way at the last reduction carry no new information.
+        if permit.at >= self._reduced_at:
+            self._allowed, self._reduced_at = max(1.0, self._allowed / 2), now
+            # One throttled call waits alone; two without an answer in between pause the endpoint.
+            if self._throttled > 1:
+                # No call waits longer than its deadline, so neither does the endpoint's queue.
+                wait_s = min(wait_s, self._endpoint.deadline_s)
+                self._paused_until = max(self._paused_until, now + wait_s)
+
+    def _count_failure(self) -> None:
+        now = time.monotonic()
+        if not self._failures:
+            self._failing_since = now
+        self._failures += 1
+        if self._failures < self._endpoint.breaker or now < self._paused_until:
+            return
+        # Its last call is tried when the deadline ends: whoever waits must not wait longer than that.
+        ends = self._failing_since + self._endpoint.deadline_s
+        self._paused_until = min(now + self._cooldown_s, max(ends, now))
+        self._cooldown_s = min(MAX_COOLDOWN_S, 2 * self._cooldown_s)
+        if now - self._failing_since >= self._endpoint.deadline_s:
+            self._fail_waiting(now - self._failing_since)
+
+    def _fail_waiting(self, seconds: float) -> None:
+        waiting, self._queue = self._queue, deque()
+        for turn, _ in waiting:
+            if not turn.done():
+                turn.set_exception(
+                    ModelFailed(
+                        f"{self._name}: the endpoint has failed {self._failures} times in a row "
+                        f"for {seconds:.0f} s ({self._describe_last()}); run the same command again "
+                        "once it is back"
+                    )
+                )
+
+    def _describe_last(self) -> str:
+        """Describe the last failure: where, and what."""
+        return ": ".join(filter(None, (self._endpoint.url, self._last_problem[:120])))
+
+    def _release(self, permit: Permit, used: int) -> None:
+        self._under_way -= 1
+        self._tokens.refund(permit.tokens - used)
+        self._admit_waiting()
+
+    def _admit_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._queue:
+            turn, tokens = self._queue[0]
+            if turn.done():
+                self._queue.popleft()
+                continue
+            if self._under_way >= self.allowed:
+                return
+            now = time.monotonic()
+            wait_s = max(
+                self._paused_until - now,
+                self._requests.find_wait(1, now),
+                self._tokens.find_wait(tokens, now),
+            )
+            if wait_s > 0:
+                self._timer = asyncio.get_running_loop().call_later(wait_s, self._admit_waiting)
+                return
+            self._queue.popleft()
+            self._requests.take(1, now)
+            self._tokens.take(tokens, now)
+            self._under_way += 1
+            turn.set_result(None)

