@@ -1,4 +1,4 @@
-"""A flow of three stages that evaluates: `evaluate`, `compare` and lineage need its declaration alone."""
+"""A flow of three stages that evaluates: its declaration gives it page, `evaluate`, `compare` and lineage."""
 
 import json
 import subprocess
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from dvc.repo import Repo
 
 from flows.discovery import list_flows
 from flows.settings import set_params
@@ -24,6 +25,7 @@ TOY = Flow("toy", "A toy", (
     SETS.stage("toy.items", reads=("${item.file}",)),
     RUNS.stage("toy.answers", roles=("*",)),
     RUNS.stage("toy.scores"),
+    RUNS.stage("toy.evaluation_page", out="data/reports/toy/${key}"),
 ))
 ''',
     "tasks/toy/__init__.py": "",
@@ -150,6 +152,11 @@ ITEMS = [
     ),
     {"id": "x1", "question": "Which city is down?", "reference": "Oslo", "weight": 1},
 ]  # fmt: skip
+ENTRIES = """
+toy:
+  sets: {cities: {file: cities.jsonl}}
+  runs: {half: {set: cities, system: know_half}, whole: {set: cities, system: know_all}}
+"""
 BROKEN = [
     ("{nope", "is no JSON: "),
     ('["a"]', "is no JSON object but a list"),
@@ -177,6 +184,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in FILES.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(text)
+    (root / "pyproject.toml").write_bytes((HERE / "pyproject.toml").read_bytes())
     (root / "params.yaml").write_text((HERE / "params.yaml").read_text() + "\ntoy: {sets: {}, runs: {}}\n")
     systems = [
         f"systems.{name}={{kind: callable, version: '1', function: 'stranger_of_toys:{name}'}}"
@@ -272,3 +280,31 @@ def test_an_option_of_other_flows_is_refused_in_one_line(project: Path) -> None:
         assert (code, out) == (2, "")
         assert expected in said
         assert len(said.splitlines()) == 1
+
+
+def test_a_flow_has_its_page_by_its_declaration_alone(project: Path) -> None:
+    Repo.init(str(project), no_scm=True).close()
+    params = project / "params.yaml"
+    params.write_text(params.read_text().replace("toy: {sets: {}, runs: {}}", ENTRIES))
+    (project / "cities.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS))
+    record = "data/reports/toy/half/report.json"
+    graph, ran, again, compared, traced, site = call(
+        project,
+        "graph",
+        "run toy --plain",
+        "run toy --plain",
+        "compare half whole --json",
+        f"lineage {record}#/tables/0/lines/0/cells/0",
+        "report",
+    )
+    assert [graph[0], ran[0], compared[0], traced[0], site[0]] == [0] * 5, (ran, compared, traced, site)
+    assert "7 up to date" in again[2] + again[1]
+    (table,) = json.loads((project / record).read_text())["tables"]
+    right = table["lines"][0]["cells"][0]
+    assert (right["step"], right["value"], right["n"], right["failed"]) == ("right", 0.5, 24, 1)
+    assert "cities.jsonl" in traced[1]
+    page = (project / "data/reports/toy/half/index.html").read_text()
+    assert "1 of 25 answers could not be scored; they are in no mean." in page
+    assert "toy/half/index.html" in (project / "data/reports/index.html").read_text()
+    ((metric,),) = [strand["metrics"] for strand in json.loads(compared[1])["strands"]]
+    assert (metric["n_pairs"], metric["difference"]) == (24, 0.5)
