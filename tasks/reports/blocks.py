@@ -18,6 +18,16 @@ def heading(text: str, *tags: Tag) -> Block:
     return ("head", text, list(tags))
 
 
+def title(heading_text: str, *tags: Tag) -> Block:
+    """Head the row's own title, and show it: a row that is one of many thousands has it once."""
+    return ("title", heading_text, list(tags))
+
+
+def rows(row_ids: Iterable[str], style: str = "siblings") -> Block:
+    """List other rows of the viewer by id, with their titles and tags; the row that is open is left out."""
+    return ("rows", list(row_ids), style)
+
+
 def text(value: str, style: str = "", lang: str = "") -> Block:
     """Show a text with its line breaks.
 

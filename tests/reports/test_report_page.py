@@ -133,6 +133,8 @@ def make_parts(artifact: Path) -> Parts:
     every = [
         blocks.heading("Question", ("simple", blocks.OFF)),
         blocks.text("Which one?", "question"),
+        blocks.title("The title again", ("simple", blocks.OFF)),
+        blocks.rows(["aaaaaaaa", "b"]),
         blocks.dim("A remark."),
         blocks.code("SELECT name FROM films WHERE id = [films.id]", sql=True, slots=True),
         blocks.tags(("Correct", blocks.GOOD), beside="by the judge"),

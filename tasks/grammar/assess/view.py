@@ -140,7 +140,7 @@ def view_questions(
             Filter("module", "Put down to", _name_alike(MODULES), varies=("mode", "rule")),
             Choice("rule", "Rule", _name_alike(ATTRIBUTIONS), fault.rule),
         ),
-        rows=[_view_question(row, groups[row.question.group], fault.mode) for row in assessed],
+        rows=[_view_question(row, groups[row.question.group]) for row in assessed],
         artifact=artifact,
         shared={name: [_show_document(name, written.get(name), name in withheld)] for name in wanted},
     )
@@ -150,7 +150,7 @@ def _name_alike(names: Iterable[str]) -> list[tuple[str, str]]:
     return [(name, name) for name in names]
 
 
-def _view_question(row: AssessedQuestion, group: Sequence[AssessedQuestion], mode: str) -> ViewedRow:
+def _view_question(row: AssessedQuestion, group: Sequence[AssessedQuestion]) -> ViewedRow:
     question = row.question
     labels = {mode: row.find_label(mode) for mode in MODES}
     tags = {mode: tagged.tag for mode, tagged in row.tagged.items()}
@@ -175,7 +175,7 @@ def _view_question(row: AssessedQuestion, group: Sequence[AssessedQuestion], mod
             modules,
         ),
         tags=[(question.criterion, OFF)],
-        blocks=list(_show_question(row, [other for other in group if other is not row], mode)),
+        blocks=list(_show_question(row, [other for other in group if other is not row])),
         traced=(("answers", row.answer.id), ("questions", question.id)),
         also=[question.group],
         vary=(("mode", "rule"), vary),
@@ -187,10 +187,9 @@ def tag_label(label: Label | None) -> Tag:
     return (UNSCORED, OFF) if label is None else (label.shown, TONES.get(label, OFF))
 
 
-def _show_question(row: AssessedQuestion, others: Sequence[AssessedQuestion], mode: str) -> Iterator[Block]:
+def _show_question(row: AssessedQuestion, others: Sequence[AssessedQuestion]) -> Iterator[Block]:
     question, answer, judgement = row.question, row.answer, row.judgement
-    yield blocks.heading("Question", (question.criterion, ""), *((name, OFF) for name in row.sets))
-    yield blocks.text(question.question, "question")
+    yield blocks.title("Question", (question.criterion, ""), *((name, OFF) for name in row.sets))
     yield blocks.heading("True answer")
     yield blocks.text(question.answer, "reply")
     yield blocks.heading("Response")
@@ -207,7 +206,7 @@ def _show_question(row: AssessedQuestion, others: Sequence[AssessedQuestion], mo
     yield blocks.heading("Put down to")
     yield _show_modes(row)
     yield blocks.heading(f"The same question in other words ({len(others)})")
-    yield _show_siblings(others, mode) if others else blocks.dim("None.")
+    yield blocks.rows(other.question.id for other in others)
     if row.baselines:
         yield blocks.heading("Reference-free methods")
     for baseline in row.baselines:
@@ -269,15 +268,6 @@ def _show_modes(row: AssessedQuestion) -> Block:
             for rule in ATTRIBUTIONS
         ],
     )
-
-
-def _show_siblings(others: Iterable[AssessedQuestion], mode: str) -> Block:
-    shown = []
-    for other in others:
-        outcome, tone = tag_label(other.find_label(mode))
-        link = f"#question={other.question.id}"
-        shown.append((other.question.question, f"{outcome}, {other.question.criterion}", tone, link))
-    return blocks.items(shown, "siblings")
 
 
 def _show_baseline(baseline: BaselineVerdict) -> Block:

@@ -25,7 +25,7 @@ from tasks.reports.parts import Tables
 from tasks.reports.tables import Cell
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
-BALANCED = "balanced"
+BALANCED, GROUPS = "balanced", "groups"
 SHOWN_ROWS, SHOWN_SIBLINGS = 50, 20
 """Most rows of a result, and most questions of a group, that are shown."""
 WIDTH = 90
@@ -132,8 +132,6 @@ def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
     # Short keys, since every row has two of them.
     groups = {group: f"g{place}" for place, group in enumerate(rows.groups)}
     texts = {text: f"t{place}" for place, text in enumerate(rows.texts)}
-    shared = {groups[group.id]: _show_group(group, rows, members[group.id]) for group in rows.groups.values()}
-    shared |= {texts[text.id]: _show_text(text, rows) for text in rows.texts.values()}
     return Viewer(
         noun="question",
         nouns="questions",
@@ -150,7 +148,14 @@ def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
         ),
         rows=[_view_question(question, rows, (groups, texts)) for question in rows.questions],
         artifact=artifact,
-        shared=shared,
+        shared={texts[text.id]: _show_text(text, rows) for text in rows.texts.values()},
+        # Groups are as many as questions, and loaded when the first of these is opened.
+        files={
+            GROUPS: {
+                groups[group.id]: _show_group(group, rows, members[group.id])
+                for group in rows.groups.values()
+            }
+        },
     )
 
 
@@ -170,12 +175,12 @@ def _view_question(
         values=(BALANCED if is_kept else "", question.criterion, str(rows.places[question.sql_template])),
         tags=[(question.criterion, ""), *outside, (question.answer, "answer")],
         blocks=[
-            blocks.heading("Question", (question.criterion, "")),
-            blocks.text(question.question, "question"),
-            blocks.shared(groups[question.group]),
+            blocks.title("Question", (question.criterion, "")),
+            blocks.stored(GROUPS, groups[question.group]),
             blocks.shared(texts[question.text_template]),
         ],
         traced=() if is_kept else (("unbalanced", question.id),),
+        find=f"{question.answer}\n{question.sql}",
         also=[question.group],
     )
 
@@ -185,9 +190,6 @@ def _show_group(group: Group, rows: DatasetRows, members: Sequence[Question]) ->
     result = json.loads(group.answer_rows)
     width = len(result[0]) if result else 0
     columns = template.projection if width == len(template.projection) else [""] * width
-    siblings = [
-        (other.question, other.criterion, "", f"#question={other.id}") for other in members[:SHOWN_SIBLINGS]
-    ]
     return [
         blocks.heading("Answer"),
         blocks.text(group.answer, "reply"),
@@ -195,8 +197,8 @@ def _show_group(group: Group, rows: DatasetRows, members: Sequence[Question]) ->
         blocks.code(group.sql, sql=True),
         blocks.heading("Its result"),
         blocks.table(columns, result[:SHOWN_ROWS], total=len(result)),
-        blocks.heading(f"The same question in every wording ({len(members)})"),
-        blocks.items(siblings, "siblings"),
+        blocks.heading(f"The same question in other words ({max(0, len(members) - 1)})"),
+        blocks.rows(member.id for member in members[: SHOWN_SIBLINGS + 1]),
         blocks.ids(group=group.id),
     ]
 

@@ -7,7 +7,7 @@
   const SHORTEST_ID = 6;  // Ids count by their beginning only: somewhere inside, any short number would fit.
   const PATIENCE_MS = 120;
   const [ID, TITLE, VALUES, TAGS, BLOCKS, TRACED, FIND, ALSO, VARY] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-  const HIDDEN = new Set(["head", "calls", "ids", "stored"]);
+  const HIDDEN = new Set(["head", "title", "rows", "calls", "ids", "stored"]);
   const ADDRESS = /^#\w+=/;
   const get = (id) => document.getElementById(id);
   const components = {};
@@ -83,6 +83,11 @@
 
   const KINDS = {
     head: (text, tags) => [make("h3", null, text, ...markAll(tags))],
+    title: (text, tags) => [make("h3", null, text, ...markAll(tags)), make("p", {class: "question"}, viewed.find(viewed.chosen())[TITLE])],
+    rows: (ids, style) => {
+      const others = ids.filter((id) => id !== viewed.chosen()).map(viewed.find);
+      return others.length ? [make("ul", {class: style}, ...others.map(viewed.link))] : [dim("None.")];
+    },
     text: (text, style, lang) => [make("p", {class: style.startsWith("question") ? style : `said ${style}`, lang: lang || null}, text)],
     code: (text, sql, slots) => [make("pre", {class: sql ? "sql" : null}, ...(sql || slots ? paint(text, sql, slots) : [text]))],
     tags: (tags, beside) => [make("p", {class: "verdicts"}, ...markAll(tags), beside ? make("span", {class: "dim"}, ` ${beside}`) : null)],
@@ -120,7 +125,6 @@
   const collect = (value) => (typeof value === "string" ? (ADDRESS.test(value) ? "" : value) : Array.isArray(value) ? value.map(collect).join("\n") : "");
 
   function view(data) {
-    viewed = data;
     const {noun, nouns, rows} = data;
     let byId;  // filled when a row is first opened: long lists are there before it
     const haystack = new Map();  // filled by the first search
@@ -152,6 +156,12 @@
     };
     const fits = (word, row) => search(row).includes(word)
       || (word.length >= SHORTEST_ID && [row[ID], ...(row[ALSO] || [])].some((id) => id.startsWith(word)));
+    const findRow = (id) => {
+      byId ||= new Map(rows.map((row) => [row[ID], row]));
+      return byId.get(id);
+    };
+    const link = (row) => make("li", null, make("a", {href: `#${noun}=${encodeURIComponent(row[ID])}`}, row[TITLE]), ...markAll(tagsOf(row)));
+    viewed = {shared: data.shared, chosen, find: findRow, link};
     const normal = ({name, value}) => value || get(`by-${name}`).options[0]?.value || "";
 
     function filter() {
@@ -251,8 +261,7 @@
     function show() {
       const wanted = chosen();
       if (wanted === undefined) return;
-      byId ||= new Map(rows.map((row) => [row[ID], row]));
-      const row = byId.get(wanted);
+      const row = findRow(wanted);
       const place = get("detail");
       place.classList.remove("empty");
       place.replaceChildren(...(row ? [...showWalk(row), ...draw(row[BLOCKS]), ...showLineage(own, row[TRACED]?.length ? row[TRACED] : [[stem, row[ID]]])]

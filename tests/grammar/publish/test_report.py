@@ -29,16 +29,18 @@ def make(tmp_path, **options):
 def test_every_question_points_at_its_text_group_and_calls(tmp_path):
     sample, out, counts = make(tmp_path)
     data, calls = read_data(out / "rows.js"), read_data(out / "calls.js")
+    groups = read_data(out / "groups.js")
     questions = {question.id: question for question in sample.questions}
 
     assert counts.rows_out == len(data["rows"]) == 16
     assert {row[0] for row in data["rows"] if row[2][0] == "balanced"} == set(questions)
     for row_id, title, values, _, blocks, *_ in data["rows"]:
-        group, text = (data["shared"][block[1]] for block in blocks if block[0] == "shared")
+        group = groups[blocks[1][2]]
+        text = data["shared"][blocks[2][1]]
         if row_id in questions:
             assert ["code", questions[row_id].sql, 1, 0] in group
             assert ["text", questions[row_id].answer, "reply", ""] in group
-        assert [title, values[1], "", f"#question={row_id}"] in group[7][1]
+        assert row_id in next(block[1] for block in group if block[0] == "rows")
         sentence, sql = (block[1] for block in text if block[0] == "code")
         assert title.startswith(sentence.partition("[")[0])
         assert values[2] == str([option[0] for option in data["filters"][2]["options"]].index(values[2]))
