@@ -22,7 +22,8 @@ from tasks.grammar.construct.phrasing import list_wordings
 from tasks.grammar.construct.queries import PLACEHOLDER, Query, table_of, write_template
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
-from tasks.grammar.construct.text_rules import LINKS, check_style, find_copied, parse_text
+from tasks.grammar.construct.style_rules import check_style, find_copied
+from tasks.grammar.construct.text_rules import LINKS, parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, find_relations, verbalise_query
 from tasks.models.ask import Unparsed
 from tasks.settings import Settings

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tasks.databases.columns import Column
-from tasks.english import choose_article, is_word, make_singular
+from tasks.english import make_singular
 from tasks.grammar.construct.measured_words import name_amount
 from tasks.grammar.construct.names import (
     LOOSE,
@@ -61,16 +61,6 @@ MEASURES: tuple[frozenset[str], ...] = (
 TIMED = frozenset(["when", "first", "last", "earlier", "earliest", "later", "latest"])
 """Words that say of a date or year what it is about: when it was, or which came first."""
 GENERIC = NAMES | LOOSE | {"type", "code", "model"}
-SHARED = 6
-"""Words that a sentence has at least, to be held against others."""
-DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
-ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
-VERBS = frozenset([
-    "am", "are", "be", "been", "can", "could", "did", "do", "does", "feature", "features", "find",
-    "gave", "give", "had", "has", "have", "is", "knew", "know", "knows", "look", "made", "may", "might",
-    "must", "need", "needs", "say", "says", "shall", "should", "tell", "want", "wants", "was", "were",
-    "will", "wonder", "would",
-])  # fmt: skip
 
 
 def parse_text(
@@ -222,46 +212,3 @@ def _find_missing(
 
 def _content_words(column: str, columns: Sequence[Column]) -> set[str]:
     return set(split_words(name_amount(column, columns))) - UNITS - LINKS
-
-
-def check_style(text: str, columns: Sequence[Column], *, sentences: bool) -> None:
-    """Check the style of a text template. sentences: whether it must be whole sentences, a question last.
-
-    Raises Unparsed: `<reason>: <detail>`.
-    """
-    masked = PLACEHOLDER.sub("[]", text)
-    if doubled := DOUBLED.search(masked.lower()):
-        raise Unparsed(f"doubled_word: {doubled[0]}")
-    for article, word in ARTICLE.findall(masked):
-        if article.lower() != choose_article(word):
-            raise Unparsed(f"wrong_article: {article} {word}")
-    own = {word for column in columns for word in list_column_words(column.id, columns)}
-    own |= {word for column in columns for word in list_column_words(column.id)}
-    for word in re.findall(r"[^\W\d_]+(?:'s)?", masked):
-        plain = word.lower().removesuffix("'s")
-        if not (is_word(plain) or plain in own or make_singular(plain) in own):
-            raise Unparsed(f"unknown_word: {word}")
-    if sentences:
-        if not masked.endswith("?"):
-            raise Unparsed("no_question: the last sentence")
-        for sentence in split_sentences(text):
-            if not VERBS.intersection(sentence.split()):
-                raise Unparsed(f"no_verb: {sentence}")
-
-
-def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences in lower case, placeholders masked and marks left out."""
-    masked = PLACEHOLDER.sub("[]", text).lower()
-    sentences = (" ".join(re.findall(r"\[\]|[^\W_]+", part)) for part in re.split(r"[.?!]+", masked))
-    return [sentence for sentence in sentences if sentence]
-
-
-def list_long_sentences(text: str) -> list[str]:
-    """List the sentences of a text that are long enough to be held against others."""
-    return [sentence for sentence in split_sentences(text) if len(sentence.split()) >= SHARED]
-
-
-def find_copied(text: str, examples: Iterable[str]) -> str:
-    """Return a sentence of a text that is one of the examples'; empty if there is none."""
-    known = {sentence for example in examples for sentence in list_long_sentences(example)}
-    return next((sentence for sentence in list_long_sentences(text) if sentence in known), "")

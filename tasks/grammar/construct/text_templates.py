@@ -18,6 +18,7 @@ from tasks.databases.columns import Column
 from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE, OwnTemplate, SqlTemplate
+from tasks.grammar.construct.style_rules import list_long_sentences
 from tasks.grammar.construct.text_requests import (
     Criterion,
     TextRequest,
@@ -27,7 +28,6 @@ from tasks.grammar.construct.text_requests import (
     make_text_id,
     parse_reply,
 )
-from tasks.grammar.construct.text_rules import list_long_sentences
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.models.ask import Answer, Ask, Unparsed
 

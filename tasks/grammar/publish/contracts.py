@@ -32,8 +32,8 @@ from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
+from tasks.grammar.construct.style_rules import find_copied, list_long_sentences
 from tasks.grammar.construct.text_requests import TextTemplates
-from tasks.grammar.construct.text_rules import find_copied, list_long_sentences
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.construct.verbalisation import find_scope
 from tasks.grammar.corpus.documents import Documents

@@ -1,6 +1,6 @@
 import pytest
 
-from tasks.grammar.construct.text_rules import check_style, list_long_sentences, split_sentences
+from tasks.grammar.construct.style_rules import check_style, list_long_sentences, split_sentences
 from tasks.models.ask import Unparsed
 from tests.grammar.scripted import SCHEMA
 

@@ -1,0 +1,75 @@
+"""Rules for the style of a model's texts, not of a person's, with the drop reason for breaking each.
+
+doubled_word      a word stands twice in a row, or the same thing is named on both sides of its article
+wrong_article     `a` stands before a vowel, or `an` before a consonant
+unknown_word      a word is neither English nor of the schema
+no_question       whole sentences are asked for, and the last one is no question
+no_verb           whole sentences are asked for, and one has no verb
+shared_sentence   a sentence of six words or more stands in an earlier text of the criterion
+copied_example    a sentence of six words or more is that of the prompt's example
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tasks.databases.columns import Column
+from tasks.english import choose_article, is_word, make_singular
+from tasks.grammar.construct.names import list_column_words
+from tasks.grammar.construct.queries import PLACEHOLDER
+from tasks.models.ask import Unparsed
+
+SHARED = 6
+"""Words that a sentence has at least, to be held against others."""
+DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
+ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
+VERBS = frozenset([
+    "am", "are", "be", "been", "can", "could", "did", "do", "does", "feature", "features", "find",
+    "gave", "give", "had", "has", "have", "is", "knew", "know", "knows", "look", "made", "may", "might",
+    "must", "need", "needs", "say", "says", "shall", "should", "tell", "want", "wants", "was", "were",
+    "will", "wonder", "would",
+])  # fmt: skip
+
+
+def check_style(text: str, columns: Sequence[Column], *, sentences: bool) -> None:
+    """Check the style of a text template. sentences: whether it must be whole sentences, a question last.
+
+    Raises Unparsed: `<reason>: <detail>`.
+    """
+    masked = PLACEHOLDER.sub("[]", text)
+    if doubled := DOUBLED.search(masked.lower()):
+        raise Unparsed(f"doubled_word: {doubled[0]}")
+    for article, word in ARTICLE.findall(masked):
+        if article.lower() != choose_article(word):
+            raise Unparsed(f"wrong_article: {article} {word}")
+    own = {word for column in columns for word in list_column_words(column.id, columns)}
+    own |= {word for column in columns for word in list_column_words(column.id)}
+    for word in re.findall(r"[^\W\d_]+(?:'s)?", masked):
+        plain = word.lower().removesuffix("'s")
+        if not (is_word(plain) or plain in own or make_singular(plain) in own):
+            raise Unparsed(f"unknown_word: {word}")
+    if sentences:
+        if not masked.endswith("?"):
+            raise Unparsed("no_question: the last sentence")
+        for sentence in split_sentences(text):
+            if not VERBS.intersection(sentence.split()):
+                raise Unparsed(f"no_verb: {sentence}")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Split a text into sentences in lower case, placeholders masked and marks left out."""
+    masked = PLACEHOLDER.sub("[]", text).lower()
+    sentences = (" ".join(re.findall(r"\[\]|[^\W_]+", part)) for part in re.split(r"[.?!]+", masked))
+    return [sentence for sentence in sentences if sentence]
+
+
+def list_long_sentences(text: str) -> list[str]:
+    """List the sentences of a text that are long enough to be held against others."""
+    return [sentence for sentence in split_sentences(text) if len(sentence.split()) >= SHARED]
+
+
+def find_copied(text: str, examples: Iterable[str]) -> str:
+    """Return a sentence of a text that is one of the examples'; empty if there is none."""
+    known = {sentence for example in examples for sentence in list_long_sentences(example)}
+    return next((sentence for sentence in list_long_sentences(text) if sentence in known), "")
