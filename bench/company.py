@@ -17,9 +17,8 @@ from flows.settings import load_params, parse_section
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped, make_id
 from tasks.grammar.company.clients import CompanyClient
-from tasks.grammar.company.company_data import collect_company
 from tasks.grammar.company.employees import Employee
-from tasks.grammar.company.plans import plan_documents
+from tasks.grammar.company.plans import collect_company, plan_documents
 from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.projects import Project
 from tasks.grammar.company.settings import Company

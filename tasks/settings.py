@@ -1,19 +1,25 @@
-"""Read a section of params.yaml from a stage's settings, whose keys are full dotted names."""
+"""The base of all parameters, and how a section of params.yaml is read from a stage's settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 Section = TypeVar("Section", bound=BaseModel)
+
+
+class Settings(BaseModel):
+    """Parameters from params.yaml: an unknown key is an error, and no value can be changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:
     """Read the section `name` as a model; keys that `settings` lacks have their defaults.
 
-    settings: dotted name -> value. Raises pydantic.ValidationError.
+    settings: full dotted name -> value. Raises pydantic.ValidationError.
     """
     prefix = f"{name}."
     section: dict[str, Any] = {}

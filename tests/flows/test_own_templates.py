@@ -17,8 +17,8 @@ from flows.settings import load_params
 from tasks.artifacts.parquet import count_rows, read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
-from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.sql_templates import OwnTemplate
 from tasks.grammar.corpus.entities import EntityProfile
 from tasks.grammar.importers.templates import Templates
 from tests.flows.conftest import make_folder

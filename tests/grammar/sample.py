@@ -11,9 +11,8 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.fill_in import Filling, Group
 from tasks.grammar.construct.glossary import Term
-from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.pairs import Question
-from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.calls import Call
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from tasks.databases.reflection import reflect
 from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
-from tasks.grammar.construct.text_criteria import TextTemplates
+from tasks.grammar.construct.text_requests import TextTemplates
 from tasks.grammar.construct.text_templates import text_templates
 from tests.grammar.construct.test_sql_templates import EXAMPLE, make_kind
 from tests.grammar.scripted import ENTRY, ScriptedAsk, make_database

@@ -16,10 +16,9 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.balanced import Balanced, balanced
 from tasks.grammar.construct.fill_in import FillIn, fill_in
-from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.queries import write_template
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.construct.unbalanced import Unbalanced, unbalanced
 from tasks.grammar.corpus.documents import UNREAD, Documents, documents

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -78,29 +78,30 @@ def _replace_in_column(
             missing.append(old)
         return names.get(old, old)
 
-    connection.create_function("renamed", 1, find, deterministic=True)
-    cursor = connection.execute(
-        f"UPDATE {_quote(table)} SET {_quote(column)} = renamed({_quote(column)}) "  # noqa: S608 (quoted names)
-        f"WHERE {_quote(column)} IS NOT NULL"
-    )
+    changed = _convert_column(connection, table, column, find)
     if missing:
         raise BadInput(f"{table}.{column}", f"has a name without a new one: {missing[0]!r}")
-    return cursor.rowcount
+    return changed
 
 
 def _rewrite_texts(
     connection: sqlite3.Connection, name: str, names: Mapping[str, str], people: Mapping[str, str]
 ) -> int:
     """Replace names in the running texts of the column `name` (its id)."""
-    table, column = split_column_id(name)
-    connection.create_function(
-        "rewritten",
-        1,
-        lambda text: rewrite(text, names, people) if isinstance(text, str) else text,
-        deterministic=True,
-    )
+
+    def convert(cell: Cell) -> Cell:
+        return rewrite(cell, names, people) if isinstance(cell, str) else cell
+
+    return _convert_column(connection, *split_column_id(name), convert)
+
+
+def _convert_column(
+    connection: sqlite3.Connection, table: str, column: str, convert: Callable[[Cell], Cell]
+) -> int:
+    """Convert the cells of a column that are not NULL; return their number."""
+    connection.create_function("converted", 1, convert, deterministic=True)
     cursor = connection.execute(
-        f"UPDATE {_quote(table)} SET {_quote(column)} = rewritten({_quote(column)}) "  # noqa: S608 (quoted names)
+        f"UPDATE {_quote(table)} SET {_quote(column)} = converted({_quote(column)}) "  # noqa: S608 (quoted names)
         f"WHERE {_quote(column)} IS NOT NULL"
     )
     return cursor.rowcount

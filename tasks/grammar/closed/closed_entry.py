@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Origin
+from tasks.settings import Settings
 
 
-class ClosedVariant(BaseModel):
+class ClosedVariant(Settings):
     """One variant: the names of a database that become fictitious (GRAMMAR, section 5, appendix G.2)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: Path
     """The original SQLite file; paths are relative to the project."""

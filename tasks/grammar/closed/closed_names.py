@@ -15,9 +15,16 @@ from tasks.databases.reflection import reflect
 from tasks.errors import BadInput
 from tasks.grammar.closed.closed_entry import ClosedVariant, Renaming
 from tasks.grammar.closed.rewriting import make_finder
-from tasks.grammar.invent.invented_names import Invention, Inventor
+from tasks.grammar.invent.invented_names import (
+    Invention,
+    Inventor,
+    Shape,
+    shape_coined,
+    shape_firm,
+    shape_person,
+    shape_place,
+)
 from tasks.grammar.invent.seeded_random import random_letter
-from tasks.grammar.invent.shapes import Shape, shape_coined, shape_firm, shape_person, shape_place
 from tasks.models.ask import Ask
 
 PLACES = frozenset(["town", "city", "place", "country", "village", "river"])

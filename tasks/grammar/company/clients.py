@@ -8,9 +8,8 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.settings import Company
-from tasks.grammar.invent.invented_names import Invention, Inventor
+from tasks.grammar.invent.invented_names import Invention, Inventor, shape_firm, shape_phrase, shape_place
 from tasks.grammar.invent.seeded_random import middle_year, random_integer, random_letter
-from tasks.grammar.invent.shapes import shape_firm, shape_phrase, shape_place
 from tasks.models.ask import Ask
 
 

@@ -20,11 +20,12 @@ from tasks.artifacts.parquet import count_rows, read_valid_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.artifacts.statistics import name_beside
 from tasks.grammar.company.clients import CompanyClient
-from tasks.grammar.company.company_data import CompanyData, collect_company
 from tasks.grammar.company.employees import Employee
 from tasks.grammar.company.organisation import Position
 from tasks.grammar.company.plans import (
+    CompanyData,
     DocumentPlan,
+    collect_company,
     ground_sections,
     list_known_values,
     plan_documents,

@@ -9,9 +9,8 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.grammar.company.organisation import Position
 from tasks.grammar.company.settings import Company
-from tasks.grammar.invent.invented_names import Invention, Inventor
+from tasks.grammar.invent.invented_names import Invention, Inventor, Shape, shape_person
 from tasks.grammar.invent.seeded_random import middle_year, random_letter, random_working_day, shuffle
-from tasks.grammar.invent.shapes import Shape, shape_person
 from tasks.models.ask import Ask
 
 EXTENSIONS = range(100, 1000)

@@ -10,8 +10,7 @@ from tasks.errors import StageFailed
 from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.roles import check_title, write_title
 from tasks.grammar.company.settings import Company
-from tasks.grammar.invent.invented_names import Inventor
-from tasks.grammar.invent.shapes import shape_phrase
+from tasks.grammar.invent.invented_names import Inventor, shape_phrase
 from tasks.models.ask import Ask
 
 TOP = ("Management", "Chief Executive Officer")

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.grammar.company.settings import Company
-from tasks.grammar.invent.invented_names import Invention, Inventor
+from tasks.grammar.invent.invented_names import Invention, Inventor, shape_coined, shape_phrase, shape_place
 from tasks.grammar.invent.seeded_random import random_integer, random_letter
-from tasks.grammar.invent.shapes import shape_coined, shape_phrase, shape_place
 from tasks.models.ask import Ask
 
 OLDEST = 40

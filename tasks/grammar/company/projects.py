@@ -14,7 +14,7 @@ from tasks.grammar.company.employees import Employee
 from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.roles import rate_department
 from tasks.grammar.company.settings import Company
-from tasks.grammar.invent.invented_names import Invention, Inventor
+from tasks.grammar.invent.invented_names import Invention, Inventor, shape_place, shape_title
 from tasks.grammar.invent.seeded_random import (
     middle_year,
     random_integer,
@@ -22,7 +22,6 @@ from tasks.grammar.invent.seeded_random import (
     random_working_day,
     shuffle,
 )
-from tasks.grammar.invent.shapes import shape_place, shape_title
 from tasks.models.ask import Ask
 
 SHORTEST = timedelta(days=60)

@@ -9,18 +9,17 @@ the document with them (appendix G.1, step 6).
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.grammar.company.clients import CompanyClient
-from tasks.grammar.company.company_data import collect_company
 from tasks.grammar.company.employees import Employee
 from tasks.grammar.company.plans import (
     DocumentPlan,
     PlannedSection,
+    collect_company,
     ground_sections,
     list_known_values,
     plan_documents,
@@ -29,19 +28,18 @@ from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.projects import Project
 from tasks.grammar.company.settings import Company, ReportSettings
 from tasks.grammar.corpus.checked_sentences import (
-    CheckedSentence,
     Fault,
     check_part,
     join_parts,
+    read_facts,
     require_words,
 )
-from tasks.grammar.corpus.document_grammar import write_part_grammar
+from tasks.grammar.corpus.document_grammar import parse_paragraph, write_part_grammar
 from tasks.grammar.corpus.entities import ProfileFact
-from tasks.grammar.corpus.fact_reading import read_facts
 from tasks.grammar.corpus.machine_reading import Reading
-from tasks.grammar.corpus.plain_writer import PlainWriter
+from tasks.grammar.corpus.plain_writer import CheckedSentence, PlainWriter
 from tasks.grammar.corpus.sentence_rules import Ground
-from tasks.models.ask import Answer, Ask, Unparsed
+from tasks.models.ask import Answer, Ask
 from tasks.systems.contract import Document
 
 MISSING = "facts_missing"
@@ -142,7 +140,7 @@ async def _write_section(
             {"kind": section.kind, "name": section.name, "facts": section.facts, "maximum": maximum},
             role="generator",
             row=row,
-            parse=lambda text: parse_section(text, 3 * maximum),
+            parse=lambda text: parse_paragraph(text, 3 * maximum),
             grammar=write_part_grammar(section.kind, section.name, section.facts),
             sample=sample,
             max_tokens=6 * maximum,
@@ -156,17 +154,6 @@ async def _write_section(
     last = part.faults[len(part.faults) - len(part.untold) :]
     draft.untold = {fact.id: fault.problem for fact, fault in zip(part.untold, last, strict=True)}
     draft.faults += part.faults
-
-
-def parse_section(text: str, maximum: int) -> str:
-    """Parse a paragraph that can be checked sentence by sentence. Raises Unparsed."""
-    text = " ".join(text.split())
-    words = len(text.split())
-    if not 1 <= words <= maximum:
-        raise Unparsed(f"length: {words} words")
-    if re.search(r"[#*_`\[\]{}<>|]", text):
-        raise Unparsed("form: no plain paragraph")
-    return text
 
 
 def _accept_or_drop(

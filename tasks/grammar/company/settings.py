@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-STRICT = ConfigDict(extra="forbid", frozen=True)
+from tasks.settings import Settings
 
 
-class ReportSettings(BaseModel):
+class ReportSettings(Settings):
     """Which documents the company has (appendix G.1, step 6), what they contain, and how they are checked."""
-
-    model_config = STRICT
 
     written_by: Literal["model", "plain"] = "model"
     """model: a model writes each section, and what breaks a rule is written plainly instead. plain: code
@@ -33,10 +31,8 @@ class ReportSettings(BaseModel):
     """Number of questions per request to the reader."""
 
 
-class Company(BaseModel):
+class Company(Settings):
     """One company. The model invents names; numbers, dates and assignments are drawn by seed."""
-
-    model_config = STRICT
 
     seed: int = 0
     about: str = "engineering and design"

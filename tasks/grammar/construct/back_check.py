@@ -7,24 +7,22 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
-from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.queries import Query
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
+from tasks.settings import Settings
 
 LETTERS = "ABCD"
 
 
-class BackCheck(BaseModel):
+class BackCheck(Settings):
     """`grammar.back_check` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     choices: int = Field(default=4, ge=2, le=4)
     """SQL templates offered per text, the right one included."""

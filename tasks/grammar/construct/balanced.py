@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.artifacts.spool import Spool
 from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.pairs import Question, group_texts, make_question
 from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.settings import Settings
 
 
-class Balanced(BaseModel):
+class Balanced(Settings):
     """`grammar.balanced` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     criteria: tuple[str, ...] = Field(min_length=1)
     texts: int = Field(default=1, ge=1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, product, repeat
 from tempfile import TemporaryFile
-from typing import Protocol
 
+from tasks.artifacts.rows import make_id
 from tasks.artifacts.spool import read_pages, write_pages
 from tasks.databases.columns import Column
 from tasks.databases.dialects import translate
@@ -32,16 +33,6 @@ IDLE, FEW, OVER = "idle_value", "few_rows", "over_cap"
 are enough others."""
 
 
-class Draw(Protocol):
-    """The order in which combinations are drawn, and whether there are enough."""
-
-    def rank(self, values: tuple[Value, ...]) -> str:
-        """Rank the combinations of these values, which come first in the order."""
-
-    def is_full(self) -> bool:
-        """Tell whether no more are wanted."""
-
-
 @dataclass(frozen=True)
 class Combination:
     """Values for a query's placeholders, in their order, with the distinct answer rows, sorted."""
@@ -52,6 +43,38 @@ class Combination:
     """Number of rows that the answer is computed from."""
     problem: str = ""
     """The drop reason, if they make no good question."""
+
+
+class DrawnCombinations:
+    """As many combinations as a cap allows: those whose values hash lowest with a salt, in any order."""
+
+    def __init__(self, salt: tuple[object, ...], cap: int) -> None:
+        self._salt, self._cap = salt, cap
+        self._kept: list[tuple[int, int, Combination]] = []
+        self._seen = 0
+
+    def rank(self, values: tuple[Value, ...]) -> str:
+        """Rank the combinations of these values, which come first in the order."""
+        return make_id(*self._salt, values)
+
+    def is_full(self) -> bool:
+        """Tell whether no more are wanted."""
+        return len(self._kept) >= self._cap
+
+    def add(self, combination: Combination, *, ordered: bool) -> bool:
+        """Add a combination; tell whether none had to give way. ordered: they come by rank."""
+        self._seen += 1
+        rank = -self._seen if ordered else -int(self.rank(combination.values), 16)
+        entry = (rank, self._seen, combination)
+        if not self.is_full():
+            heapq.heappush(self._kept, entry)
+            return True
+        heapq.heappushpop(self._kept, entry)
+        return False
+
+    def list_all(self) -> list[Combination]:
+        """List what is kept, by rank."""
+        return [combination for _, _, combination in sorted(self._kept, key=lambda e: (-e[0], e[1]))]
 
 
 @dataclass(frozen=True)
@@ -67,7 +90,7 @@ def read_combinations(
     schema: Sequence[Column],
     database: SafeDatabase,
     limits: tuple[int, int | None] = (1, None),
-    draw: Draw | None = None,
+    draw: DrawnCombinations | None = None,
     *,
     idle: bool = True,
 ) -> Iterator[Combination]:
@@ -185,7 +208,7 @@ def _measure_combinations(
     schema: Sequence[Column],
     database: SafeDatabase,
     limits: tuple[int, int | None],
-    draw: Draw | None,
+    draw: DrawnCombinations | None,
     *,
     idle: bool,
 ) -> Iterator[Combination]:

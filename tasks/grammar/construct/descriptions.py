@@ -10,10 +10,7 @@ from tasks.databases.columns import Column
 from tasks.english import make_plural
 from tasks.grammar.construct.measured_words import describe_event, find_kind, list_bounds
 from tasks.grammar.construct.measures import is_pair
-from tasks.grammar.construct.names import is_name, name_column, name_column_with_unit, name_table
-from tasks.grammar.construct.queries import Query, comparison_of, table_of
-from tasks.grammar.construct.scope import find_scope
-from tasks.grammar.construct.ties import (
+from tasks.grammar.construct.names import (
     BELONGINGS,
     EVENTS,
     FEATURED,
@@ -21,9 +18,14 @@ from tasks.grammar.construct.ties import (
     PLACES,
     TIES,
     VERBS,
+    is_name,
     is_participle,
+    name_column,
+    name_column_with_unit,
+    name_table,
 )
-from tasks.grammar.construct.verbalisation import TableRelation, list_used_relations
+from tasks.grammar.construct.queries import Query, comparison_of, table_of
+from tasks.grammar.construct.verbalisation import TableRelation, find_scope, list_used_relations
 
 BARE = re.compile(r"(?:between|from|of|on|(?:not )?(?:after|before)) \[")
 """What begins a time at which nothing is said to have happened: one does not say that a film is between."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.splitting import splits
@@ -20,22 +19,21 @@ from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.literals import split_literals
 from tasks.databases.values import Value
 from tasks.errors import BadInput, SqlError, SqlTimeout, StageFailed
-from tasks.grammar.construct.combinations import IDLE, OVER, Combination, read_combinations
-from tasks.grammar.construct.comparable_answers import Rows, make_comparable, read_some
+from tasks.grammar.construct.combinations import IDLE, OVER, Combination, DrawnCombinations, read_combinations
 from tasks.grammar.construct.queries import FilledSql, Measure, Query
-from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.verbalisation import find_scope
+from tasks.settings import Settings
 
 ROWS_JSON = json.JSONEncoder(ensure_ascii=False)
 TEMPLATES = 8
 """Number of SQL templates in a shard."""
+Rows = Sequence[tuple[Value, ...]]
 
 
-class FillIn(BaseModel):
+class FillIn(Settings):
     """`grammar.fill_in` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cap: int | None = Field(default=None, ge=1)
     """Maximum number of groups per SQL template, sampled by seed; null = all."""
@@ -143,7 +141,7 @@ def fill_template(
     """
     left_out: Counter[str] = Counter()
     before = len(groups)
-    drawn = _DrawnCombinations(template, params)
+    drawn = DrawnCombinations((params.seed, template.id), params.cap or 0)
     limits = params.rows.get(query.measure, (1, None))
     every = read_combinations(
         query,
@@ -244,36 +242,6 @@ def fits_text(value: Value) -> bool:
     return bool(text.strip()) and text.isprintable() and not set(text) & set("[]")
 
 
-class _DrawnCombinations:
-    """As many combinations of a template as its cap allows: those whose values hash lowest, in any order."""
-
-    def __init__(self, template: SqlTemplate, params: FillIn) -> None:
-        self._salt, self._cap = (params.seed, template.id), params.cap or 0
-        self._kept: list[tuple[int, int, Combination]] = []
-        self._seen = 0
-
-    def rank(self, values: tuple[Value, ...]) -> str:
-        return make_id(*self._salt, values)
-
-    def is_full(self) -> bool:
-        return len(self._kept) >= self._cap
-
-    def add(self, combination: Combination, *, ordered: bool) -> bool:
-        """Add a combination; tell whether none had to give way. ordered: they come by rank."""
-        self._seen += 1
-        rank = -self._seen if ordered else -int(self.rank(combination.values), 16)
-        entry = (rank, self._seen, combination)
-        if not self.is_full():
-            heapq.heappush(self._kept, entry)
-            return True
-        heapq.heappushpop(self._kept, entry)
-        return False
-
-    def list_all(self) -> list[Combination]:
-        """List what is kept, by rank."""
-        return [combination for _, _, combination in sorted(self._kept, key=lambda e: (-e[0], e[1]))]
-
-
 def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:
     origin = (Origin("row", f"sql_templates#{template.id}"),)
     return Dropped(make_id("fill_in", template.id, reason), reason, f"{detail}: {template.sql}", origin)
@@ -310,3 +278,25 @@ def find_other_answers(
                 ) from error
             if make_comparable(found) != make_comparable(due):
                 yield group.id, found
+
+
+def read_some(safe: SafeDatabase, statement: str, values: tuple[Value, ...], count: int) -> Rows:
+    """Read the first rows of a query's result, so many at most. Raises SqlError."""
+    for batch in safe.stream(statement, count, values):
+        return batch
+    return []
+
+
+def make_comparable(rows: Iterable[Sequence[Value]]) -> list[str]:
+    """Encode an answer's rows, whatever their order; numbers to ten digits.
+
+    A mean may be summed up in another order elsewhere, and a whole one is typed differently by engines.
+    """
+    return sorted(json.dumps([_round(cell) for cell in row]) for row in rows)
+
+
+def _round(cell: Value) -> Value:
+    if not isinstance(cell, float):
+        return cell
+    number = float(f"{cell:.10g}")
+    return int(number) if number.is_integer() else number

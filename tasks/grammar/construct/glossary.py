@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from pydantic import BaseModel, ConfigDict
-
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
@@ -21,6 +19,7 @@ from tasks.english import is_common, is_word
 from tasks.errors import BadInput
 from tasks.grammar.construct.names import split_raw
 from tasks.models.ask import Answer, Ask, Unparsed
+from tasks.settings import Settings
 
 GRAMMAR = 'root ::= word (" " word){0,4}\nword ::= [a-z] [a-z]{0,13}'
 """One to five plain words."""
@@ -28,10 +27,8 @@ COMMON = frozenset(["id", "pk", "fk", "usd", "eur", "km", "kg", "mph", "gps", "u
 """Short forms that people say as they are."""
 
 
-class Glossary(BaseModel):
+class Glossary(Settings):
     """`grammar.glossary` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     propose: bool = False
     """Have a model propose words for columns whose names are no English words."""

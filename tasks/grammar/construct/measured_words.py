@@ -8,9 +8,16 @@ from dataclasses import dataclass
 
 from tasks.databases.columns import Column
 from tasks.english import choose_article, make_plural
-from tasks.grammar.construct.names import UNITS, is_name, name_column, name_column_with_unit
+from tasks.grammar.construct.measures import is_pair
+from tasks.grammar.construct.names import (
+    EVENTS,
+    UNITS,
+    is_name,
+    is_participle,
+    name_column,
+    name_column_with_unit,
+)
 from tasks.grammar.construct.queries import Query, column_of, comparison_of
-from tasks.grammar.construct.ties import EVENTS, is_participle
 
 MEASURES_OF_LENGTH = frozenset(
     ["minutes", "hours", "seconds", "feet", "miles", "meters", "metres", "km", "inches"]
@@ -72,14 +79,13 @@ def _verbalise_extreme(
     query: Query, noun: str, bounds: tuple[frozenset[str], ...], columns: Sequence[Column]
 ) -> MeasuredWords:
     kind, place = find_kind(query.ranked_by, columns), 0 if query.measure == "most" else 1
-    pair = any(comparison_of(name) == "other" for name in query.varied)
     superlative, comparative = EXTREMES[kind][place]
     ranked, column = name_amount(query.ranked_by, columns), query.projection[0]
     words = frozenset([superlative, comparative, *FURTHER[kind][place]])
     if query.ranked_by == column:
         wanted = f"{superlative} {name_column_with_unit(column, columns)} of the {make_plural(noun)}"
         return MeasuredWords((wanted,), (words, *bounds), (column,))
-    if pair:
+    if is_pair(query):
         wanted = f"the {noun} with the {comparative} {ranked}, of two {make_plural(noun)}"
     else:
         called = name_column(column, columns)
@@ -91,7 +97,7 @@ def _verbalise_extreme(
 def name_extreme(query: Query, columns: Sequence[Column]) -> str:
     """Name the extreme that is wanted: longest, earliest; longer of two."""
     superlative, comparative = EXTREMES[find_kind(query.ranked_by, columns)][query.measure == "least"]
-    return comparative if any(comparison_of(name) == "other" for name in query.varied) else superlative
+    return comparative if is_pair(query) else superlative
 
 
 def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:

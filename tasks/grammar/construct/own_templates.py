@@ -10,14 +10,14 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 from tasks.grammar.construct.balanced import Balanced
-from tasks.grammar.construct.own_template import OwnTemplate
+from tasks.grammar.construct.sql_templates import OwnTemplate
 from tasks.grammar.construct.template_lines import (
     FOLDER,
     TemplateRules,
     check_lines,
     read_template_lines,
 )
-from tasks.grammar.construct.text_criteria import TextTemplates
+from tasks.grammar.construct.text_requests import TextTemplates
 from tasks.settings import read_section
 
 TEXTS, BALANCED = "grammar.text_templates", "grammar.balanced"

@@ -1,10 +1,11 @@
-"""Make questions from text templates and semantic groups that share a SQL template."""
+"""Make questions from text templates and semantic groups that share a SQL template; templates take turns."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.english import write_value
@@ -12,6 +13,8 @@ from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.measures import COMPARE
 from tasks.grammar.construct.queries import comparison_of
 from tasks.grammar.construct.text_templates import TextTemplate
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -69,3 +72,13 @@ def write_filling(placeholder: str, value: str) -> str:
     if comparison_of(placeholder) in COMPARE and value.isdecimal() and len(value) > 4:
         return f"{int(value):,}"
     return write_value(value)
+
+
+def take_turns(items: Sequence[Item], kind: Callable[[Item], object]) -> list[Item]:
+    """Reorder items so that their kinds take turns; within a turn, and of one kind, the order stays."""
+    counts: Counter[object] = Counter()
+    turns = []
+    for item in items:
+        turns.append(counts[kind(item)])
+        counts[kind(item)] += 1
+    return [item for _, item in sorted(zip(turns, items, strict=True), key=lambda pair: pair[0])]

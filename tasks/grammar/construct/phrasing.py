@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 
 from tasks.databases.columns import Column
 from tasks.english import make_plural
@@ -21,6 +20,7 @@ from tasks.grammar.construct.measured_words import (
 )
 from tasks.grammar.construct.measures import is_pair
 from tasks.grammar.construct.names import (
+    VERBS,
     WEAK,
     is_name,
     name_column,
@@ -29,7 +29,6 @@ from tasks.grammar.construct.names import (
     names_person,
 )
 from tasks.grammar.construct.queries import Query, table_of
-from tasks.grammar.construct.ties import VERBS
 
 TAKES_NOUN = ("me", "know", "up", "out")
 """Last words of openings after which a noun may stand: could you tell me the runtime."""
@@ -276,6 +275,4 @@ def list_wordings(
     phrasing = Phrasing(query, columns)
     if not circumstance:
         return phrasing.list_fragments(form)
-    return [
-        f"{text} {question}" for text, question in product([circumstance], phrasing.list_questions(opening))
-    ]
+    return [f"{circumstance} {question}" for question in phrasing.list_questions(opening)]

@@ -143,21 +143,13 @@ def write_literal(value: str | int | float) -> str:
     return str(value) if isinstance(value, int) else exp.convert(value).sql(dialect=DIALECT)
 
 
-def write_combinations(query: Query) -> str:
-    """Write one SQL query that returns every combination of placeholder values with its answer.
-
-    The placeholder columns are projected before the answer's columns and define the order. So the rows of
-    a combination are adjacent, and a combination without an answer has no row.
-    """
-    return write_rows(query, query.projection)
-
-
 def write_rows(
     query: Query, columns: Sequence[str], *, distinct: bool = True, among: Among = NOT_LIMITED
 ) -> str:
     """Write one SQL query that returns these columns of all rows, by the values of `query.equal`.
 
-    The given values come first, and define the order. distinct: leave out repeated rows.
+    The given values come first, and define the order: the rows of a combination of them are adjacent, and one
+    without an answer has no row. distinct: leave out repeated rows.
     """
     selected = [quote_column(column) for column in (*query.equal, *columns)]
     select = exp.select(*selected)

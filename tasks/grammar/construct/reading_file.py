@@ -12,10 +12,16 @@ from pathlib import Path
 from tasks.databases.columns import Column
 from tasks.errors import BadInput
 from tasks.grammar.construct.queries import column_of
-from tasks.grammar.construct.reading_queries import ReadingQueries, ReadQuery
-from tasks.grammar.construct.reading_slots import Slots, number_placeholders, parse_reading
+from tasks.grammar.construct.reading_queries import (
+    ReadingQueries,
+    ReadQuery,
+    Slots,
+    number_placeholders,
+    parse_reading,
+)
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.template_lines import shorten
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.judging.human_files import FormLine, is_same_text, read_lines
 from tasks.models.ask import Unparsed
@@ -24,6 +30,7 @@ from tasks.scoring.items import describe_type
 FOLDER = Path("data/labels")
 SUFFIXES = (".readings.jsonl", ".readings.csv")
 FIELDS = ("id", "text", "reading", "sql", "note")
+WIDTH = 200
 MAX_FIELD = 4_000
 """Most characters of a field."""
 HINT = "a line has the id of a text, and reading or sql; both empty leave it open; see docs/grammar.md"
@@ -96,7 +103,7 @@ def _read_fields(line: FormLine, place: str) -> dict[str, str]:
     if line.record is None:
         raise refuse(line.problem)
     if strange := sorted(set(line.record) - set(FIELDS)):
-        raise refuse(f"has the field {_shorten(strange[0])}")
+        raise refuse(f"has the field {shorten(strange[0], WIDTH)}")
     fields: dict[str, str] = {}
     for name in FIELDS:
         value = line.record.get(name)
@@ -157,14 +164,9 @@ def match_names(placeholders: Sequence[str], names: Sequence[str]) -> dict[str, 
 
 def _describe(error: BrokenRule | Unparsed) -> str:
     if isinstance(error, BrokenRule):
-        return f"{error.reason}: {_shorten(str(error))}"
+        return f"{error.reason}: {shorten(str(error), WIDTH)}"
     return f"cannot be read: {str(error).partition(': ')[2]}"
 
 
 def _normalise(text: str) -> str:
     return " ".join(text.split())
-
-
-def _shorten(text: str) -> str:
-    text = "".join(character if character.isprintable() else " " for character in " ".join(text.split()))
-    return text if len(text) <= 200 else text[:199] + "…"

@@ -1,20 +1,156 @@
-"""Write the queries that a reading may mean: one for each way in which foreign keys join its tables."""
+"""What a reader says that a text asks, as slots that are filled with what the schema has, and as queries.
+
+A reading is one line: what is asked for, then the comparison and the column of each value, by its number in
+the text: `list films.title; 1 equals people.name; 2 from films.year`. Of a count it names the table, and of
+an extreme the column that decides: `most films.title by films.runtime_minutes; 1 equals genres.name`. It may
+mean one query for each way in which foreign keys join its tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, cast
 
 from tasks.databases.columns import Column, make_column_id
-from tasks.grammar.construct.queries import Measure, Query, column_of, table_of
-from tasks.grammar.construct.reading_slots import ORDERED, SlotReading, Slots
+from tasks.grammar.construct.queries import PLACEHOLDER, Measure, Query, column_of, table_of
 from tasks.grammar.construct.routes import Route, find_routes
 from tasks.grammar.construct.sql_reading import BrokenRule
-from tasks.grammar.construct.sql_rules import check_question
+from tasks.grammar.construct.sql_rules import find_problem, fits_placeholder, has_mean, has_order
+from tasks.models.ask import Unparsed
 
+ReadMeasure = Literal["list", "count", "average", "most", "least"]
+FIXED, ORDERED = ("equals", "other"), ("over", "under", "from", "to")
+"""Comparisons of a column by which things are looked up, and of one whose values have an order. `other` is a
+second value that the same column may have."""
+MOST_ASKED = 3
+"""Columns that a reading may list."""
 BETWEEN = 2
 """Tables that a way may pass through beside those that the reading names; link tables are not counted."""
 MOST_WAYS = 26
+
+
+@dataclass(frozen=True)
+class SlotReading:
+    """What a text asks, as somebody read it."""
+
+    measure: ReadMeasure
+    asked: tuple[str, ...]
+    """Columns; of a count, the table whose rows are counted."""
+    ranked_by: str
+    """Of `most` and `least`: the column whose extreme is wanted."""
+    given: tuple[tuple[str, str], ...]
+    """For each value, in the text's order: the column that it is compared with, and the comparison."""
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What a schema has for each slot."""
+
+    listed: tuple[str, ...]
+    counted: Mapping[str, str]
+    """Table -> the one column that is its key."""
+    averaged: tuple[str, ...]
+    ranked: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    """For each table: its columns, and those of them whose extreme may be wanted."""
+    fixed: tuple[str, ...]
+    ordered: tuple[str, ...]
+
+
+def list_slots(schema: Sequence[Column]) -> Slots:
+    """List what may stand in each slot: columns that people ask about, tables whose rows are counted."""
+    tables = sorted({column.table for column in schema})
+    own = {table: [column for column in schema if column.table == table] for table in tables}
+    keys = {table: [column.id for column in columns if column.primary_key] for table, columns in own.items()}
+    asked = {
+        table: tuple(column.id for column in columns if column.descriptive) for table, columns in own.items()
+    }
+    ordered = {
+        table: tuple(column.id for column in columns if has_order(column)) for table, columns in own.items()
+    }
+    return Slots(
+        tuple(name for table in tables for name in asked[table]),
+        {key[0].partition(".")[0]: key[0] for key in keys.values() if len(key) == 1},
+        tuple(column.id for column in schema if has_mean(column)),
+        tuple((asked[table], ordered[table]) for table in tables if ordered[table]),
+        tuple(column.id for column in schema if fits_placeholder(column)),
+        tuple(name for table in tables for name in ordered[table]),
+    )
+
+
+def number_placeholders(text: str) -> tuple[str, tuple[str, ...]]:
+    """Put numbers to a text's values, and hide how they are compared; return it with their names in order."""
+    names = tuple(found[1:-1] for found in PLACEHOLDER.findall(text))
+    for number, name in enumerate(names, 1):
+        text = text.replace(f"[{name}]", f"[{number}: {column_of(name)}]", 1)
+    return text, names
+
+
+def write_reading_grammar(slots: Slots, values: int) -> str:
+    """Write a GBNF grammar that accepts the readings of a text with so many values."""
+    kinds = {
+        "list": f'"list " listed (", " listed){{0,{MOST_ASKED - 1}}}' if slots.listed else "",
+        "count": '"count " counted' if slots.counted else "",
+        "average": '"average " averaged' if slots.averaged else "",
+        "extreme": '("most " | "least ") ranked' if slots.ranked else "",
+    }
+    names = {
+        "listed": _offer(slots.listed),
+        "counted": _offer(slots.counted),
+        "averaged": _offer(slots.averaged),
+        "ranked": " | ".join(f'({_offer(asked)}) " by " ({_offer(ranks)})' for asked, ranks in slots.ranked),
+        "fixed": _offer(slots.fixed),
+        "ordered": _offer(slots.ordered),
+    }
+    bounds = [
+        f"({_offer(f'{comparison} ' for comparison in comparisons)}) {rule}"
+        for rule, comparisons in (("fixed", FIXED), ("ordered", ORDERED))
+        if names[rule]
+    ]
+    given = "".join(f' "; {number} " given' for number in range(1, values + 1))
+    lines = [f"root ::= ({' | '.join(filter(None, kinds.values()))}){given}"]
+    lines.append(f"given ::= {' | '.join(bounds)}")
+    lines += [f"{rule} ::= {offered}" for rule, offered in names.items() if offered]
+    return "\n".join(lines)
+
+
+def parse_reading(text: str, slots: Slots, values: int) -> SlotReading:
+    """Parse a reading of a text with so many values. Raises Unparsed."""
+    names = sorted({*slots.listed, *slots.fixed, *slots.ordered}, key=len, reverse=True)
+    name = "|".join(map(re.escape, names)) or "(?!)"
+    table = "|".join(map(re.escape, sorted(slots.counted, key=len, reverse=True))) or "(?!)"
+    found = re.fullmatch(
+        rf"(?:count (?P<table>{table})|(?P<measure>list|average|most|least) "
+        rf"(?P<asked>(?:{name})(?:, (?:{name})){{0,{MOST_ASKED - 1}}})(?: by (?P<rank>{name}))?)"
+        rf"(?P<given>(?:; \d{{1,2}} (?:{'|'.join((*FIXED, *ORDERED))}) (?:{name}))*)[.;]?",
+        " ".join(text.split()),
+    )
+    if found is None:
+        raise Unparsed("no_reading: it is not of the form, or names what the schema does not have")
+    measure = cast(ReadMeasure, found["measure"] or "count")
+    rank = found["rank"] or ""
+    if (measure in ("most", "least")) != bool(rank):
+        raise Unparsed(f"no_reading: {measure} {'needs' if not rank else 'has no'} `by` and a column")
+    asked = tuple(re.findall(rf"(?:^|, )({name})(?=, |$)", found["asked"])) if found["asked"] else ()
+    if measure != "list" and len(asked) > 1:
+        raise Unparsed(f"no_reading: {measure} of {len(asked)} columns")
+    parts = re.findall(rf"; (\d+) (\w+) ({name})(?=;|$)", found["given"])
+    given = {int(number): (column, comparison) for number, comparison, column in parts}
+    if len(parts) != values or sorted(given) != list(range(1, values + 1)):
+        raise Unparsed(f"no_reading: says of {len(given)} values what they are; there are {values}")
+    return SlotReading(
+        measure, asked or (found["table"],), rank, tuple(given[place] for place in sorted(given))
+    )
+
+
+def _offer(names: Iterable[str]) -> str:
+    return " | ".join(map(_quote, names))
+
+
+def _quote(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -56,7 +192,7 @@ class ReadingQueries:
         if not queries:
             raise BrokenRule("unconnected", f"no keys lead from one to the other: {', '.join(columns)}")
         renamed = dict(zip(given, names, strict=True))
-        problems = [_find_problem(query, self._schema) for query in queries]
+        problems = [find_problem(query, self._schema) for query in queries]
         if all(problems):
             raise next(filter(None, problems))
         return [
@@ -88,12 +224,3 @@ def _list_joins(route: Route) -> tuple[tuple[str, str], ...]:
         for one, other in join.on
     ]
     return tuple(sorted({(min(pair), max(pair)) for pair in pairs}))
-
-
-def _find_problem(query: Query, schema: Sequence[Column]) -> BrokenRule | None:
-    """Return the rule that a query breaks, if it makes no sensible question."""
-    try:
-        check_question(query, schema)
-    except BrokenRule as broken:
-        return broken
-    return None

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import heapq
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.literals import bind
+from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.back_check import parse_letter
-from tasks.grammar.construct.fill_in import Group
-from tasks.grammar.construct.reading_answers import choose_groups, find_other_answer
+from tasks.grammar.construct.fill_in import Group, format_value, make_comparable, read_some
+from tasks.grammar.construct.queries import FilledSql, Query, write_filled
 from tasks.grammar.construct.reading_file import FileReadings, read_readings
-from tasks.grammar.construct.reading_queries import ReadingQueries, ReadQuery
-from tasks.grammar.construct.reading_slots import (
+from tasks.grammar.construct.reading_queries import (
+    ReadingQueries,
+    ReadQuery,
     Slots,
     list_slots,
     number_placeholders,
@@ -29,17 +35,18 @@ from tasks.grammar.construct.reading_slots import (
     write_reading_grammar,
 )
 from tasks.grammar.construct.sql_reading import BrokenRule
+from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.ask import Ask
+from tasks.settings import Settings
 
 READ_OTHERWISE, UNREAD, UNKNOWN = "read_otherwise", "unread", "unknown_text"
+WIDTH = 80
 
 
-class SecondReading(BaseModel):
+class SecondReading(Settings):
     """`grammar.second_reading` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     by: Literal["none", "model", "file"] = "none"
     """Who reads: nobody, the role `reader`, or a person: data/labels/<database>.readings.jsonl, or .csv."""
@@ -203,3 +210,82 @@ def _list_names(table: str, schema: Sequence[Column]) -> list[str]:
     """List a table's columns for a reader, with what people call them."""
     own = [column for column in schema if column.table == table]
     return [f"{column.name} = {column.words}" if column.words else column.name for column in own]
+
+
+@dataclass(frozen=True)
+class OtherAnswer:
+    """A group of which a reading gives another answer. sql: the reading's; found: what it gives."""
+
+    group: Group
+    sql: str
+    found: str
+
+
+def choose_groups(groups: Iterable[Group], count: int, seed: int) -> dict[str, list[Group]]:
+    """Choose so many groups of each SQL template, in a seeded order; of the others only ids are hashed."""
+    chosen: defaultdict[str, list[tuple[int, str, Group]]] = defaultdict(list)
+    for group in groups:
+        own = chosen[group.sql_template]
+        heapq.heappush(own, (-int(make_id(seed, group.id), 16), group.id, group))
+        if len(own) > count:
+            heapq.heappop(own)
+    return {
+        template: [group for *_, group in sorted(own, key=lambda ranked: ranked[:2], reverse=True)]
+        for template, own in chosen.items()
+    }
+
+
+def find_other_answer(
+    read: ReadQuery,
+    template: SqlTemplate,
+    groups: Iterable[Group],
+    schema: Sequence[Column],
+    safe: SafeDatabase,
+) -> OtherAnswer | None:
+    """Find a group that a reading gives another answer of, on the database; None if there is none.
+
+    In which order columns are asked for makes no difference. Raises StageFailed if a query exceeds its time
+    limit, since that depends on the machine.
+    """
+    query = _order_columns(read.query, template)
+    filled = FilledSql(read_template(template.sql, schema))
+    for group in groups:
+        values = read_values(filled, group)
+        sql = write_filled(query, {name: values[own] for name, own in read.names.items()})
+        if sql == group.sql:
+            continue  # the group's answer is what this gives
+        due = [tuple(row) for row in json.loads(group.answer_rows)]
+        statement, given = bind(sql, safe.dialect, schema)
+        try:
+            found = read_some(safe, statement, given, len(due) + 1)
+        except SqlTimeout as error:
+            raise StageFailed(
+                f"a text's reading did not end within {safe.limits.timeout_s:g} s ({sql}); raise "
+                "grammar.second_reading.limits.timeout_s, or give the database an index"
+            ) from error
+        except SqlError as error:
+            # A text compared with a number: SQLite finds nothing, a server refuses.
+            return OtherAnswer(group, sql, f"nothing ({type(error).__name__})")
+        if make_comparable(found) != make_comparable(due):
+            text = "; ".join(", ".join(map(format_value, row)) for row in found)
+            return OtherAnswer(group, sql, text[:WIDTH] or "nothing")
+    return None
+
+
+def read_values(filled: FilledSql, group: Group) -> Mapping[str, str | int | float]:
+    """Read the values that a group's SQL has for its template's placeholders, with their types."""
+    literals = filled.read(group.sql)
+    if not literals:
+        raise StageFailed(f"group {group.id} is not its SQL template with values: {group.sql}")
+    return {name: _read_literal(literal) for name, literal in literals.items()}
+
+
+def _read_literal(text: str) -> str | int | float:
+    if text.startswith("'"):
+        return text[1:-1].replace("''", "'")
+    return float(text) if set(text) & set(".eE") else int(text)
+
+
+def _order_columns(query: Query, template: SqlTemplate) -> Query:
+    same = set(query.projection) == set(template.projection)
+    return replace(query, projection=template.projection) if same else query

@@ -57,6 +57,15 @@ def check_question(query: Query, columns: Sequence[Column]) -> None:
             raise BrokenRule("answer_given", column)
 
 
+def find_problem(query: Query, schema: Sequence[Column]) -> BrokenRule | None:
+    """Return the rule that a query breaks, if it makes no sensible question."""
+    try:
+        check_question(query, schema)
+    except BrokenRule as broken:
+        return broken
+    return None
+
+
 def _check_varied(query: Query, known: Mapping[str, Column]) -> None:
     """Check that the placeholders compared otherwise than by `=` are one range, or a pair of names."""
     if not query.varied:

@@ -12,26 +12,24 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
-from tasks.grammar.construct.own_template import OwnTemplate
-from tasks.grammar.construct.queries import DIALECT, Measure, Query, comparison_of, write_template
+from tasks.grammar.construct.queries import DIALECT, Query, comparison_of, write_template
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_statements
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.template_requests import (
     SUFFIXES,
-    Compared,
     TemplateRequest,
     TemplateShape,
     list_template_requests,
-    list_templates,
     tables_of,
 )
 from tasks.models.ask import Answer, Ask, Unparsed
+from tasks.settings import Settings
 
 CONSTRAIN = "roles.generator.constrain"
 FREE = ("none", "tools")
@@ -43,56 +41,25 @@ MAX_SQL = 4_000
 """In characters: parsing takes time that grows with the square."""
 
 
-class TemplateKind(BaseModel):
+class TemplateKind(TemplateShape):
     """One kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    tables: tuple[int, int]
-    """Minimum and maximum number of tables; link tables are not counted."""
-    placeholders: int = Field(ge=1, le=4)
-    """Values that are left open: a bound each counts as one."""
-    measure: Measure = ""
-    """Beyond the paper: what is computed from several rows."""
-    compared: Compared = ""
-    """How one value is compared otherwise than by `=`."""
-    projected: int = Field(default=1, ge=1, le=3)
-    """Maximum number of projected columns."""
     templates: int = Field(ge=0)
     """Number of templates to stop at."""
     requests: int = Field(ge=0)
     """Maximum number of requests."""
     criteria: tuple[str, ...]
 
-    @property
-    def shape(self) -> TemplateShape:
-        """What its templates have in common."""
-        return TemplateShape(self.tables, self.placeholders, self.projected, self.measure, self.compared)
 
-    @model_validator(mode="after")
-    def _fit(self) -> TemplateKind:
-        if self.shape.equal < 0:
-            raise ValueError(f"{self.compared} needs {-self.shape.equal} placeholders more")
-        if self.compared and not self.measure:
-            raise ValueError(f"{self.compared} needs a measure")
-        if (self.compared == "pair") > (self.measure in ("most", "least")):
-            raise ValueError("pair needs the measure most or least")
-        return self
-
-
-class PromptExample(BaseModel):
+class PromptExample(Settings):
     """The prompt's example, from another domain than the database's."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     tables: str
     sql: str
 
 
-class SqlTemplates(BaseModel):
+class SqlTemplates(Settings):
     """`grammar.sql_templates` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kinds: Mapping[str, TemplateKind]
     criteria: Mapping[str, str]
@@ -119,6 +86,32 @@ class SqlTemplate:
     origin: tuple[Origin, ...]
 
 
+@dataclass(frozen=True)
+class OwnText:
+    """A text that a person wrote for a SQL template, under a linguistic criterion."""
+
+    criterion: str
+    text: str
+
+
+@dataclass(frozen=True)
+class OwnTemplate:
+    """A SQL template that a person brought, with its texts. Its id is that of the SQL template."""
+
+    id: str
+    sql: str
+    """Canonical SQL, as in `SqlTemplate`."""
+    tables: tuple[str, ...]
+    projection: tuple[str, ...]
+    placeholders: tuple[str, ...]
+    texts: tuple[OwnText, ...]
+    tag: str
+    """The person's own label for the groups of this template; empty if there is none."""
+    instead: bool
+    """Whether such templates stand instead of a model's: then no model is asked for any."""
+    origin: tuple[Origin, ...]
+
+
 async def sql_templates(
     schema: list[Column],
     own_templates: list[OwnTemplate],
@@ -142,7 +135,7 @@ async def sql_templates(
     for name in _choose_kinds(database, params):
         kind = params.kinds[name]
         rules = [_find_criterion(params, name, criterion) for criterion in kind.criteria]
-        pending = list_template_requests(schema, kind.shape, params.offered, kind.requests, params.seed)
+        pending = list_template_requests(schema, kind, params.offered, kind.requests, params.seed)
         wanted = len(kept) + kind.templates
         while pending and len(kept) < wanted:
             missing = wanted - len(kept)
@@ -212,7 +205,7 @@ def _describe_schema(
             for table in tables
         ],
         "about": tables_of(request),
-        "shape": kind.shape,
+        "shape": kind,
         "suffixes": SUFFIXES[kind.compared],
     }
 
@@ -303,4 +296,5 @@ def _normalise(sql: str) -> str:
 
 def write_sql_grammar(request: TemplateRequest) -> str:
     """Write the grammar: the model chooses the columns, everything else is fixed."""
-    return "root ::= " + " | ".join(json.dumps(sql, ensure_ascii=False) for sql in list_templates(request))
+    templates = map(write_template, request.queries)
+    return "root ::= " + " | ".join(json.dumps(sql, ensure_ascii=False) for sql in templates)

@@ -11,12 +11,11 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Origin
 from tasks.databases.columns import Column
-from tasks.grammar.construct.own_template import OwnTemplate, OwnText
 from tasks.grammar.construct.queries import PLACEHOLDER, Query, write_template
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.text_criteria import Criterion
-from tasks.grammar.construct.text_requests import make_text_id
+from tasks.grammar.construct.sql_templates import OwnTemplate, OwnText
+from tasks.grammar.construct.text_requests import Criterion, make_text_id
 from tasks.grammar.construct.text_rules import parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.models.ask import Unparsed
@@ -143,7 +142,7 @@ def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedL
         try:
             template, broken = check_line(line, rules)
         except BrokenRule as error:
-            problems.append(Problem(line.number, error.reason, _shorten(str(error))))
+            problems.append(Problem(line.number, error.reason, shorten(str(error))))
             continue
         problems += broken
         if template is None:
@@ -174,7 +173,7 @@ def check_line(line: TemplateLine, rules: TemplateRules) -> tuple[OwnTemplate | 
         except BrokenRule as error:
             found, detail = error.reason, str(error)
         if found:
-            what = f"the text {_shorten(text)!r} under {_shorten(criterion)!r} {detail}"
+            what = f"the text {shorten(text)!r} under {shorten(criterion)!r} {detail}"
             problems.append(Problem(line.number, found, what))
     counts = {name: sum(text.criterion == name for text in texts.values()) for name in rules.wanted}
     lacking = [name for name, count in counts.items() if count < rules.wanted[name]]
@@ -201,9 +200,9 @@ def _read_record(line: TemplateLine, database: str) -> Record:
         raise BrokenRule("unreadable_line", line.problem)
     record = line.record
     if unknown := sorted(set(record) - set(FIELDS)):
-        raise BrokenRule("wrong_field", f"has the field {_shorten(unknown[0])!r}")
+        raise BrokenRule("wrong_field", f"has the field {shorten(unknown[0])!r}")
     if record.get("database") not in (None, database):
-        raise BrokenRule("other_database", f"is for {_shorten(str(record['database']))!r}, not {database!r}")
+        raise BrokenRule("other_database", f"is for {shorten(str(record['database']))!r}, not {database!r}")
     for name, most in (("sql", MAX_SQL), ("tag", MAX_TAG)):
         value = record.get(name)
         if value is None and name == "tag":
@@ -226,10 +225,10 @@ def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for criterion, value in texts.items():
         several = value if isinstance(value, list) else [value]
         if len(several) > MAX_TEXTS:
-            raise BrokenRule("wrong_field", f"has {len(several)} texts under {_shorten(criterion)!r}")
+            raise BrokenRule("wrong_field", f"has {len(several)} texts under {shorten(criterion)!r}")
         for text in several:
             if not isinstance(text, str):
-                what = f"a text under {_shorten(criterion)!r} is {describe_type(text)}; text is wanted"
+                what = f"a text under {shorten(criterion)!r} is {describe_type(text)}; text is wanted"
                 raise BrokenRule("wrong_field", what)
             yield criterion, text
 
@@ -258,6 +257,7 @@ def _check_text(
         raise BrokenRule(reason, detail if detail.startswith(("holds", "has")) else f"({detail})") from error
 
 
-def _shorten(text: str) -> str:
+def shorten(text: str, width: int = WIDTH) -> str:
+    """Make a text printable in one line of so many characters at most."""
     text = "".join(character if character.isprintable() else " " for character in " ".join(text.split()))
-    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+    return text if len(text) <= width else text[: width - 1] + "…"

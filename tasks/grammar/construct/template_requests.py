@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Literal
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column, make_column_id
@@ -13,6 +15,7 @@ from tasks.grammar.construct.measured_words import find_kind
 from tasks.grammar.construct.names import (
     IDENTIFYING,
     KEY_WORDS,
+    MANY,
     NAMES,
     find_last_word,
     is_identifying,
@@ -20,12 +23,11 @@ from tasks.grammar.construct.names import (
     split_words,
     tells_year,
 )
-from tasks.grammar.construct.queries import Measure, Query, column_of, table_of, write_template
+from tasks.grammar.construct.queries import Measure, Query, column_of, table_of
 from tasks.grammar.construct.routes import Route, find_routes, rank_routes
-from tasks.grammar.construct.sql_reading import BrokenRule
-from tasks.grammar.construct.sql_rules import check_question, fits_placeholder, has_mean, has_order
-from tasks.grammar.construct.ties import MANY
+from tasks.grammar.construct.sql_rules import find_problem, fits_placeholder, has_mean, has_order
 from tasks.grammar.construct.verbalisation import list_used_relations
+from tasks.settings import Settings
 
 Compared = Literal["", "over", "under", "from", "to", "between", "pair"]
 """How a value is compared otherwise than by `=`: by a bound, by two, or one of two things is wanted."""
@@ -40,23 +42,34 @@ NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
 """Last words of integer columns that people use to specify which thing they mean."""
 
 
-@dataclass(frozen=True)
-class TemplateShape:
+class TemplateShape(Settings):
     """What all templates of one kind have in common."""
 
     tables: tuple[int, int]
     """Minimum and maximum number of tables; link tables are not counted."""
-    placeholders: int
-    """Number of values that are left open."""
-    projected: int = 1
-    """Maximum number of projected columns."""
+    placeholders: int = Field(ge=1, le=4)
+    """Values that are left open: a bound each counts as one."""
     measure: Measure = ""
+    """Beyond the paper: what is computed from several rows."""
     compared: Compared = ""
+    """How one value is compared otherwise than by `=`."""
+    projected: int = Field(default=1, ge=1, le=3)
+    """Maximum number of projected columns."""
 
     @property
     def equal(self) -> int:
         """Number of the values that fix a column."""
         return self.placeholders - len(SUFFIXES[self.compared])
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if self.equal < 0:
+            raise ValueError(f"{self.compared} needs {-self.equal} placeholders more")
+        if self.compared and not self.measure:
+            raise ValueError(f"{self.compared} needs a measure")
+        if (self.compared == "pair") > (self.measure in ("most", "least")):
+            raise ValueError("pair needs the measure most or least")
+        return self
 
 
 @dataclass(frozen=True)
@@ -113,11 +126,6 @@ def list_template_requests(
             if len(seen) == before:
                 break
     return found[:requests]
-
-
-def list_templates(request: TemplateRequest) -> list[str]:
-    """List every SQL template that a request allows, in a fixed order."""
-    return [write_template(query) for query in request.queries]
 
 
 def tables_of(request: TemplateRequest) -> tuple[str, ...]:
@@ -190,12 +198,10 @@ def _make_plain(
         # One asks what a thing is called that nobody named, rather than for its details.
         asked = [column for column in asked if column in _list_called(route.asked, columns)]
     asked = _choose_share(asked, offered, turn, f"{seed} asked {joins}")
-    # A moment alone tells nothing of what happened then.
-    moments = [
-        all(name_column(name, columns).split()[-1] == "time" for name in group) for group in identifying
-    ]
-    coded = route.spread and _has_only_codes(identifying, columns)
-    if not asked or not all(identifying) or any(moments) or coded:
+    # A moment alone tells nothing of what happened then, and a code not what a thing is one of many in.
+    bare = ("time", "code") if route.spread else ("time",)
+    ends = [{name_column(name, columns).split()[-1] for name in group} for group in identifying]
+    if not asked or not all(identifying) or any({word} == words for words in ends for word in bare):
         return None
     spare = shape.placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables]
@@ -206,13 +212,6 @@ def _make_plain(
     groups = tuple(identifying) + (narrowing,) * spare
     choices = tuple(choice for size in range(1, shape.projected + 1) for choice in combinations(asked, size))
     return TemplateRequest(make_id(joins, choices, groups), joins, choices, groups)
-
-
-def _has_only_codes(identifying: Sequence[Sequence[str]], columns: Sequence[Column]) -> bool:
-    """Tell whether a thing has nothing but a code: that tells it, and not what it is one of many in."""
-    return any(
-        all(name_column(name, columns).split()[-1] == "code" for name in group) for group in identifying
-    )
 
 
 def _make_measured(
@@ -305,11 +304,7 @@ def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
         return False  # the year of what was on a date; of those of one year, the earliest
     if not query.measure and _find_role(query, columns) in MANY:
         return False
-    try:
-        check_question(query, columns)
-    except BrokenRule:
-        return False
-    return True
+    return find_problem(query, columns) is None
 
 
 def _find_role(query: Query, columns: Sequence[Column]) -> str:

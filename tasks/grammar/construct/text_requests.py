@@ -1,13 +1,18 @@
-"""Requests for texts: the form, circumstance, reason and opening of each, and the wordings that it offers."""
+"""Requests for texts, by linguistic criteria (appendix C), and the wordings that each offers.
+
+A request has a form, a circumstance, a reason and an opening.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from pydantic import Field
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
@@ -18,13 +23,64 @@ from tasks.grammar.construct.queries import PLACEHOLDER, Query, table_of, write_
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.construct.style_rules import check_style, find_copied
-from tasks.grammar.construct.text_criteria import Criterion
 from tasks.grammar.construct.text_rules import LINKS, parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, find_relations, verbalise_query
 from tasks.models.ask import Unparsed
+from tasks.settings import Settings
 
 TRIES = 8
 """So many frames a request without a wording goes on to; a frame that it has tried is no other request's."""
+
+
+class TextExample(Settings):
+    """The example of a prompt, from a domain that no database here is about; no text may repeat it."""
+
+    wanted: str = "height in metres of the lighthouse"
+    given: str = "the lighthouse [lighthouses.name]"
+    circumstance: str = "I keep the logbook of a sailing club"
+    opening: str = "Would you know"
+    text: str = ""
+    given_first: str = "lighthouse [lighthouses.name] height in metres"
+    asking: str = "how many metres high is the lighthouse [lighthouses.name]"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The example's texts."""
+        return self.text, self.given_first, self.asking
+
+
+class Criterion(Settings):
+    """A linguistic criterion: its prompt, and the limits that its texts are checked against."""
+
+    prompt: str
+    """A file's stem in tasks/grammar/prompts/. Its fields: see `make_fields`."""
+    minimum_words: int = Field(default=1, ge=1)
+    maximum_words: int = Field(default=80, ge=1)
+    sentences: bool = False
+    """Ask for a sentence with the circumstances and a question; else for a fragment."""
+    samples: int = Field(ge=1)
+    """Number of texts to ask for per SQL template."""
+    forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
+    """What a fragment begins with, one request after the other."""
+    circumstances: tuple[str, ...] = ("I am putting some notes in order",)
+    """How the first of several sentences begins: who asks, and what for."""
+    reasons: tuple[str, ...] = ("and one of them is missing",)
+    """How that sentence ends, where code composes it: why they ask."""
+    wordings: int = Field(default=8, ge=1)
+    """Number of wordings that one request offers."""
+    openings: tuple[str, ...] = ("",)
+    """How the question of several sentences begins; empty leaves it to the model.
+
+    No two requests of a criterion have the same circumstance and opening, as long as there are enough.
+    """
+    example: TextExample = TextExample()
+    seed: int = 0
+
+
+class TextTemplates(Settings):
+    """`grammar.text_templates` in params.yaml."""
+
+    criteria: Mapping[str, Criterion]
 
 
 @dataclass(frozen=True)
@@ -157,12 +213,7 @@ def parse_reply(
     return text
 
 
-def find_rival(
-    text: str,
-    query: Query,
-    columns: Sequence[Column],
-    verbalise: Callable[[Query, Sequence[Column]], Verbalisation] = verbalise_query,
-) -> Query | None:
+def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | None:
     """Find a query with the same given columns that a text fits by the same rules; None if there is none."""
     length = len(text.split())
     said = Counter(_list_said(text))
@@ -170,7 +221,7 @@ def find_rival(
         if not _explains(rival, query, said, columns):
             continue
         try:
-            parse_text(text, rival, verbalise(rival, columns), columns, 1, length)
+            parse_text(text, rival, verbalise_query(rival, columns), columns, 1, length)
         except Unparsed:
             continue
         return rival

@@ -34,10 +34,10 @@ from tasks.grammar.construct.names import (
     name_column,
     name_table,
     names_person,
+    says_role,
     split_words,
 )
 from tasks.grammar.construct.queries import PLACEHOLDER, Query, table_of
-from tasks.grammar.construct.ties import says_role
 from tasks.grammar.construct.verbalisation import Verbalisation
 from tasks.models.ask import Unparsed
 

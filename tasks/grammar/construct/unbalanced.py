@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.spool import Spool
 from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.pairs import Question, group_texts, make_question
 from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.settings import Settings
 
 
-class CriterionRule(BaseModel):
+class CriterionRule(Settings):
     """How many texts of one criterion a group gets."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     first: int | None = Field(default=None, ge=0)
     """Only the first texts of each SQL template; null = all."""
@@ -24,10 +23,8 @@ class CriterionRule(BaseModel):
     """Probability that a group gets this criterion at all, drawn by seed."""
 
 
-class Unbalanced(BaseModel):
+class Unbalanced(Settings):
     """`grammar.unbalanced` in params.yaml. A criterion without a rule gets all texts."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rules: Mapping[str, CriterionRule] = Field(default_factory=dict)
     seed: int = 0

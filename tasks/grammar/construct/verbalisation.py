@@ -1,7 +1,12 @@
-"""Describe in words what a SQL template asks, by code, so that a model only has to find good wording."""
+"""Describe in words what a SQL template asks, by code, so that a model only has to find good wording.
+
+Some questions must say what they are confined to: the films in the catalogue, not all films. What is computed
+from whichever rows a database holds is true of these rows alone.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,9 +21,9 @@ from tasks.grammar.construct.names import (
     name_relation,
     name_role,
     name_table,
+    tells_year,
 )
-from tasks.grammar.construct.queries import Query, comparison_of, table_of
-from tasks.grammar.construct.scope import find_scope, list_scope_words
+from tasks.grammar.construct.queries import Query, column_of, comparison_of, table_of
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,6 @@ class Verbalisation:
     """Sets of words or phrases of which a text must hold one each: {"how many", "number", "count"}."""
     named: tuple[str, ...] = ()
     """The columns that a text must name in some way; of a count, the text names what is counted."""
-    plural: bool = False
-    """Whether several things are asked for."""
 
     @property
     def relation_words(self) -> tuple[str, ...]:
@@ -87,7 +90,6 @@ def verbalise_query(query: Query, columns: Sequence[Column]) -> Verbalisation:
         relations,
         (*measured.required, *([frozenset([list_scope_words(scope)])] if scope else [])),
         measured.named,
-        query.measure == "list",
     )
 
 
@@ -168,3 +170,31 @@ def _join_words(table: str) -> str:
 
 def _join_pair(key: Column) -> frozenset[str]:
     return frozenset((key.id, key.references or ""))
+
+
+def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
+    """Find what a query's question must say it is confined to: table, and words; two empty texts if nothing.
+
+    What a thing is that its name and a date or year tell, it is everywhere; a name alone may be another
+    thing's elsewhere. What a measure is computed from may be more elsewhere, on the same date, too, if the
+    table has words for that.
+    """
+    asked = table_of(query.projection[0])
+    scopes = {column.table: (column.scope, column.dated_scope) for column in columns if column.scope}
+    table = asked if asked in scopes else min(scopes.keys() & set(query.tables), default="")
+    own = [name_column(name, columns) for name in query.equal if table_of(name) == table]
+    named = any(is_name(words) or words.split()[-1] == "number" for words in own)
+    told = {column.id for column in columns if column.type == "date"}
+    if named and not query.measure:
+        told |= {column.id for column in columns if tells_year(column)}
+    known = {name for name in map(column_of, query.placeholders) if table_of(name) == table}
+    if not table:
+        return "", ""
+    always, dated = scopes[table]
+    words = always if not told & known else dated if query.measure else ""
+    return (table, words) if words else ("", "")
+
+
+def list_scope_words(scope: str) -> str:
+    """Write a scope as texts are held against it: letters alone, in lower case."""
+    return " ".join(re.findall(r"[^\W\d_]+", scope.lower()))

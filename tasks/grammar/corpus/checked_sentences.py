@@ -1,4 +1,9 @@
-"""Check what a model wrote sentence by sentence, and write plainly what is then missing."""
+"""Check what a model wrote sentence by sentence, write plainly what is then missing, and read the facts back.
+
+Facts are read by rule in sentences that code wrote, by the reader in those of a model. A plain sentence is
+written from its fact alone and says nothing else, so that its values stand in it is all there is to read. Of
+a model's sentence only a reader can tell.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,12 @@ from dataclasses import dataclass
 
 from tasks.artifacts.rows import Dropped, Origin, make_id
 from tasks.grammar.corpus.entities import ProfileFact
-from tasks.grammar.corpus.plain_writer import PlainWriter
-from tasks.grammar.corpus.sentence_rules import Ground, find_fault, says_fact, split_reason, split_sentences
+from tasks.grammar.corpus.machine_reading import Reading, check_reading, names_fact
+from tasks.grammar.corpus.plain_writer import MODEL, PLAIN, CheckedSentence, PlainWriter
+from tasks.grammar.corpus.sentence_rules import Ground, find_fault, says_fact, split_sentences
+from tasks.models.ask import Ask
 from tasks.systems.contract import Sentence
 
-MODEL, PLAIN = "model", "plain"
-"""Writers of sentences."""
 SENTENCE_REASONS = frozenset([
     "beyond_facts", "claim", "contradicts", "form", "length", "no_fact", "no_word", "other_value", "repeats",
     "sentence_length", "unknown_name", "unknown_number",
@@ -20,15 +25,6 @@ SENTENCE_REASONS = frozenset([
 """Drop reasons of what a model wrote, a sentence or a whole part."""
 WORDS_PER_FACT = {MODEL: 8, PLAIN: 4}
 """What is due of a document with few facts: words for each, not the minimum of a long one."""
-
-
-@dataclass(frozen=True)
-class CheckedSentence:
-    """A sentence that was kept, with the ids of the facts that it tells."""
-
-    text: str
-    writer: str
-    facts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ class Fault:
 
     def drop(self, title: str, origin: tuple[Origin, ...]) -> Dropped:
         """Make the dropped row. title: the document's."""
-        reason, detail = split_reason(self.problem)
+        reason, _, detail = self.problem.partition(": ")
         row = make_id("sentence", title, self.text)
         return Dropped(row, reason, f"{title}: {self.text} ({detail})", origin)
 
@@ -84,7 +80,7 @@ def check_part(
             untold.append(fact)
             faults.append(Fault(f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}", fault))
         else:
-            kept.append(CheckedSentence(plain.text, PLAIN, plain.facts))
+            kept.append(plain)
     order = {fact.id: number for number, fact in enumerate(facts)}
     kept.sort(key=lambda sentence: order[sentence.facts[0]])
     return CheckedPart(tuple(kept), tuple(faults), tuple(untold))
@@ -117,3 +113,35 @@ def join_parts(
 def require_words(facts: int, words: tuple[int, int], writer: str = MODEL) -> tuple[int, int]:
     """Return the minimum and maximum number of words of a document of so many facts."""
     return min(words[0], WORDS_PER_FACT[writer] * facts), words[1]
+
+
+Parts = Iterable[Sequence[CheckedSentence]]
+"""The paragraphs of a document."""
+
+
+async def read_facts(
+    title: str, parts: Parts, facts: Sequence[ProfileFact], ask: Ask, *, row: str, sample: int, at_once: int
+) -> list[Reading]:
+    """Read facts in a document; the reader is asked for those that no plain sentence tells.
+
+    sample, at_once: see `check_reading`.
+    """
+    parts = list(parts)
+    text, _ = join_parts(parts)
+    ruled = read_by_rule((sentence for part in parts for sentence in part), facts)
+    told = {reading.fact.id for reading in ruled}
+    others = [fact for fact in facts if fact.id not in told]
+    asked = await check_reading(title, text, others, ask, row=row, sample=sample, at_once=at_once)
+    return [*ruled, *asked]
+
+
+def read_by_rule(sentences: Iterable[CheckedSentence], facts: Iterable[ProfileFact]) -> list[Reading]:
+    """Read the facts that plain sentences tell: one is found if a sentence of it names all its values."""
+    plain = [sentence for sentence in sentences if sentence.writer == PLAIN]
+    readings = []
+    for fact in facts:
+        telling = [sentence.text for sentence in plain if fact.id in sentence.facts]
+        if telling:
+            found = [text for text in telling if names_fact(text, fact)]
+            readings.append(Reading(fact, (found or telling)[0], bool(found), None))
+    return readings

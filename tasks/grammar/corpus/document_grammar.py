@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from tasks.english import make_singular
 from tasks.grammar.construct.names import UNITS
 from tasks.grammar.corpus.entities import ProfileFact
+from tasks.grammar.corpus.plain_patterns import join
+from tasks.models.ask import Unparsed
 
 WORD = 'w ::= [a-z]{1,14} ("-" [a-z]{2,10})?'
 TURNS = ("which", "so", "and", "a", "as")
@@ -26,7 +29,7 @@ def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, me
     turns = " | ".join(_quote(turn) for turn in TURNS)
     rules = [WORD]
     if mentions:
-        texts = [name, *(value for fact in facts for value in (*fact.values, _join_values(fact.values)))]
+        texts = [name, *(value for fact in facts for value in (*fact.values, join(fact.values)))]
         rules.append("m ::= w | " + " | ".join(_quote(text) for text in dict.fromkeys(texts)))
         rules.append(f'tail ::= ", " ({turns}) (" " m){{4,16}} "."')
     else:
@@ -38,6 +41,17 @@ def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, me
     return "\n".join(rules)
 
 
+def parse_paragraph(text: str, maximum: int) -> str:
+    """Parse a paragraph that can be checked sentence by sentence. Raises Unparsed."""
+    text = " ".join(text.split())
+    words = len(text.split())
+    if not 1 <= words <= maximum:
+        raise Unparsed(f"length: {words} words")
+    if re.search(r"[#*_`\[\]{}<>|]", text):
+        raise Unparsed("form: no plain paragraph")
+    return text
+
+
 def list_heads(kind: str, name: str, fact: ProfileFact) -> list[str]:
     """List the phrasings of a fact: The runtime of the film Locke is 85 minutes."""
     words = fact.attribute.split()
@@ -45,16 +59,12 @@ def list_heads(kind: str, name: str, fact: ProfileFact) -> list[str]:
     attribute = " ".join(words[:-2]) if unit else fact.attribute
     several = len(fact.values) > 1
     noun, verb = (_make_plural(attribute), "are") if several else (attribute, "is")
-    value = f"{_join_values(fact.values)} {unit}".strip()
+    value = f"{join(fact.values)} {unit}".strip()
     return [
         f"The {noun} of the {kind} {name} {verb} {value}",
         f"The {noun} of {name} {verb} {value}",
         f"The {kind} {name} has the {noun} {value}",
     ]
-
-
-def _join_values(values: Sequence[str]) -> str:
-    return values[0] if len(values) == 1 else ", ".join(values[:-1]) + f" and {values[-1]}"
 
 
 def _make_plural(words: str) -> str:

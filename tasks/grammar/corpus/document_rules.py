@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from tasks.artifacts.contracts import Expectation, Record, RowRule, expect_no_match
 from tasks.artifacts.rows import Dropped
-from tasks.grammar.corpus.checked_sentences import MODEL, PLAIN, SENTENCE_REASONS
+from tasks.grammar.corpus.checked_sentences import SENTENCE_REASONS
 from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.machine_reading import missing_values
-from tasks.grammar.corpus.sentence_rules import Ground, find_fault, split_reason
+from tasks.grammar.corpus.plain_writer import MODEL, PLAIN
+from tasks.grammar.corpus.sentence_rules import Ground, find_fault
 
 Grounds = Mapping[str, Sequence[Ground]]
 """Document id -> what its sentences stand on: one for all paragraphs, or one for each."""
@@ -107,23 +109,23 @@ def expect_sentences(
         joined = " ".join(sentence["text"] for sentence in own)
         return "" if joined == " ".join(record["text"].split()) else "is not what its sentences say"
 
-    def check_words(record: Record) -> str:
-        return next((fault for fault in faults.get(record["id"], ()) if split_reason(fault)[0] in BROKEN), "")
-
-    def check_content(record: Record) -> str:
+    def find_fault_of(record: Record, *, words: bool) -> str:
         found = faults.get(record["id"], ())
-        return next((fault for fault in found if split_reason(fault)[0] not in BROKEN), "")
+        return next((fault for fault in found if (fault.partition(": ")[0] in BROKEN) == words), "")
 
     return [
         RowRule("writers", says, ("id", "text"), check_writers),
         RowRule(
-            "no_broken_word", "No sentence holds a broken or senselessly repeated word.", ("id",), check_words
+            "no_broken_word",
+            "No sentence holds a broken or senselessly repeated word.",
+            ("id",),
+            partial(find_fault_of, words=True),
         ),
         RowRule(
             "no_contradiction",
             "No sentence holds a name, number or value that is not its facts', nor a claim beyond them.",
             ("id",),
-            check_content,
+            partial(find_fault_of, words=False),
         ),
     ]
 

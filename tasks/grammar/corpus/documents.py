@@ -9,13 +9,12 @@ no model is asked for anything.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.databases.columns import Column
@@ -23,22 +22,21 @@ from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.corpus.checked_sentences import (
-    PLAIN,
     CheckedPart,
-    CheckedSentence,
     Fault,
     check_part,
     join_parts,
+    read_facts,
     require_words,
 )
-from tasks.grammar.corpus.document_grammar import write_part_grammar
+from tasks.grammar.corpus.document_grammar import parse_paragraph, write_part_grammar
 from tasks.grammar.corpus.entities import EntityProfile, ProfileFact
-from tasks.grammar.corpus.fact_reading import read_facts
-from tasks.grammar.corpus.known_values import ground_profiles
+from tasks.grammar.corpus.entity_tables import open_entity_table, read_distinct_values
 from tasks.grammar.corpus.machine_reading import Reading
-from tasks.grammar.corpus.plain_writer import PlainWriter, write_paragraphs
-from tasks.grammar.corpus.sentence_rules import Ground
-from tasks.models.ask import Ask, Unparsed
+from tasks.grammar.corpus.plain_writer import CheckedSentence, PlainWriter, write_paragraphs
+from tasks.grammar.corpus.sentence_rules import Ground, KnownValues
+from tasks.models.ask import Ask
+from tasks.settings import Settings
 from tasks.systems.contract import Document
 
 PROMPT = "document_part"
@@ -48,10 +46,8 @@ UNTOLD = "fact_untold"
 """Drop reason of a fact that no sentence can say within the rules."""
 
 
-class Documents(BaseModel):
+class Documents(Settings):
     """`grammar.documents` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     written_by: Literal["model", "plain"] = "model"
     """model: a model writes each part, and what breaks a rule is written plainly instead. plain: code writes
@@ -164,8 +160,7 @@ async def _write_parts(
     """
     facts = draft.profile.facts
     if params.written_by == "plain":
-        paragraphs, failed = write_paragraphs(draft.writer, facts, draft.attempts)
-        draft.parts = [[CheckedSentence(s.text, PLAIN, s.facts) for s in part] for part in paragraphs]
+        draft.parts, failed = write_paragraphs(draft.writer, facts, draft.attempts)
         for fact, problem in failed:
             draft.fail(fact, problem)
         return facts
@@ -195,7 +190,7 @@ async def _write_part(
         },
         role="generator",
         row=profile.id,
-        parse=lambda text: parse_part(text, params),
+        parse=lambda text: parse_paragraph(text, 3 * params.maximum_words),
         grammar=write_part_grammar(profile.kind, profile.name, facts, mentions=params.mentions),
         sample=sample,
         max_tokens=3 * params.maximum_words,
@@ -208,17 +203,6 @@ async def _write_part(
         fault = Fault(f"part {sample} of {facts[0].attribute}", answer.problem)
         part = CheckedPart(part.sentences, (fault, *part.faults), part.untold)
     return part
-
-
-def parse_part(text: str, params: Documents) -> str:
-    """Parse a paragraph that can be checked sentence by sentence. Raises Unparsed."""
-    text = " ".join(text.split())
-    words = len(text.split())
-    if not 1 <= words <= 3 * params.maximum_words:
-        raise Unparsed(f"length: {words} words")
-    if re.search(r"[#*_`\[\]{}<>|]", text):
-        raise Unparsed("form: no plain paragraph")
-    return text
 
 
 def _accept_or_drop(
@@ -256,3 +240,36 @@ def _accept_or_drop(
         ),
     ]
     return Document(profile.id, profile.name, text, origin, sentences), dropped
+
+
+def ground_profiles(
+    database: str, profiles: Iterable[EntityProfile], schema: Sequence[Column], safe: SafeDatabase
+) -> dict[str, Ground]:
+    """Make the ground that each profile's document stands on, by the profile's id. Raises SqlError."""
+    profiles = list(profiles)
+    known = read_known_values(database, (profile.table for profile in profiles), schema, safe)
+    return {
+        profile.id: Ground(profile.kind, (profile.name,), profile.facts, known[profile.table])
+        for profile in profiles
+    }
+
+
+def read_known_values(
+    database: str, tables: Iterable[str], schema: Sequence[Column], safe: SafeDatabase
+) -> Mapping[str, KnownValues]:
+    """Read all values of all attributes of some entity tables, but the rows' own names, by table.
+
+    Numbers are left out: `KnownValues` finds only what has a letter.
+    """
+    numbers = {column.id for column in schema if column.type in {"integer", "real"}}
+    found = {}
+    for name in sorted(set(tables)):
+        table = open_entity_table(database, name, schema)
+        found[name] = KnownValues(
+            {
+                attribute.words: read_distinct_values(attribute, schema, safe)
+                for attribute in table.attributes
+                if attribute.column != table.naming and attribute.column not in numbers
+            }
+        )
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from tasks.artifacts.rows import make_id
@@ -25,6 +25,8 @@ from tasks.grammar.corpus.plain_patterns import (
 )
 from tasks.grammar.corpus.sentence_rules import Ground, find_fault
 
+MODEL, PLAIN = "model", "plain"
+"""Writers of sentences."""
 PARAGRAPH = 7
 """Maximum number of facts that one paragraph tells, beside those on the collection."""
 FEW = 3
@@ -42,10 +44,11 @@ THINGS = frozenset([
 
 
 @dataclass(frozen=True)
-class PlainSentence:
-    """A sentence, and the ids of the facts that it tells."""
+class CheckedSentence:
+    """A sentence that was kept, with the ids of the facts that it tells."""
 
     text: str
+    writer: str
     facts: tuple[str, ...]
 
 
@@ -60,7 +63,9 @@ class PlainWriter:
     def __init__(self, name: str, ground: Ground, seed: Sequence[object], *, by_name: bool = False) -> None:
         self._name, self._ground, self._seed, self._by_name = name, ground, tuple(seed), by_name
 
-    def write_fact(self, fact: ProfileFact, turn: int, attempt: int = 0) -> tuple[PlainSentence | None, str]:
+    def write_fact(
+        self, fact: ProfileFact, turn: int, attempt: int = 0
+    ) -> tuple[CheckedSentence | None, str]:
         """Write a fact as one sentence; None if no pattern keeps the rules, with the fault of the last.
 
         turn: the sentence's number in its paragraph; the first names the thing in full. attempt: raised for
@@ -71,14 +76,14 @@ class PlainWriter:
         fault = ""
         for text in [*texts[start:], *texts[:start], plainest]:
             if not (fault := find_fault(text, self._ground)):
-                return PlainSentence(text, (fact.id,)), ""
+                return CheckedSentence(text, PLAIN, (fact.id,)), ""
         return None, fault
 
     def make_clauses(self, facts: Sequence[ProfileFact]) -> list[Clause]:
         """Make the clauses that say facts of the thing, in the order in which they are told."""
         return make_clauses(facts, self._name, self._ground.kind)
 
-    def write_first(self, clauses: Sequence[Clause]) -> tuple[PlainSentence | None, list[Clause]]:
+    def write_first(self, clauses: Sequence[Clause]) -> tuple[CheckedSentence | None, list[Clause]]:
         """Write what the thing is and one clause of it, or two; also returns the clauses that are left.
 
         None if nothing can be said so, or the name says it: plane N10156.
@@ -98,7 +103,7 @@ class PlainWriter:
 
     def write_clauses(
         self, clauses: Sequence[Clause], number: int, said: Sequence[str]
-    ) -> tuple[PlainSentence | None, int]:
+    ) -> tuple[CheckedSentence | None, int]:
         """Write as many of some clauses as a sentence can hold; also returns how many these are.
 
         number: the sentence's in its document. said: what the sentences before it in its paragraph are about,
@@ -130,13 +135,13 @@ class PlainWriter:
         pronoun = alike % 2 or (alike and self._draw("it", number) % 2)
         return "it" if pronoun and full.split()[-1] in THINGS else full
 
-    def _check(self, text: str, clauses: Sequence[Clause]) -> PlainSentence | None:
+    def _check(self, text: str, clauses: Sequence[Clause]) -> CheckedSentence | None:
         text = text if text.endswith(".") else f"{text}."
         if not self._name[0].isupper() or not text.startswith(self._name):
             text = capitalise(text)
         if find_fault(text, self._ground):
             return None
-        return PlainSentence(text, tuple(fact.id for clause in clauses for fact in clause.facts))
+        return CheckedSentence(text, PLAIN, tuple(fact.id for clause in clauses for fact in clause.facts))
 
     def _list_texts(self, fact: ProfileFact, turn: int) -> Iterator[str]:
         kind = self._ground.kind
@@ -168,7 +173,7 @@ class PlainWriter:
 
 def write_paragraphs(
     writer: PlainWriter, facts: Sequence[ProfileFact], attempts: Mapping[str, int]
-) -> tuple[list[list[PlainSentence]], list[tuple[ProfileFact, str]]]:
+) -> tuple[list[list[CheckedSentence]], list[tuple[ProfileFact, str]]]:
     """Write all facts in paragraphs, each once.
 
     attempts: fact id -> how often it was written before; such a fact gets a sentence of its own. Also returns
@@ -178,7 +183,7 @@ def write_paragraphs(
     told = [fact for fact in facts if fact.id not in years.values()]
     clauses = writer.make_clauses([fact for fact in told if not attempts.get(fact.id)])
     first, rest = writer.write_first(clauses)
-    paragraphs: list[list[PlainSentence]] = []
+    paragraphs: list[list[CheckedSentence]] = []
     number = 0
     for part in group_clauses(rest, len(first.facts) if first else 0):
         sentences = [first] if first and not paragraphs else []
@@ -248,6 +253,6 @@ def find_years_told(facts: Sequence[ProfileFact], attempts: Mapping[str, int]) -
     return {date: year for date, year in found.items() if year is not None}
 
 
-def _add_years(sentence: PlainSentence, years: Mapping[str, str]) -> PlainSentence:
+def _add_years(sentence: CheckedSentence, years: Mapping[str, str]) -> CheckedSentence:
     told = (years[fact] for fact in sentence.facts if fact in years)
-    return PlainSentence(sentence.text, (*sentence.facts, *told))
+    return replace(sentence, facts=(*sentence.facts, *told))

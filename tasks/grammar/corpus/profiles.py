@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlglot import exp
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
@@ -21,23 +21,23 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.construct.names import name_table
-from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.pairs import Question, take_turns
 from tasks.grammar.construct.queries import DIALECT, FilledSql, Query, build_select, table_of
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
-from tasks.grammar.corpus.coverage import find_untold
 from tasks.grammar.corpus.entities import COLLECTION, EntityProfile, ProfileFact
 from tasks.grammar.corpus.entity_tables import (
     Attribute,
     EntityTable,
     Key,
+    find_untold,
     make_fact_id,
     open_entity_table,
     read_values,
 )
 from tasks.grammar.corpus.plain_patterns import make_plural
-from tasks.grammar.corpus.turns import take_turns
+from tasks.settings import Settings
 
 LEAST_COUNT = 10
 """A smaller number is not told: a question may be about the rows behind it."""
@@ -45,10 +45,8 @@ Totals = Mapping[tuple[Attribute, str], int]
 """(attribute, value) -> the number of rows of the entity table that have it."""
 
 
-class Profiles(BaseModel):
+class Profiles(Settings):
     """`grammar.profiles` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     entities: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     """Database -> tables whose rows get a document each. For a database without an entry that an assessment

@@ -6,19 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.grammar.construct.pairs import Question
+from tasks.grammar.construct.pairs import Question, take_turns
 from tasks.grammar.corpus.true_documents import TrueDocument
-from tasks.grammar.corpus.turns import take_turns
+from tasks.settings import Settings
 from tasks.systems.contract import Document
 
 
-class Questions(BaseModel):
+class Questions(Settings):
     """`grammar.questions` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     groups: int | None = Field(default=None, ge=1)
     """Number of semantic groups, spread over the SQL templates; null = all."""

@@ -162,12 +162,6 @@ def find_fault(sentence: str, ground: Ground) -> str:
     return next((fault for rule in RULES if (fault := rule(masked))), "")
 
 
-def split_reason(fault: str) -> tuple[str, str]:
-    """Split a fault into its reason and its detail."""
-    reason, _, detail = fault.partition(": ")
-    return reason, detail
-
-
 def split_sentences(text: str, ground: Ground) -> list[str]:
     """Split a text into sentences; a full stop within a text of the ground ends none."""
     inside = [match.span() for match in ground.pattern.finditer(text)]

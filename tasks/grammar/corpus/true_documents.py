@@ -10,8 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
@@ -21,24 +19,24 @@ from tasks.grammar.construct.fill_in import Group, format_value
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
-from tasks.grammar.corpus.coverage import CountTold, find_untold
 from tasks.grammar.corpus.documents import UNREAD, UNTOLD
 from tasks.grammar.corpus.entities import EntityProfile
 from tasks.grammar.corpus.entity_tables import (
     Attribute,
+    CountTold,
     EntityTable,
+    find_untold,
     make_fact_id,
     open_entity_table,
 )
+from tasks.settings import Settings
 
 UNKNOWN = ""
 """In place of a document's id, of a row without a profile."""
 
 
-class TrueDocuments(BaseModel):
+class TrueDocuments(Settings):
     """`grammar.true_documents` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     limits: QueryLimits = QueryLimits()
     """Limits of the one query per template and table."""

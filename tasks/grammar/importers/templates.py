@@ -17,7 +17,7 @@ from tasks.grammar.construct.template_lines import (
     check_lines,
     read_template_lines,
 )
-from tasks.grammar.construct.text_criteria import TextTemplates
+from tasks.grammar.construct.text_requests import TextTemplates
 from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, option
 
 

@@ -27,16 +27,15 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.balanced import Balanced
 from tasks.grammar.construct.fill_in import Group
-from tasks.grammar.construct.own_template import OwnTemplate
 from tasks.grammar.construct.own_templates import TEXTS
 from tasks.grammar.construct.pairs import Question
-from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
 from tasks.grammar.construct.style_rules import find_copied, list_long_sentences
-from tasks.grammar.construct.text_criteria import TextTemplates
+from tasks.grammar.construct.text_requests import TextTemplates
 from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.grammar.construct.verbalisation import find_scope
 from tasks.grammar.corpus.documents import Documents
 from tasks.grammar.corpus.questions import Questions
 from tasks.grammar.publish import corpus_contracts

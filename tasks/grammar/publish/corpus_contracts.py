@@ -35,9 +35,8 @@ from tasks.grammar.corpus.document_rules import (
     expect_readable,
     expect_sentences,
 )
-from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents
+from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents, ground_profiles
 from tasks.grammar.corpus.entities import EntityProfile
-from tasks.grammar.corpus.known_values import ground_profiles
 from tasks.grammar.corpus.questions import AskedQuestion, Questions
 from tasks.grammar.corpus.sentence_rules import Ground
 from tasks.grammar.corpus.true_documents import TrueDocument

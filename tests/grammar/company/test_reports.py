@@ -4,11 +4,10 @@ import re
 
 import pytest
 
-from tasks.grammar.company.company_data import collect_company
-from tasks.grammar.company.plans import plan_documents
-from tasks.grammar.company.reports import parse_section, reports
+from tasks.grammar.company.plans import collect_company, plan_documents
+from tasks.grammar.company.reports import reports
 from tasks.grammar.company.settings import ReportSettings
-from tasks.grammar.corpus.document_grammar import write_part_grammar
+from tasks.grammar.corpus.document_grammar import parse_paragraph, write_part_grammar
 from tasks.grammar.corpus.machine_reading import missing_values
 from tasks.grammar.corpus.plain_writer import PlainWriter
 from tasks.models.ask import Unparsed
@@ -204,7 +203,7 @@ def test_documents_lead_back_to_their_rows_and_calls(parts):
 @pytest.mark.parametrize("text", ["", "# Kola\nThe project began.", "word " * 41, "<b>"])
 def test_a_section_is_a_plain_paragraph(text):
     with pytest.raises(Unparsed):
-        parse_section(text, 40)
+        parse_paragraph(text, 40)
 
 
 def test_a_row_that_changes_changes_its_reports_alone(parts):

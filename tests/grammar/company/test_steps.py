@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.errors import StageFailed
-from tasks.grammar.company.company_data import collect_company
 from tasks.grammar.company.contracts import find_inconsistencies
 from tasks.grammar.company.organisation import spread_people
+from tasks.grammar.company.plans import collect_company
 from tasks.grammar.company.roles import check_title
 from tasks.grammar.company.settings import Company
 from tests.grammar.company.scenes import SMALL, make_scene, spell

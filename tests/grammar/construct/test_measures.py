@@ -178,7 +178,6 @@ def test_words_for_measures(shelves):
     assert words[COUNT].wanted == ("number of books",)
     assert words[LONGEST].wanted == ("the book with the most pages",)
     assert words[MEAN].wanted == ("average pages of the books, to one decimal",)
-    assert words[TITLES].plural
     assert words[SPAN].phrases == (
         (
             "printed between [books.printed:from] and [books.printed:to]",

@@ -13,8 +13,7 @@ from tasks.grammar.construct.phrasing import Phrasing
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.construct.template_requests import TemplateShape, list_template_requests
-from tasks.grammar.construct.text_criteria import TextTemplates
-from tasks.grammar.construct.text_requests import parse_reply
+from tasks.grammar.construct.text_requests import TextTemplates, parse_reply
 from tasks.grammar.construct.text_templates import text_templates
 from tasks.grammar.construct.verbalisation import verbalise_query
 from tasks.models.ask import Unparsed
@@ -39,13 +38,20 @@ BY = (("film_directors.film_id", "films.film_id"), ("film_directors.person_id", 
 OF = (("film_genres.film_id", "films.film_id"), ("film_genres.genre_id", "genres.genre_id"))
 BOTH = tuple(sorted(BY + OF))
 SHAPES = [
-    TemplateShape((1, 3), 1), TemplateShape((1, 3), 2),
-    TemplateShape((2, 3), 1, 1, "count"), TemplateShape((2, 3), 2, 1, "list"),
-    TemplateShape((1, 2), 2, 1, "count", "over"), TemplateShape((1, 2), 3, 1, "list", "between"),
-    TemplateShape((2, 2), 1, 1, "average"),
-    TemplateShape((1, 3), 1, 1, "most"), TemplateShape((1, 2), 2, 1, "least"),
-    TemplateShape((1, 1), 2, 1, "most", "pair"),
-]  # fmt: skip
+    TemplateShape(tables=tables, placeholders=count, measure=measure, compared=compared)
+    for tables, count, measure, compared in (
+        ((1, 3), 1, "", ""),
+        ((1, 3), 2, "", ""),
+        ((2, 3), 1, "count", ""),
+        ((2, 3), 2, "list", ""),
+        ((1, 2), 2, "count", "over"),
+        ((1, 2), 3, "list", "between"),
+        ((2, 2), 1, "average", ""),
+        ((1, 3), 1, "most", ""),
+        ((1, 2), 2, "least", ""),
+        ((1, 1), 2, "most", "pair"),
+    )
+]
 
 
 def word(query, schema=FILMS, opening="Could you tell me"):

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from tasks.grammar.construct.queries import (
     FilledSql,
     Query,
-    write_combinations,
     write_filled,
     write_literal,
+    write_rows,
     write_template,
 )
 from tasks.grammar.construct.sql_rules import read_template
@@ -34,7 +34,7 @@ def test_values_are_escaped_and_numbers_stay_numbers():
 
 
 def test_combinations_are_one_query_ordered_by_the_values():
-    sql = write_combinations(Query(("doctors.name",), (), ("doctors.specialty",)))
+    sql = write_rows(Query(("doctors.name",), (), ("doctors.specialty",)), ("doctors.name",))
     assert sql == (
         "SELECT DISTINCT doctors.specialty, doctors.name FROM doctors WHERE NOT doctors.specialty IS NULL "
         "ORDER BY doctors.specialty, doctors.name"

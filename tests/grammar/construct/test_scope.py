@@ -12,8 +12,8 @@ from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.schema import schema
-from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.verbalisation import find_scope
 
 VISITS = """
 CREATE TABLE doctors (doctor_id INTEGER PRIMARY KEY, full_name TEXT NOT NULL);

@@ -1,3 +1,4 @@
+from tasks.grammar.construct.queries import write_template
 from tasks.grammar.construct.routes import find_routes
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.template_requests import (
@@ -5,20 +6,18 @@ from tasks.grammar.construct.template_requests import (
     list_identifying_columns,
     list_narrowing_columns,
     list_template_requests,
-    list_templates,
 )
 from tests.grammar.scripted import SCHEMA, column
 
 
 def requests_of(tables=(1, 3), placeholders=1, requests=20, seed=0, **more):
-    shape = TemplateShape(
-        tables,
-        placeholders,
-        more.get("projected", 1),
-        more.get("measure", ""),
-        more.get("compared", ""),
-    )
-    return list_template_requests(SCHEMA, shape, more.get("offered", 3), requests, seed)
+    offered = more.pop("offered", 3)
+    shape = TemplateShape(tables=tables, placeholders=placeholders, **more)
+    return list_template_requests(SCHEMA, shape, offered, requests, seed)
+
+
+def list_templates(request):
+    return [write_template(query) for query in request.queries]
 
 
 def test_everything_a_request_allows_keeps_every_rule():
@@ -125,7 +124,7 @@ def test_a_code_tells_its_own_thing_alone():
     ]
 
     def list_sql(columns):
-        shapes = (TemplateShape((1, 4), 1), TemplateShape((1, 4), 2))
+        shapes = [TemplateShape(tables=(1, 4), placeholders=count) for count in (1, 2)]
         requests = [one for shape in shapes for one in list_template_requests(columns, shape, 9, 99, 0)]
         return [sql for request in requests for sql in list_templates(request)]
 

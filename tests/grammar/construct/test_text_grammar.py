@@ -1,6 +1,6 @@
 import pytest
 
-from tasks.grammar.construct.text_grammar import write_message_grammar, write_text_grammar
+from tasks.grammar.construct.text_templates import write_message_grammar, write_text_grammar
 from tests.grammar.gbnf import accepts
 
 SHORT = write_text_grammar([["clinic [clinics.name]", "clinic named [clinics.name]"]], 3, 10)

@@ -7,8 +7,14 @@ import pytest
 
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
-from tasks.grammar.construct.text_criteria import Criterion, TextExample, TextTemplates
-from tasks.grammar.construct.text_requests import compose_offers, list_frames, list_requests
+from tasks.grammar.construct.text_requests import (
+    Criterion,
+    TextExample,
+    TextTemplates,
+    compose_offers,
+    list_frames,
+    list_requests,
+)
 from tasks.grammar.construct.text_templates import text_templates
 from tests.grammar.scripted import SCHEMA, ScriptedAsk
 

@@ -1,6 +1,5 @@
 from tasks.grammar.construct.queries import Query
-from tasks.grammar.corpus.coverage import find_untold
-from tasks.grammar.corpus.entity_tables import open_entity_table
+from tasks.grammar.corpus.entity_tables import find_untold, open_entity_table
 from tests.grammar.scripted import SCHEMA
 
 WORKS_AT = ("clinics.clinic_id", "doctors.clinic_id")

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.corpus.checked_sentences import MODEL, PLAIN, CheckedSentence, require_words
-from tasks.grammar.corpus.document_grammar import list_heads, write_part_grammar
-from tasks.grammar.corpus.documents import Documents, documents, parse_part
+from tasks.grammar.corpus.checked_sentences import read_by_rule, require_words
+from tasks.grammar.corpus.document_grammar import list_heads, parse_paragraph, write_part_grammar
+from tasks.grammar.corpus.documents import Documents, documents
 from tasks.grammar.corpus.entities import EntityProfile, ProfileFact
-from tasks.grammar.corpus.fact_reading import read_by_rule
 from tasks.grammar.corpus.machine_reading import (
     check_reading,
     list_forms,
@@ -20,6 +19,7 @@ from tasks.grammar.corpus.machine_reading import (
     parse_numbered,
     write_numbered_grammar,
 )
+from tasks.grammar.corpus.plain_writer import MODEL, PLAIN, CheckedSentence
 from tasks.grammar.corpus.sentence_rules import Ground, find_fault
 from tasks.models.ask import Unparsed
 from tests.grammar.gbnf import accepts
@@ -232,7 +232,7 @@ def test_a_profile_without_facts_is_no_document(run):
 @pytest.mark.parametrize("text", ["", "# Heading\n" + PART, PART * 9, "- a\n- <b>"])
 def test_a_part_is_a_plain_paragraph(text):
     with pytest.raises(Unparsed):
-        parse_part(text, PARAMS)
+        parse_paragraph(text, 3 * PARAMS.maximum_words)
 
 
 def test_the_grammar_lets_every_way_to_say_the_facts_through_and_no_other_name_or_number():

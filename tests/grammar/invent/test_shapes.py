@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from tasks.grammar.invent.shapes import (
+from tasks.grammar.invent.invented_names import (
     shape_coined,
     shape_firm,
     shape_person,
@@ -18,7 +18,6 @@ SHAPES = {
     "coined": shape_coined("V"),
     "firm": shape_firm("V"),
     "title": shape_title("B"),
-    "pair": shape_title("B", 2),
     "place": shape_place("O"),
     "phrase": shape_phrase(),
     "short phrase": shape_phrase(2),
