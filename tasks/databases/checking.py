@@ -2,14 +2,21 @@
 
 Parsing has no bound that is known beforehand, so that only the reading processes call this: there it
 counts towards the statement's time, and can be killed.
+
+A server runs a statement with its own memory and shows every account its catalogues. So everything that
+is not known to be harmless there is refused by its parse tree: functions, catalogues, variables, and growing
+texts.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from tasks.databases.server_checking import check_server_select
 from tasks.errors import SqlRefused
 
 MAX_SQL = 50_000
@@ -34,6 +41,61 @@ WRITES = (
     exp.Use,
     exp.Copy,
 )
+# Allowed functions: those with a class in sqlglot, and those without. Left out: functions that are not
+# deterministic (random, now, uuid), that wait, lock, signal, read files or reveal the server, and that
+# make a large value of a small one (repeat, lpad).
+TYPED_FUNCTIONS = """
+Abs Acos And Any Array ArrayContainsAll ArraySize Ascii Asin Atan Atan2 Avg BitwiseCount Case Cast Cbrt
+Ceil Chr Coalesce Collate Concat ConcatWs Contains ContainsAny Conv Convert Corr Cos Cot Count CountIf
+CovarPop CovarSamp CumeDist Date DateAdd DateDiff DateSub DateTrunc Day DayOfMonth DayOfWeek DayOfYear
+Dayname Degrees DenseRank EndsWith Exists Exp Extract FirstValue Floor Greatest Hex Hour If Initcap
+JSONBExtract JSONBExtractScalar JSONExtract JSONExtractScalar JSONType Lag LastDay LastValue Lead Least
+Left Length Ln Log LogicalAnd LogicalOr Lower MD5 Max Min Minute Mod Mode Month Monthname NthValue Ntile
+Nullif Or PercentRank PercentileCont PercentileDisc Pi Pow Quarter Radians Rank RegexpILike RegexpLike
+RegexpReplace Replace Reverse Right Round RowNumber SHA SHA2 Second Sign Sin Soundex SplitPart Sqrt
+StartsWith Stddev StddevPop StddevSamp StrPosition StrToDate Substring SubstringIndex Sum Tan Time
+TimeToStr TimestampAdd TimestampDiff TimestampTrunc Translate Trim Trunc TryCast TsOrDsToDate
+TsOrDsToTimestamp Unhex UnixToTime Upper Variance VariancePop Week WeekOfYear WidthBucket Xor Year
+"""
+UNTYPED_FUNCTIONS = """
+age adddate any_value bit_count crc32 div elt field find_in_set format inet_aton json_length json_unquote
+jsonb_typeof json_typeof make_date period_diff row strcmp subdate to_days to_number unix_timestamp weekday
+weekofyear
+"""
+ALLOWED_TYPED = frozenset(TYPED_FUNCTIONS.split())
+ALLOWED_UNTYPED = frozenset(UNTYPED_FUNCTIONS.split())
+ALLOWED_BY_DIALECT = {"mysql": frozenset({"GroupConcat"}), "postgres": frozenset({"AtTimeZone"})}
+"""MariaDB ends a GROUP_CONCAT at its limit; PostgreSQL's aggregates that collect would grow to a gigabyte."""
+CATALOGUES = frozenset({"information_schema", "pg_catalog", "pg_toast", "mysql", "performance_schema", "sys"})
+FORBIDDEN: dict[type, str] = {
+    exp.Parameter: "a variable",
+    exp.SessionParameter: "a server variable",
+    exp.PropertyEQ: "an assignment",
+    exp.Placeholder: "a placeholder",
+    exp.Operator: "OPERATOR()",
+    exp.ObjectIdentifier: "a catalogue's type",
+    exp.RawString: "a text in dollars",
+    exp.TableSample: "TABLESAMPLE",
+}
+MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
+    "mysql": {
+        "a comment that the server may run": re.compile(r"/\*M?!|--(?![ \t\n]|\Z)"),
+        "a carriage return": re.compile(r"\r(?!\n)"),
+        "a comment in a comment": re.compile(r"/\*(?:(?!\*/).)*/\*", re.DOTALL),
+    },
+    "postgres": {"an escaped name": re.compile(r"[uU]&\"")},
+}
+"""What a server reads in another way than the parser, so that one's text or comment is the other's code."""
+MAX_GROWTH = 1_000
+"""How many times longer than its parts a text may become."""
+MAX_REPEATS = 20_000
+"""How large nested queries may become when the planner inlines them."""
+MAX_QUERIES = 1_000
+"""How many queries there may be once each named one stands at its definition and at each reference.
+
+MariaDB's optimizer visits them in a loop that neither `max_statement_time` nor `KILL HARD` ends; under WITH
+inside of a named query it may never end, however few there are, so that this is refused there.
+"""
 
 
 def check_select(sql: str, dialect: str = "sqlite") -> exp.Query:
@@ -73,4 +135,131 @@ def _parse(sql: str, dialect: str) -> list[exp.Expr]:
         statement
         for statement in parsed
         if statement is not None and not isinstance(statement, exp.Semicolon)
+    ]
+
+
+def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
+    """Raise SqlRefused if a parsed SELECT uses more than the server's user tables."""
+    for what, pattern in MISREAD[dialect].items():
+        if pattern.search(sql):
+            raise SqlRefused(f"{what} is not allowed")
+    allowed = ALLOWED_TYPED | ALLOWED_BY_DIALECT.get(dialect, frozenset())
+    for node in root.walk():
+        if isinstance(node, exp.Func):
+            _check_function(node, allowed)
+        elif isinstance(node, exp.Table):
+            _check_table(node, dialect)
+        elif type(node) in FORBIDDEN:
+            raise SqlRefused(f"{FORBIDDEN[type(node)]} is not allowed")
+        elif isinstance(node, exp.DataType) and node.this == exp.DataType.Type.USERDEFINED:
+            raise SqlRefused(f"the type {node.sql()[:40]} is not allowed")
+        elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
+            raise SqlRefused("a function of a named schema is not allowed")
+    named = list(root.find_all(exp.With))
+    if dialect == "postgres" and any(clause.recursive for clause in named):
+        raise SqlRefused("WITH RECURSIVE is not allowed on this engine")
+    if dialect == "mysql" and any(clause.find_ancestor(exp.CTE) for clause in named):
+        raise SqlRefused("WITH inside of a named query is not allowed on this engine")
+    _count_queries(root, {})
+    _check_growth(root)
+
+
+def _check_function(node: exp.Func, allowed: frozenset[str]) -> None:
+    if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
+        name = node.name
+        if name.lower() not in ALLOWED_UNTYPED:
+            raise SqlRefused(f"the function {name[:40]} is not allowed")
+    elif type(node).__name__ not in allowed:
+        raise SqlRefused(f"the function {node.sql_name()} is not allowed")
+
+
+def _check_table(node: exp.Table, dialect: str) -> None:
+    place, name = node.db.lower(), node.name.lower()
+    if place and isinstance(node.this, exp.Func):
+        raise SqlRefused("a function of a named schema is not allowed")
+    if node.catalog or place in CATALOGUES or (dialect == "postgres" and name.startswith("pg_")):
+        raise SqlRefused(f"the catalogue {(place or name)[:40]} is not allowed")
+
+
+def _check_growth(root: exp.Expr) -> None:
+    """Limit how much nested queries can enlarge one value.
+
+    PostgreSQL's own limit is a gigabyte, and MariaDB's planner, which inlines queries, continues for half
+    a minute after it was killed.
+    """
+    for node in root.find_all(exp.Replace, exp.RegexpReplace):
+        if not _shrinks(node):
+            raise SqlRefused("a replacement must not be longer than what it replaces")
+    joined: dict[int, int] = {}
+    repeated: dict[int, int] = {}
+    named_joined = named_repeated = 1
+    for select in root.find_all(exp.Select):  # breadth first: what encloses one comes before it
+        above = id(select.find_ancestor(exp.Select))
+        own = _list_own_nodes(select)
+        joins, repeats = _count_joined(own), _count_repeated(own)
+        joined[id(select)] = joins * joined.get(above, 1)
+        repeated[id(select)] = repeats * repeated.get(above, 1)
+        if select.find_ancestor(exp.CTE):
+            named_joined, named_repeated = named_joined * joins, named_repeated * repeats
+    if named_joined * max(joined.values()) > MAX_GROWTH:
+        raise SqlRefused("texts are joined over too many levels")
+    if named_repeated * max(repeated.values()) > MAX_REPEATS:
+        raise SqlRefused("columns are repeated over too many levels")
+
+
+def _count_queries(root: exp.Expr, named: Mapping[str, int]) -> int:
+    """Count the queries under a node where each named one counts at its definition and at each reference.
+
+    named: the count of each name in scope. Raises SqlRefused above MAX_QUERIES.
+    """
+    named, total, waiting = dict(named), 0, [root]
+    while waiting:
+        node = waiting.pop()
+        total += isinstance(node, exp.Select)
+        if isinstance(node, exp.Table) and not node.db:
+            total += named.get(node.name.lower(), 0)
+        clause = node.args.get("with_")
+        if clause is not None and node is not root:
+            total += _count_queries(node, named)
+            continue
+        if clause is not None:
+            for query in clause.expressions:
+                named[query.alias.lower()] = count = _count_queries(query.this, named)
+                total += count
+        if total > MAX_QUERIES:
+            raise SqlRefused(f"named and nested queries come to more than {MAX_QUERIES:,}")
+        waiting += [child for child in node.iter_expressions() if child is not clause]
+    return total
+
+
+def _shrinks(node: exp.Expr) -> bool:
+    given = node.args.get("expression")
+    placed = node.args.get("replacement")
+    if placed is None:
+        return True
+    if not (isinstance(placed, exp.Literal) and isinstance(given, exp.Literal)):
+        return False
+    max_length = len(given.this) if isinstance(node, exp.Replace) else 0
+    return len(placed.this) <= max_length
+
+
+def _count_joined(nodes: Sequence[exp.Expr]) -> int:
+    """Count the parts of the texts that one SELECT concatenates, at least 1."""
+    pipes = sum(isinstance(node, exp.DPipe) for node in nodes)
+    concats = sum(len(node.expressions) for node in nodes if isinstance(node, (exp.Concat, exp.ConcatWs)))
+    return 1 + pipes + concats
+
+
+def _count_repeated(nodes: Sequence[exp.Expr]) -> int:
+    """Count how often one SELECT uses its most frequent column, at least 1."""
+    names = Counter(node.name for node in nodes if isinstance(node, exp.Column))
+    return max(names.values(), default=1)
+
+
+def _list_own_nodes(select: exp.Select) -> list[exp.Expr]:
+    """List the nodes of one SELECT without those of its subqueries."""
+    return [
+        inner
+        for inner in select.walk(prune=lambda node: isinstance(node, exp.Select) and node is not select)
+        if inner is select or not isinstance(inner, exp.Select)
     ]

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.artifacts.checks import Check, check_rows, describe_type
 from tasks.artifacts.contracts import (
     Contract,
     Expectation,
@@ -19,7 +18,7 @@ from tasks.artifacts.contracts import (
 )
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin, schema_of
-from tasks.artifacts.validation import run_checks, validate
+from tasks.artifacts.validation import Check, check_rows, describe_type, run_checks, validate
 from tasks.errors import BadInput, ContractBroken, StageFailed
 
 

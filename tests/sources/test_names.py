@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.sources.names import split_names
+from tasks.sources.films import split_names
 
 
 @pytest.mark.parametrize(
