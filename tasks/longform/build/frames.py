@@ -1,7 +1,8 @@
 """The ways in which a model that decodes by a grammar may word a question, or an answer.
 
 A small model left to itself names half of what it is told to, or garbles it. So it chooses among these parts;
-what it may say otherwise is up to the parsers, which serve every other model.
+what it may say otherwise is up to the parsers, which serve every other model. Here is the one that both
+stages of questions begin with.
 """
 
 from __future__ import annotations

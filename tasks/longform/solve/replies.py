@@ -1,4 +1,4 @@
-"""What agents reply: grammars and tools, which hold a model to a form, and the parsers for every model.
+"""What agents reply: its limits, grammars and tools that hold a model to a form, and parsers for every model.
 
 A form is made of labelled parts, `SQL: ...`. The parsers are lenient about Markdown around a label and about
 words before the first one, and strict about the rest.
