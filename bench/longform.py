@@ -35,7 +35,7 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.labels import CONCLUSIVE
 from tasks.longform.solve.interaction import Interaction
 from tasks.longform.solve.interactions import interactions
-from tasks.longform.solve.options import AgentLimits
+from tasks.longform.solve.replies import AgentLimits
 from tasks.models.ask import Ask, Role
 from tasks.models.recorded_model import RecordedModel
 from tasks.models.recording.ledger import Ledger

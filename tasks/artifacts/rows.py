@@ -44,6 +44,14 @@ class Drafts(Generic[Row]):
     dropped: Sequence[Dropped] = ()
 
 
+def split_outcomes(outcomes: Sequence[Row | Dropped]) -> Drafts[Row]:
+    """Split the outcomes of a stage into the rows it keeps and the rows it drops, each in their order."""
+    return Drafts(
+        [outcome for outcome in outcomes if not isinstance(outcome, Dropped)],
+        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
+    )
+
+
 @dataclass(frozen=True)
 class Counts:
     """The result of a stage that writes its output itself: rows read, rows written, and drops by reason."""

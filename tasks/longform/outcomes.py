@@ -117,18 +117,6 @@ def choose_interactions(
     return Selection("interactions", where, through)
 
 
-def derive_matches(interactions: Selection) -> Derivation:
-    """Derive the match rate of some interactions."""
-    rows = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": interactions})
-    return Derivation("share", (rows,), "label", hit=Verdict.MATCH)
-
-
-def derive_scores(interactions: Selection) -> Derivation:
-    """Derive the mean score of some interactions."""
-    rows = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": interactions})
-    return Derivation("mean", (rows,), "score")
-
-
 def derive_peers(
     measure: str, artifact: str, interactions: Selection, step: str = "", hit: CellValue = None
 ) -> Derivation:
@@ -162,13 +150,15 @@ def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Compute the match rate over conclusive items, 0 to 1. rows: selects the outcomes' interactions."""
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     matches = [None if quality is None else quality == 1 for quality in qualities]
-    return rate_cell(matches, basis=derive_matches(rows))
+    judged = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": rows})
+    return rate_cell(matches, basis=Derivation("share", (judged,), "label", hit=Verdict.MATCH))
 
 
 def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Average the scores over interpretive items, 1 to 5. rows: selects the outcomes' interactions."""
     scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
-    return mean_cell(scores, interval=True, basis=derive_scores(rows))
+    judged = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": rows})
+    return mean_cell(scores, interval=True, basis=Derivation("mean", (judged,), "score"))
 
 
 def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models: Sequence[str]) -> set[str]:

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from tasks.artifacts.rows import Origin
@@ -45,20 +46,6 @@ class Judged:
     revisions: Sequence[Review]
     errors: Sequence[ErrorLabel]
 
-    def collect_origins(self) -> Mapping[str, list[Origin]]:
-        """Collect where all that was said comes from, by interaction."""
-        origins: defaultdict[str, list[Origin]] = defaultdict(list)
-        said: list[ReferenceVerdict | Review | ErrorLabel] = [
-            *self.verdicts,
-            *self.reviews,
-            *self.meta_reviews,
-            *self.revisions,
-            *self.errors,
-        ]
-        for row in said:
-            origins[row.interaction] += row.origin
-        return origins
-
 
 def view_interactions(
     items: Sequence[LongformItem],
@@ -79,7 +66,10 @@ def view_interactions(
         "Revision": group_reviews(judged.revisions),
     }
     errors = {(error.interaction, error.step): error for error in judged.errors}
-    origins = judged.collect_origins()
+    origins: defaultdict[str, list[Origin]] = defaultdict(list)
+    peers = (judged.reviews, judged.meta_reviews, judged.revisions)
+    for said in chain[ReferenceVerdict | Review | ErrorLabel](judged.verdicts, *peers, judged.errors):
+        origins[said.interaction] += said.origin
     tagged = {made.id: tag_verdict(made, verdicts.get(made.id)) for made in interactions}
     of_item: defaultdict[str, list[Interaction]] = defaultdict(list)
     for made in interactions:

@@ -7,14 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Document, Passage, System, Turn
+from tasks.systems.contract import Passage, System, Turn
 from tasks.systems.retrieved import name_documents
 
 
@@ -45,9 +44,8 @@ async def answers(
     corpus: Parquet file of documents for the systems that retrieve from one. Raises BadInput if params.yaml
     lacks a system.
     """
-    documents = read_rows(corpus, Document)
-    built = build_systems(entry.systems, systems, documents, ask)
-    return Drafts(await answer_all(built, questions, {document.id for document in documents}))
+    built, known = build_systems(entry.systems, systems, corpus, ask)
+    return Drafts(await answer_all(built, questions, known))
 
 
 async def answer_all(

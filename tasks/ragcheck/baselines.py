@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.models.ask import Embed
 from tasks.ragcheck.answers import SystemAnswer
-from tasks.ragcheck.content_words import list_content_words, list_words
+from tasks.ragcheck.content_words import find_content_words, list_words
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.questions import ReferenceQuestion
 
@@ -77,9 +77,9 @@ def compute_word_recall(reference: str, answer: str, language: str) -> float:
 
     Distinct stems are compared; for a reference without content words ("what he is"), all words.
     """
-    expected = set(list_content_words(reference, language))
+    expected = set(find_content_words(reference, language))
     if expected:
-        return len(expected & set(list_content_words(answer, language))) / len(expected)
+        return len(expected & set(find_content_words(answer, language))) / len(expected)
     expected = set(list_words(reference, language))
     return len(expected & set(list_words(answer, language))) / len(expected) if expected else 0.0
 

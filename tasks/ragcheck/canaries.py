@@ -9,7 +9,7 @@ from tasks.artifacts.rows import Drafts
 from tasks.judging.canaries import Canary, CanaryRow, judge_canaries, read_canaries
 from tasks.models.ask import Answer, Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.grading import JUDGING, Grade, JudgingOptions, grade_response
+from tasks.ragcheck.grading import JUDGING, JudgingOptions, grade_response
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.settings import read_section
 from tasks.systems.contract import Passage
@@ -32,18 +32,14 @@ async def grade_canaries(
     for name in judges:
 
         async def judge(canary: Canary, role: str = name) -> Answer[int]:
-            answer = await _grade(canary, role, judging, ask)
+            question = ReferenceQuestion(canary.id, canary.id, "", "en", canary.query, canary.answer, (), ())
+            passages = [Passage("", "", text, 0.0) for text in canary.contexts]
+            answer = await grade_response(
+                question, passages, canary.response, role=role, row=canary.id, judging=judging, ask=ask
+            )
             score = answer.value.score if answer.value else None
             return Answer(score, answer.text, answer.call, answer.attempts, answer.problem)
 
         judged = await judge_canaries(read_canaries("score"), judge)
         rows += [replace(row, id=f"{name}/{row.id}") for row in judged]
     return Drafts(rows)
-
-
-async def _grade(canary: Canary, role: str, judging: JudgingOptions, ask: Ask) -> Answer[Grade]:
-    question = ReferenceQuestion(canary.id, canary.id, "", "en", canary.query, canary.answer, (), ())
-    passages = [Passage("", "", text, 0.0) for text in canary.contexts]
-    return await grade_response(
-        question, passages, canary.response, role=role, row=canary.id, judging=judging, ask=ask
-    )

@@ -35,11 +35,6 @@ def list_words(text: str, language: str) -> list[str]:
     return [word.casefold() for word in words if any(character.isalnum() for character in word)]
 
 
-def list_content_words(text: str, language: str) -> list[str]:
-    """List the distinct stems of a text's content words, in order of first occurrence."""
-    return list(find_content_words(text, language))
-
-
 def find_content_words(text: str, language: str) -> dict[str, str]:
     """Map the stem of each content word of a text to its first occurrence, case-folded."""
     stop, stem = _load_stop_words(language), _load_stemmer(language)

@@ -12,15 +12,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.artifacts.parquet import read_rows
-from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, split_outcomes
 from tasks.models.ask import Ask
 from tasks.ragcheck.answers import SystemAnswer
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Document, Passage, System
+from tasks.systems.contract import Passage, System
 from tasks.systems.retrieved import name_documents
 
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
@@ -55,9 +54,8 @@ async def contexts(
     (`not_shown`), and what a system without `search` cannot retrieve (`no_retrieval`). Raises
     BadInput if params.yaml lacks a system.
     """
-    documents = read_rows(corpus, Document)
-    built = build_systems(entry.systems, systems, documents, ask)
-    return await gather_contexts(built, questions, answers, {document.id for document in documents})
+    built, known = build_systems(entry.systems, systems, corpus, ask)
+    return await gather_contexts(built, questions, answers, known)
 
 
 async def gather_contexts(
@@ -74,10 +72,7 @@ async def gather_contexts(
         *(_retrieve(system, question, corpus) for system in systems for question in questions)
     )
     found = [*map(_take_own, answers), *retrieved]
-    return Drafts(
-        [row for row in found if isinstance(row, Context)],
-        [row for row in found if isinstance(row, Dropped)],
-    )
+    return split_outcomes(found)
 
 
 async def retrieve_by_reference(system: System, question: ReferenceQuestion) -> tuple[Passage, ...] | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Counts
 from tasks.judging.canaries import CanaryRow
+from tasks.judging.trust import TrustThresholds
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.ragcheck.agents import ConversationOptions
@@ -16,8 +17,14 @@ from tasks.ragcheck.conversations import Conversation, End
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.grading import TOP_SCORE
 from tasks.ragcheck.guards import Guard
-from tasks.ragcheck.judge_report import find_thresholds, report_judge
-from tasks.ragcheck.page_parts import STYLES, count_rows, list_warnings, make_drops_part, make_judges_part
+from tasks.ragcheck.page_parts import (
+    STYLES,
+    count_rows,
+    list_warnings,
+    make_drops_part,
+    make_judges_part,
+    report_judge,
+)
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.tables import show_tables
 from tasks.ragcheck.tables_continuity import (
@@ -90,7 +97,7 @@ def continuity_page(
         [grade.score for grade in grades],
         conversation_canaries,
         (),
-        find_thresholds(settings),
+        read_section(settings, "judging.thresholds", TrustThresholds),
     )
     failed = sum(conversation.ended == End.FAILED for conversation in conversations)
     headlines = [

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
@@ -23,7 +22,7 @@ from tasks.scoring.label import Label
 from tasks.scoring.multiturn import compute_wscore
 from tasks.settings import read_section
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Document, Passage, System, Turn
+from tasks.systems.contract import Passage, System, Turn
 from tasks.systems.retrieved import name_documents
 
 
@@ -97,9 +96,7 @@ async def conversations(
     beyond `entry.take` (`not_taken`). Raises BadInput if params.yaml lacks a system.
     """
     targets = [question for question in questions if not question.history]
-    documents = read_rows(corpus, Document)
-    built = build_systems(entry.systems, systems, documents, ask)
-    known = {document.id for document in documents}
+    built, known = build_systems(entry.systems, systems, corpus, ask)
     judging = read_section(settings, JUDGING, JudgingOptions)
     chosen = sample_evenly(targets, entry.take, 0)
     rows = await run_all(built, chosen, known, params, judging, entry.judge, ask)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.judging.canaries import CanaryRow
-from tasks.judging.trust import HumanAlpha
+from tasks.judging.trust import HumanAlpha, TrustThresholds
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.ragcheck.answers import SystemAnswer
@@ -17,8 +17,14 @@ from tasks.ragcheck.contexts import BY_REFERENCE, Context
 from tasks.ragcheck.correlations import MeasureCorrelation
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.grading import TOP_SCORE
-from tasks.ragcheck.judge_report import find_thresholds, report_judge
-from tasks.ragcheck.page_parts import STYLES, count_rows, list_warnings, make_drops_part, make_judges_part
+from tasks.ragcheck.page_parts import (
+    STYLES,
+    count_rows,
+    list_warnings,
+    make_drops_part,
+    make_judges_part,
+    report_judge,
+)
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.ratings import Rating, make_form
 from tasks.ragcheck.rule_comparison import FIGURES, RuleDifference
@@ -38,6 +44,7 @@ from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, Part, PartBlock, Text
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import FigureTable
+from tasks.settings import read_section
 
 FORM = "to_rate.csv"
 """File name of the form in which people rate answers; the page links to it."""
@@ -90,7 +97,7 @@ def correctness_page(
 ) -> Counts:
     """Write the page and the form for raters into the folder `out`; the counts are of answers."""
     calls = read_calls([answers_calls, contexts_calls, scores_calls, canaries_calls, baselines_calls])
-    thresholds = find_thresholds(settings)
+    thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     people = _find_alphas(correlations, entry) if ratings else {}
     judges = [
         report_judge(

@@ -26,7 +26,7 @@ from tasks.ragcheck.entries import Assessment, Continuity
 from tasks.ragcheck.figures import Estimate, Resampling
 from tasks.ragcheck.grading import TOP_SCORE
 from tasks.ragcheck.guards import ANSWERS, ASKED
-from tasks.ragcheck.judge_report import report_judge
+from tasks.ragcheck.page_parts import report_judge
 from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, recognise_set
 from tasks.ragcheck.questions import ReferenceQuestion, questions
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -122,16 +122,14 @@ def truncate_contexts(passages: Sequence[Passage], tokens: int) -> list[str]:
     Every passage becomes one line without line ends, hidden characters or role markers; the last one that
     fits in part is truncated.
     """
-    return list(_truncate(passages, tokens))
-
-
-def _truncate(passages: Sequence[Passage], tokens: float) -> Iterator[str]:
+    shown, left = [], float(tokens)
     for passage in passages:
         text = clean(f"{passage.title}: {passage.text}" if passage.title else passage.text)
         size = estimate_tokens(text)
-        if size > tokens:
-            if tokens > estimate_tokens(ELLIPSIS):
-                yield truncate_text(text, tokens)
-            return
-        yield text
-        tokens -= size
+        if size > left:
+            if left > estimate_tokens(ELLIPSIS):
+                shown.append(truncate_text(text, left))
+            break
+        shown.append(text)
+        left -= size
+    return shown

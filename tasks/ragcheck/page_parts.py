@@ -1,29 +1,72 @@
-"""Parts that the pages of both parts share: how reliable the judges are, and what was left out."""
+"""Parts that the pages of both parts share: how reliable the judges are, and what was left out.
+
+A report on a judge has its canary results, unscored replies, agreement with people, and the warnings that
+these lead to.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
-from tasks.judging.trust import HumanAlpha
+from tasks.judging.canaries import CanaryHealth, CanaryRow, measure_health
+from tasks.judging.trust import HumanAlpha, TrustThresholds, find_warnings, warn_human_alpha
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.ragcheck.judge_report import JudgeReport
 from tasks.reports.page import Headline
 from tasks.reports.parts import Part, PartBlock, Tables, Text
 from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
 
 STYLES = Path(__file__).with_name("pages") / "ragcheck.css"
-
-
 CANARIES = "Canaries are answers whose grade is beyond doubt, judged by the same prompt along with this run."
 AGREEMENT = (
     " Agreement with people is Krippendorff's alpha, ordinal, of the grades by E3 and the mean of people's "
     "ratings, over answers where neither is a 0."
 )
+
+
+@dataclass(frozen=True)
+class JudgeReport:
+    """One judge's reliability.
+
+    n: replies; unscored: those without a grade; people: agreement with people, per system if several.
+    """
+
+    name: str
+    n: int
+    unscored: int
+    canaries: CanaryHealth
+    people: Sequence[HumanAlpha]
+    warnings: Sequence[str]
+
+
+def report_judge(
+    judge: str,
+    scores: Sequence[int | None],
+    canaries: Sequence[CanaryRow],
+    people: Sequence[HumanAlpha],
+    thresholds: TrustThresholds,
+) -> JudgeReport:
+    """Make the report of one judge.
+
+    scores: the judge's own, None for a reply without a grade. canaries: rows of all judges, with ids
+    `<judge>/<canary>`.
+    """
+    unscored = scores.count(None)
+    health = measure_health(
+        replace(row, id=row.id.removeprefix(f"{judge}/"))
+        for row in canaries
+        if row.id.startswith(f"{judge}/")
+    )
+    warnings = [
+        *find_warnings(thresholds, n=len(scores), n_unscored=unscored, canaries=health),
+        *filter(None, (warn_human_alpha(thresholds, alpha) for alpha in people)),
+    ]
+    return JudgeReport(judge, len(scores), unscored, health, people, warnings)
 
 
 def count_rows(label: str, value: int, rows: Selection, note: str = "") -> Headline:

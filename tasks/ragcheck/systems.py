@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.models.ask import Ask
 from tasks.systems.build import SystemEntry, build_system
@@ -11,11 +13,17 @@ from tasks.systems.contract import Document, System
 
 
 def build_systems(
-    names: Sequence[str], entries: Mapping[str, SystemEntry], corpus: Sequence[Document], ask: Ask
-) -> list[System]:
-    """Build systems by name. entries: `systems:` of params.yaml. Raises BadInput if one is missing there."""
+    names: Sequence[str], entries: Mapping[str, SystemEntry], corpus: Path, ask: Ask
+) -> tuple[list[System], set[str]]:
+    """Build systems by name, and return them with the ids of the documents that they may retrieve.
+
+    entries: `systems:` of params.yaml. corpus: Parquet file of the documents. Raises BadInput if params.yaml
+    lacks a system.
+    """
+    documents = read_rows(corpus, Document)
     for name in names:
         if name not in entries:
             known = ", ".join(sorted(entries)) or "none"
             raise BadInput(f"params.yaml: systems.{name}", f"is missing (there: {known})")
-    return [build_system(name, entries[name], corpus, ask) for name in names]
+    built = [build_system(name, entries[name], documents, ask) for name in names]
+    return built, {document.id for document in documents}

@@ -37,9 +37,8 @@ from tasks.longform.publish.statistics import statistics
 from tasks.longform.solve import session
 from tasks.longform.solve.interaction import AgentQuery
 from tasks.longform.solve.interactions import interactions
-from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
-from tasks.longform.solve.replies import WrittenQuery
+from tasks.longform.solve.replies import AgentLimits, WrittenQuery
 from tasks.models.calls import Call
 from tests.longform import scripted_agents
 from tests.longform.evaluation_script import (

@@ -12,8 +12,8 @@ from aiohttp import web
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.solve.interaction import Interaction
 from tasks.longform.solve.interactions import interactions
-from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.replies import (
+    AgentLimits,
     Round,
     WrittenQuery,
     offer_queries,

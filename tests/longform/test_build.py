@@ -17,8 +17,6 @@ from pydantic import ValidationError
 
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import make_id
-from tasks.databases.execution import SafeDatabase
-from tasks.databases.scratch.scratch import write_database
 from tasks.errors import BadInput, StageFailed
 from tasks.judging.decisions import Decision, digest_row, name_decisions, write_decisions
 from tasks.longform.build.answers import conclude_figures, say_figure
@@ -30,7 +28,7 @@ from tasks.longform.build.conjecture import Conjecture, conjecture, list_choices
 from tasks.longform.build.construct import Construct, SyntheticDatabase, construct
 from tasks.longform.build.control import Control, ControlledQuestion, control, round_amount
 from tasks.longform.build.designs import DESIGNS, MOST, OPEN, TYPICAL, WITHIN
-from tasks.longform.build.evidence import read_figures, read_script
+from tasks.longform.build.evidence import read_script
 from tasks.longform.build.foci import Foci, Focus, count_digits, foci
 from tasks.longform.build.items import LongformItem, items
 from tasks.longform.build.seeds import seeds
@@ -340,11 +338,8 @@ def test_every_figure_equals_a_plain_computation(sources: Path, tmp_path: Path, 
     assert checked == {"mean", "median", "highest", "share"}
 
 
-def answer_to(question: ControlledQuestion, script: str, tmp_path: Path) -> str:
-    path = tmp_path / "dogs.sqlite"
-    write_database(script, path)
-    with SafeDatabase(path) as database:
-        figures = read_figures(question, database)
+def answer_to(question: ControlledQuestion, script: str) -> str:
+    figures = read_script(script, question)
     return " ".join(
         [conclude_figures(figures, question)[0], *(say_figure(one, question)[0] for one in figures)]
     )
@@ -373,15 +368,11 @@ def write_dogs(question: ControlledQuestion, weights: dict[str, list[float]]) ->
         ([[20, 22], [20, 22]], "No, by neither."),
     ],
 )
-def test_the_answer_follows_from_the_rows(
-    sources: Path, tmp_path: Path, weights: list[list[float]], answer: str
-) -> None:
+def test_the_answer_follows_from_the_rows(sources: Path, weights: list[list[float]], answer: str) -> None:
     questions = write_questions(sources, ScriptedJudges(reply))
     found = next(one for one in questions if one.design == TYPICAL)
     question = breed(found, questions)
-    assert answer_to(
-        question, write_dogs(question, dict(zip("AB", weights, strict=True))), tmp_path
-    ).startswith(answer)
+    assert answer_to(question, write_dogs(question, dict(zip("AB", weights, strict=True)))).startswith(answer)
 
 
 def breed(question: ControlledQuestion, questions: list[ControlledQuestion]) -> ControlledQuestion:
@@ -398,13 +389,11 @@ def breed(question: ControlledQuestion, questions: list[ControlledQuestion]) -> 
         ([[30, 1], [20, 22]], "No, not most of them."),
     ],
 )
-def test_most_means_more_than_half(
-    sources: Path, tmp_path: Path, weights: list[list[float]], answer: str
-) -> None:
+def test_most_means_more_than_half(sources: Path, weights: list[list[float]], answer: str) -> None:
     questions = write_questions(sources, ScriptedJudges(reply))
     question = breed(next(one for one in questions if one.design == MOST), questions)
     script = write_dogs(question, dict(zip("AB", weights, strict=True)))
-    assert answer_to(question, script, tmp_path).startswith(answer)
+    assert answer_to(question, script).startswith(answer)
 
 
 def test_a_group_within_a_threshold_needs_rows_above_it(sources: Path) -> None:
@@ -703,12 +692,12 @@ def test_where_few_rows_have_one_group_those_of_none_asked_about_do(kennel: Sour
     assert all("Dog 1" not in dogs for dogs in kept.values())
 
 
-def test_an_answer_says_of_how_many_rows_an_amount_is_known(sources: Path, tmp_path: Path) -> None:
+def test_an_answer_says_of_how_many_rows_an_amount_is_known(sources: Path) -> None:
     questions = write_questions(sources, ScriptedJudges(reply))
     question = breed(next(one for one in questions if one.design == TYPICAL), questions)
     script = write_dogs(question, {"A": [30, 32], "B": [20]})
     script += "\nINSERT INTO dogs VALUES (NULL, NULL, 3, 0);"
-    answer = answer_to(question, script, tmp_path)
+    answer = answer_to(question, script)
     assert "31 kilograms for dogs bred by A (known for 2 of 3 dogs)" in answer
     assert "20 kilograms for those bred by B (one only)" in answer
 
@@ -754,22 +743,22 @@ def test_figures_have_three_digits_that_tell(typical: float, digits: int) -> Non
     assert count_digits(typical) == digits
 
 
-def test_values_that_rounding_makes_the_same_are_told_apart(sources: Path, tmp_path: Path) -> None:
+def test_values_that_rounding_makes_the_same_are_told_apart(sources: Path) -> None:
     questions = write_questions(sources, ScriptedJudges(reply))
     question = breed(next(one for one in questions if one.design == TYPICAL), questions)
-    answer = answer_to(question, write_dogs(question, {"A": [30.04], "B": [30.01]}), tmp_path)
+    answer = answer_to(question, write_dogs(question, {"A": [30.04], "B": [30.01]}))
     assert answer.startswith("Yes, by both.")
     assert "30.04 kilograms" in answer
     assert "30.01 kilograms" in answer
 
 
-def test_an_amount_below_zero_is_said_in_words_where_there_are_some(sources: Path, tmp_path: Path) -> None:
+def test_an_amount_below_zero_is_said_in_words_where_there_are_some(sources: Path) -> None:
     questions = write_questions(sources, ScriptedJudges(reply))
     question = breed(next(one for one in questions if one.design == TYPICAL), questions)
     focus = question.focus
     measures = tuple(replace(one, negative="too light") for one in focus.measures)
     question = replace(question, focus=replace(focus, measures=measures))
-    answer = answer_to(question, write_dogs(question, {"A": [-3.5], "B": [20]}), tmp_path)
+    answer = answer_to(question, write_dogs(question, {"A": [-3.5], "B": [20]}))
     assert "3.5 kilograms too light for those bred by A" in answer
 
 

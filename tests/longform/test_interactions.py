@@ -10,12 +10,11 @@ from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.judging.prompt_room import estimate_tokens, quote_data
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.solve.agents import AGENTS
 from tasks.longform.solve.describe_database import Database, DescribedTable, describe_database
 from tasks.longform.solve.interaction import AgentStep, Interaction
-from tasks.longform.solve.interactions import interactions
-from tasks.longform.solve.options import AgentLimits
+from tasks.longform.solve.interactions import AGENTS, interactions
 from tasks.longform.solve.replies import (
+    AgentLimits,
     Round,
     WrittenQuery,
     make_answer_grammar,

@@ -13,8 +13,8 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_step
 from tasks.longform.solve.interaction import AgentStatistic, AgentStep, Interaction
 from tasks.longform.solve.interactions import interactions
-from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.replies import (
+    AgentLimits,
     WrittenQuery,
     make_queries_grammar,
     make_round_grammar,

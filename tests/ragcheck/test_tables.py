@@ -7,8 +7,7 @@ from tasks.judging.trust import HumanAlpha
 from tasks.ragcheck.comparison import ConversationFigure
 from tasks.ragcheck.correlations import MeasureCorrelation
 from tasks.ragcheck.figures import Estimate
-from tasks.ragcheck.judge_report import JudgeReport
-from tasks.ragcheck.page_parts import tabulate_judges
+from tasks.ragcheck.page_parts import JudgeReport, tabulate_judges
 from tasks.ragcheck.rule_comparison import RuleDifference
 from tasks.ragcheck.tables import (
     draw_means,

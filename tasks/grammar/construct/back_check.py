@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import Field
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, split_outcomes
 from tasks.databases.columns import Column
 from tasks.grammar.construct.queries import Query
 from tasks.grammar.construct.sql_rules import read_template
@@ -79,10 +79,7 @@ async def back_check(
     for request, answer in zip(requests, answers, strict=True):
         replies[request.text.id].append((request, answer))
     outcomes = [_evaluate_replies(text, replies[text.id]) for text in text_templates]
-    return Drafts(
-        [outcome for outcome in outcomes if isinstance(outcome, TextTemplate)],
-        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
-    )
+    return split_outcomes(outcomes)
 
 
 def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> list[str]:

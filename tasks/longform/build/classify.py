@@ -6,7 +6,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.judging.quoting import quote
 from tasks.judging.verdicts import make_form
 from tasks.longform.build.conclude import Conclusion
@@ -37,10 +37,7 @@ async def classify(
     """
     texts = {question.id: question.text for question in confirm}
     outcomes = await asyncio.gather(*(_sort(answer, texts[answer.id], ask) for answer in conclude))
-    return Drafts(
-        [outcome for outcome in outcomes if isinstance(outcome, QuestionKind)],
-        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
-    )
+    return split_outcomes(outcomes)
 
 
 async def _sort(answer: Conclusion, text: str, ask: Ask) -> QuestionKind | Dropped:

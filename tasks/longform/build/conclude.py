@@ -48,7 +48,7 @@ async def conclude(
 ) -> Drafts[Conclusion]:
     """Run the queries of every question, and have the answer written from what they found.
 
-    The model's answer is taken if it passes `check_prose`; else the rows are stated plainly.
+    The model's answer is taken if it passes `Statement.check`; else the rows are stated plainly.
     """
     asked = {question.id: question for question in control}
     confirmed = {question.id: question for question in confirm}

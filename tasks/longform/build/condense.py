@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import TYPICAL, WITHIN
-from tasks.longform.build.frames import SHORT
-from tasks.longform.build.sentences import read_question
+from tasks.longform.build.frames import SHORT, read_question
 from tasks.longform.build.words import find_numbers, names_all
 from tasks.models.ask import Ask, Unparsed
 from tasks.models.frames import read_first, write_frame
@@ -45,10 +44,7 @@ async def condense(
     Drop reason: `uncondensed`.
     """
     outcomes = await asyncio.gather(*(_shorten(question, params, ask) for question in control))
-    return Drafts(
-        [outcome for outcome in outcomes if isinstance(outcome, CondensedQuestion)],
-        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
-    )
+    return split_outcomes(outcomes)
 
 
 def list_kept(question: ControlledQuestion) -> list[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.databases.columns import Column
 from tasks.judging.decisions import Decisions, load_decisions, name_decisions
 from tasks.judging.quoting import quote
@@ -66,10 +66,7 @@ async def confirm(
     outcomes = await asyncio.gather(
         *(_review(question, columns[question.id], decisions, params, ask) for question in condense)
     )
-    return Drafts(
-        [outcome for outcome in outcomes if isinstance(outcome, ConfirmedQuestion)],
-        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
-    )
+    return split_outcomes(outcomes)
 
 
 async def _review(

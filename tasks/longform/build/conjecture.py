@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.longform.build.answers import list_heads
 from tasks.longform.build.confirm import ConfirmedQuestion, describe_tables
 from tasks.longform.build.control import ControlledQuestion
@@ -41,10 +41,7 @@ async def conjecture(
     outcomes = await asyncio.gather(
         *(_guess(question, asked[question.id], known, ask) for question in confirm)
     )
-    return Drafts(
-        [outcome for outcome in outcomes if isinstance(outcome, Conjecture)],
-        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
-    )
+    return split_outcomes(outcomes)
 
 
 def list_choices(question: ControlledQuestion) -> list[tuple[str, ...]]:

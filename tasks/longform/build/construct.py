@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.databases.columns import split_column_id
 from tasks.databases.scratch.scratch import Built, ScratchLimits, build_scratch, write_create
 from tasks.errors import SqlError
@@ -18,7 +18,7 @@ from tasks.longform.build.confirm import ConfirmedQuestion
 from tasks.longform.build.conjecture import Conjecture
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import FoundFigure, find_missing, read_script
-from tasks.longform.build.row_plan import TablePlan, plan_rows, write_grammar
+from tasks.longform.build.row_plan import RowPlanner, TablePlan, write_grammar
 from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.words import join_words
 from tasks.models.ask import Ask
@@ -72,36 +72,20 @@ async def construct(
     known = SourceArtifacts(sources)
     asked = {question.id: question for question in control}
     guessed = {guess.id: guess for guess in conjecture}
-    outcomes = await asyncio.gather(
-        *(
-            _construct(question, asked[question.id], guessed[question.id], known, params, ask)
-            for question in confirm
-            if question.id in guessed
-        )
-    )
-    return Drafts(
-        [outcome for outcome in outcomes if isinstance(outcome, SyntheticDatabase)],
-        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
-    )
 
+    async def write_rows(question: ConfirmedQuestion, guess: Conjecture) -> SyntheticDatabase | Dropped:
+        try:
+            construction = _Construction(question, asked[question.id], guess, known, params)
+        except SqlError as error:
+            return Dropped(question.id, "no_rows", str(error), (Origin("row", f"conjecture#{guess.id}"),))
+        return await construction.run(ask)
 
-async def _construct(
-    question: ConfirmedQuestion,
-    controlled: ControlledQuestion,
-    guess: Conjecture,
-    known: SourceArtifacts,
-    params: Construct,
-    ask: Ask,
-) -> SyntheticDatabase | Dropped:
-    try:
-        construction = _Construction(question, controlled, guess, known, params)
-    except SqlError as error:
-        return Dropped(question.id, "no_rows", str(error), (Origin("row", f"conjecture#{guess.id}"),))
-    return await construction.run(ask)
+    pairs = [(question, guessed[question.id]) for question in confirm if question.id in guessed]
+    return split_outcomes(await asyncio.gather(*(write_rows(*pair) for pair in pairs)))
 
 
 class _Construction:
-    """The rounds of one question."""
+    """The rounds of one question. Raises SqlError if the source has too few rows."""
 
     def __init__(
         self,
@@ -114,7 +98,7 @@ class _Construction:
         self.question, self.controlled, self.guess, self.params = question, controlled, guess, params
         columns = [row.column for row in known.read(controlled.database).values()]
         rows = known.read_rows(controlled.database)
-        self.plan = plan_rows(controlled, guess, columns, rows, params.rows)
+        self.plan = RowPlanner(controlled, guess, columns, rows, params.rows).plan()
         tables = [table.table for table in self.plan]
         self.columns = [column for column in columns if column.table in tables]
         self.create = write_create(self.columns, tables)
@@ -143,7 +127,7 @@ class _Construction:
             pairs = zip(figures, self.guess.expected, strict=True)
             borne_out = tuple(figure.is_ahead(expected) for figure, expected in pairs)
             if all(borne_out) or not self.params.borne_out:
-                return self._make_row(built, borne_out, len(calls), calls)
+                return self._make_row(built, borne_out, calls)
             problem, reason = self._say_missed(figures), "not_borne_out"
         return Dropped(self.question.id, reason, problem, (self._origin(), *calls))
 
@@ -191,7 +175,7 @@ class _Construction:
         return Origin("row", f"conjecture#{self.question.id}")
 
     def _make_row(
-        self, built: Built, borne_out: tuple[bool, ...], rounds: int, calls: Sequence[Origin]
+        self, built: Built, borne_out: tuple[bool, ...], calls: Sequence[Origin]
     ) -> SyntheticDatabase:
         return SyntheticDatabase(
             id=self.question.id,
@@ -199,7 +183,7 @@ class _Construction:
             tables=len(self.plan),
             columns=len(self.columns),
             rows=sum(built.rows.values()),
-            rounds=rounds,
+            rounds=len(calls),
             borne_out=borne_out,
             origin=(self._origin(), Origin("row", f"confirm#{self.question.id}"), *calls),
         )

@@ -14,12 +14,11 @@ from statistics import StatisticsError, correlation, median
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, split_outcomes
 from tasks.longform.build.designs import DEFINITE, DESIGNS, OPEN, Chosen, FigureDesign
 from tasks.longform.build.foci import Focus, Quality
-from tasks.longform.build.frames import QUESTIONS, Asked
+from tasks.longform.build.frames import QUESTIONS, Asked, read_question
 from tasks.longform.build.schemas import SourceArtifacts, read_amount
-from tasks.longform.build.sentences import read_question
 from tasks.longform.build.source_rows import WholeRow
 from tasks.longform.build.words import names_all
 from tasks.longform.entries import LongformSet
@@ -122,10 +121,7 @@ async def control(sources: Path, entry: LongformSet, params: Control, ask: Ask) 
         ]
         asked += [_write(name, plan, params.rounds, ask) for plan in plans]
     outcomes += await asyncio.gather(*asked)
-    return Drafts(
-        [outcome for outcome in outcomes if isinstance(outcome, ControlledQuestion)],
-        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
-    )
+    return split_outcomes(outcomes)
 
 
 def choose_plans(known: SourceArtifacts, database: str, entry: LongformSet, least: int) -> list[Plan]:

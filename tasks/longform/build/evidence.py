@@ -82,11 +82,6 @@ def write_query(question: ControlledQuestion, figure: FigureDesign, further: int
     )
 
 
-def read_figures(question: ControlledQuestion, database: SafeDatabase) -> list[FoundFigure]:
-    """Run the query of every figure. Raises SqlError if one does not run."""
-    return [_read_apart(question, figure, database) for figure in question.figures]
-
-
 def _read_apart(question: ControlledQuestion, figure: FigureDesign, database: SafeDatabase) -> FoundFigure:
     """Read a figure, with more decimal places where rounding alone makes two groups the same."""
     found = _read_figure(question, figure, database)
@@ -102,7 +97,7 @@ def read_script(script: str, question: ControlledQuestion) -> list[FoundFigure]:
         path = Path(folder) / "synthetic.sqlite"
         write_database(script, path)
         with SafeDatabase(path) as database:
-            return read_figures(question, database)
+            return [_read_apart(question, figure, database) for figure in question.figures]
 
 
 def _read_figure(

@@ -1,17 +1,20 @@
 """The ways in which a model that decodes by a grammar may word a question, or an answer.
 
 A small model left to itself names half of what it is told to, or garbles it. So it chooses among these parts;
-what it may say otherwise is up to the parsers, which serve every other model.
+what it may say otherwise is up to the parsers, which serve every other model. Here is the one that both
+stages of questions begin with.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN, FigureDesign
 from tasks.longform.build.foci import Focus, Measure, Quality
 from tasks.longform.build.words import join_words
+from tasks.models.ask import Unparsed
 from tasks.models.frames import Parts
 
 
@@ -198,3 +201,16 @@ SHORT: Mapping[str, Callable[[Asked], Parts]] = {
     MOST: _shorten_most, TYPICAL: _shorten_typical,
 }  # fmt: skip
 """Design -> the frame of its question without superfluous detail."""
+
+
+def read_question(text: str, least: int, most: int) -> str:
+    """Read a reply that is one question of so many words. Raises Unparsed."""
+    question = " ".join(text.strip().strip('"').split())
+    if not question.endswith("?") or question.count("?") > 1:
+        raise Unparsed("it is not one sentence with one question mark")
+    if re.search(r"[<>{}|`]|\b(SELECT|FROM|JOIN)\b", question):
+        raise Unparsed("it has SQL or signs in it")
+    count = len(question.split())
+    if not least <= count <= most:
+        raise Unparsed(f"it has {count} words; {least} to {most} are wanted")
+    return question

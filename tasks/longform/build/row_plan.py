@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from tasks.artifacts.rows import make_id
@@ -32,6 +32,8 @@ ABOVE = 3
 """Rows of each group that a figure over some rows needs."""
 DECOYS = 2
 """Rows of a group that the question does not name: a query without a condition finds something else."""
+Place = list[dict[str, Cells]]
+"""One row of the compared table with those that may stand there: source rows with the same keys."""
 
 
 @dataclass(frozen=True)
@@ -60,29 +62,12 @@ def write_grammar(plan: Sequence[TablePlan]) -> str:
     return f"root ::= {' '.join(table.write_rule() for table in plan)}"
 
 
-@dataclass
-class _Place:
-    """One row of the compared table with those that may stand there: source rows with the same keys."""
-
-    offered: list[dict[str, Cells]] = field(default_factory=list)
-
-
-def plan_rows(
-    question: ControlledQuestion,
-    conjecture: Conjecture,
-    columns: Sequence[Column],
-    rows: Sequence[WholeRow],
-    per_group: int,
-) -> list[TablePlan]:
-    """Plan tables in an order in which every key refers to an earlier one.
+class RowPlanner:
+    """Plans the rows of a question's database.
 
     columns, rows: of the source. per_group: rows of the compared table for a group, one more or less in turn.
-    Raises SqlError if the source has no rows of a group.
     """
-    return _Planner(question, conjecture, columns, rows, per_group).plan()
 
-
-class _Planner:
     def __init__(
         self,
         question: ControlledQuestion,
@@ -106,11 +91,15 @@ class _Planner:
         self.taken: set[str] = set()
 
     def plan(self) -> list[TablePlan]:
+        """Plan tables in an order in which every key refers to an earlier one.
+
+        Raises SqlError if the source has no rows of a group.
+        """
         places = self._choose_places()
         tables: dict[str, list[list[Cells]]] = defaultdict(list)
         seen: set[str] = set()
         for number, place in enumerate(places, start=1):
-            offered = [self._renumber(joined, number) for joined in place.offered]
+            offered = [self._renumber(joined, number) for joined in place]
             tables[self.focus.table].append([joined[self.focus.table] for joined in offered])
             first = offered[0]
             for table in self.focus.tables:
@@ -150,7 +139,7 @@ class _Planner:
                     copy[column.table][column.name] = number
         return copy
 
-    def _choose_places(self) -> list[_Place]:
+    def _choose_places(self) -> list[Place]:
         """Choose the places of each group, then let the groups take turns."""
         per_group = self.per_group + (1 if self.over else 0)  # some are left out of a figure
         sizes = {name: per_group + (1, -1, 0)[turn % 3] for turn, name in enumerate(self.question.groups)}
@@ -164,7 +153,7 @@ class _Planner:
         ]
         return [place for *_, place in sorted(mixed, key=lambda entry: entry[:2])]
 
-    def _choose_group(self, group: str, size: int) -> list[_Place]:
+    def _choose_group(self, group: str, size: int) -> list[Place]:
         """Choose a group's places; in the largest group one row has an amount that is not known."""
         known, unknown = self._rank(group)
         if not known:
@@ -176,9 +165,9 @@ class _Planner:
         upper.sort(key=lambda joined: make_id(self.question.id, joined))
         gap = unknown[:1] if size > self.per_group else []
         places = self._place(self._mix(upper), size - len(gap))
-        return places + [_Place([joined]) for joined in gap]
+        return places + [[joined] for joined in gap]
 
-    def _place(self, rows: Sequence[dict[str, Cells]], size: int) -> list[_Place]:
+    def _place(self, rows: Sequence[dict[str, Cells]], size: int) -> list[Place]:
         """Place rows; those first that share their keys, for few keys need few rows in other tables."""
         alike: defaultdict[str, list[dict[str, Cells]]] = defaultdict(list)
         for joined in rows:
@@ -188,13 +177,13 @@ class _Planner:
         ordered = list(alike.values()) if self.over else sorted(alike.values(), key=lambda rows: -len(rows))
         offer = 1 if not self.key and len(self.focus.tables) > 2 else OFFERED
         spare = max(0, len(rows) - size)
-        places: list[_Place] = []
+        places: list[Place] = []
         while ordered and len(places) < size:
             for group in list(ordered):
                 if len(places) < size:
                     taken = min(offer, len(group), 1 + spare)
                     spare -= taken - 1
-                    places.append(_Place([group.pop(0) for _ in range(taken)]))
+                    places.append([group.pop(0) for _ in range(taken)])
                     if not group:
                         ordered.remove(group)
         return places

@@ -61,8 +61,37 @@ class Statement:
         return [self.verdicts, *self.stated] if self.opening else [*self.stated, self.verdicts]
 
     def check(self, answer: str) -> str:
-        """Return an answer if the rows bear it out, all of it. Raises Unparsed."""
-        return check_prose(answer, self.figures, self.stated, self.verdicts, self.question, self.opening)
+        """Return a model's answer if the rows bear it out, all of it. Raises Unparsed.
+
+        The verdict must be one of ours; a sentence of the model's own must give each number beside the group
+        that it is of.
+        """
+        prose = " ".join(answer.split())
+        if self.opening and not prose.startswith(self.opening):
+            raise Unparsed(f"it does not begin with {self.opening}")
+        if found := NO_PROSE.search(prose):
+            raise Unparsed(f"it is no plain prose: {found[0].strip()}")
+        if missing := [group for group in self.question.groups if not names_all(prose, [group])]:
+            raise Unparsed(f"it leaves out the name {missing[0]}")
+        if not any(verdict in prose for verdict in self.verdicts):
+            raise Unparsed(f"it does not say in these words: {self.verdicts[0]}")
+        ours = [*self.verdicts, *(wording for wordings in self.stated for wording in wordings)]
+        known = {
+            round(number, 6) for wording in [*ours, *self.question.groups] for number in find_numbers(wording)
+        }
+        if strange := [number for number in find_numbers(prose) if round(number, 6) not in known]:
+            raise Unparsed(f"no finding has the number {strange[0]:g}")
+        for wordings in self.stated:
+            if lost := [number for number in find_numbers(wordings[0]) if number not in find_numbers(prose)]:
+                raise Unparsed(f"it leaves out the number {lost[0]:g}")
+        if found := UNKNOWN.search(prose):
+            raise Unparsed(f"it says more than the findings: {found[0]}")
+        rest = prose
+        for wording in sorted(ours, key=len, reverse=True):
+            rest = rest.replace(wording, " ")
+        for sentence in SENTENCE.split(rest):
+            _check_own(sentence, self.figures, self.question)
+        return prose
 
 
 def state_figures(script: str, question: ControlledQuestion) -> Statement:
@@ -77,45 +106,6 @@ def _make_claim(text: str, figure: FoundFigure) -> Claim:
     """Make the claim that states a figure, with its query and rows."""
     rows = json.dumps([list(row) for row in figure.rows], ensure_ascii=False)
     return Claim(text, figure.sql, figure.columns, rows)
-
-
-def check_prose(
-    text: str,
-    figures: Sequence[FoundFigure],
-    stated: Sequence[Choices],
-    verdicts: Choices,
-    question: ControlledQuestion,
-    opening: str,
-) -> str:
-    """Return a model's answer if the rows bear it out, all of it. Raises Unparsed.
-
-    stated, verdicts: wordings of ours of each figure and of what they come to. The verdict must be one of
-    these; a sentence of the model's own must give each number beside the group that it is of.
-    """
-    prose = " ".join(text.split())
-    if opening and not prose.startswith(opening):
-        raise Unparsed(f"it does not begin with {opening}")
-    if found := NO_PROSE.search(prose):
-        raise Unparsed(f"it is no plain prose: {found[0].strip()}")
-    if missing := [group for group in question.groups if not names_all(prose, [group])]:
-        raise Unparsed(f"it leaves out the name {missing[0]}")
-    if not any(verdict in prose for verdict in verdicts):
-        raise Unparsed(f"it does not say in these words: {verdicts[0]}")
-    ours = [*verdicts, *(wording for wordings in stated for wording in wordings)]
-    known = {round(number, 6) for wording in [*ours, *question.groups] for number in find_numbers(wording)}
-    if strange := [number for number in find_numbers(prose) if round(number, 6) not in known]:
-        raise Unparsed(f"no finding has the number {strange[0]:g}")
-    for wordings in stated:
-        if lost := [number for number in find_numbers(wordings[0]) if number not in find_numbers(prose)]:
-            raise Unparsed(f"it leaves out the number {lost[0]:g}")
-    if found := UNKNOWN.search(prose):
-        raise Unparsed(f"it says more than the findings: {found[0]}")
-    rest = prose
-    for wording in sorted(ours, key=len, reverse=True):
-        rest = rest.replace(wording, " ")
-    for sentence in SENTENCE.split(rest):
-        _check_own(sentence, figures, question)
-    return prose
 
 
 def _check_own(sentence: str, figures: Sequence[FoundFigure], question: ControlledQuestion) -> None:

@@ -1,21 +1,56 @@
-"""Stage: what every agent does with every item, by every model (sections 3 and 4.1)."""
+"""Stage: what every agent does with every item, by every model (sections 3 and 4.1).
+
+Two agents query the database (section 3), and two do not (section 4.1, Figure 2).
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.databases.scratch.scratch import write_database
+from tasks.judging.prompt_room import estimate_tokens, quote_data
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.solve.agents import AGENTS
-from tasks.longform.solve.describe_database import Database, read_database
-from tasks.longform.solve.interaction import Interaction
-from tasks.longform.solve.options import AgentLimits
-from tasks.longform.solve.session import AgentSession
+from tasks.longform.solve.describe_database import (
+    Database,
+    describe_database,
+    describe_records,
+    read_database,
+)
+from tasks.longform.solve.interaction import UNFIT, Interaction
+from tasks.longform.solve.replies import (
+    ENOUGH,
+    NEED_TOKENS,
+    PLAN_PARTS,
+    STATISTIC_TOKENS,
+    AgentLimits,
+    Round,
+    make_answer_grammar,
+    make_plan_grammar,
+    make_queries_grammar,
+    make_round_grammar,
+    offer_queries,
+    offer_round,
+    parse_plan,
+    parse_queries,
+    parse_reasoned,
+    parse_round,
+)
+from tasks.longform.solve.session import AgentSession, FoundResult
 from tasks.models.ask import Ask
+
+TOKENS_PER_WORD = 2
+"""Names of columns take more tokens than words do."""
+Agent = Callable[[AgentSession], Awaitable[str | None]]
+"""An agent: it works on an item by means of a session, and returns its answer, or None.
+
+What it does on the way (calls, queries, steps, failures) stands in the session afterwards.
+"""
 
 
 async def interactions(
@@ -73,3 +108,152 @@ async def interact(
             *(Origin("call", call) for call in dict.fromkeys(session.calls)),
         ),
     )
+
+
+async def work_alone(session: AgentSession) -> str | None:
+    """Answer from all records, by a chain of thought.
+
+    Where the records do not fit, nothing is sent and the problem says so.
+    """
+    params = session.params
+    records = quote_data(describe_records(session.database.tables))
+    size, room = estimate_tokens(records), min(params.records_tokens, session.measure_room())
+    if size > room:
+        session.problems.append(f"{UNFIT}: {size:.0f} of {room:.0f} tokens")
+        session.leave_out(f"records of {table.name}" for table in session.database.tables)
+        return None
+    reply = await session.ask(
+        "agent_alone",
+        {
+            "records": records,
+            "thought_words": max(8, params.plan_tokens // 2),
+            "words": params.answer_words,
+        },
+        parse=parse_reasoned,
+        grammar=make_answer_grammar(params, reasoning=True),
+        max_tokens=params.plan_tokens + params.answer_tokens,
+    )
+    if reply is None:
+        return None
+    reasoning, answer = reply
+    if reasoning:
+        session.note("reasoning", reasoning)
+    session.note("answer", answer)
+    return answer
+
+
+async def guess_answer(session: AgentSession) -> str | None:
+    """Answer from the question and the schema alone (reference line of Figure 2)."""
+    return await session.answer(
+        "agent_guess", {"database": session.describe(session.measure_room(), samples=0)}
+    )
+
+
+async def work_sequentially(session: AgentSession) -> str | None:
+    """Plan, write and run all queries without seeing a result, then answer.
+
+    Without a readable plan the queries are written from the question alone, and without queries the answer
+    is: what a model cannot do shows in the quality of its answer (section 4.3).
+    """
+    plan = await _write_plan(session)
+    if plan is not None:
+        session.plan = plan
+        session.note("plan", plan)
+    await _run_queries(session)
+    return await _synthesize(session, session.plan)
+
+
+async def _write_plan(session: AgentSession) -> str | None:
+    params = session.params
+    return await session.ask(
+        "agent_plan",
+        {
+            "database": session.describe(session.measure_room()),
+            "words": max(8, params.plan_tokens // len(PLAN_PARTS) // TOKENS_PER_WORD),
+            "statistics": params.statistics,
+        },
+        parse=parse_plan,
+        grammar=make_plan_grammar(params),
+        max_tokens=params.plan_tokens,
+    )
+
+
+async def _run_queries(session: AgentSession) -> None:
+    params = session.params
+    queries = await session.ask(
+        "agent_queries",
+        {
+            "database": session.describe(session.measure_room(session.plan)),
+            "plan": session.plan,
+            "queries": params.queries,
+            "statistics": params.statistics,
+        },
+        parse=partial(parse_queries, statistics=params.statistics),
+        grammar=make_queries_grammar(params),
+        tools=offer_queries(statistics=params.statistics),
+        max_tokens=(params.query_tokens + STATISTIC_TOKENS * params.statistics) * params.queries,
+    )
+    if queries is None:
+        return
+    if len(queries) > params.queries:
+        over = len(queries) - params.queries
+        session.leave_out([f"{over} of {len(queries)} queries, over the limit"])
+    await session.run(queries[: params.queries])
+
+
+async def work_iteratively(session: AgentSession) -> str | None:
+    """Take rounds, each for the one thing most needed, until there is enough or no round left; then answer.
+
+    A round whose reply cannot be read counts as one: the agent is told so in the next.
+    """
+    for number in range(session.params.rounds):
+        taken = await _take_round(session, session.params.rounds - number)
+        if taken is None:
+            session.findings.append(FoundResult("", None))
+            continue
+        if taken.query is None:
+            break
+        session.plan = "\n".join(filter(None, (session.plan, taken.need)))
+        session.note("need", taken.need)
+        await session.run([taken.query], taken.need)
+    return await _synthesize(session)
+
+
+async def _take_round(session: AgentSession, left: int) -> Round | None:
+    """Ask for a need and its query in one reply: a prompt for each would send all that was found twice."""
+    params = session.params
+    room = session.measure_room()
+    # The results may have what a whole description leaves, and half of the room in any case.
+    whole = estimate_tokens(quote_data(describe_database(session.database.tables)))
+    findings = session.show_findings(max(room / 2, room - whole))
+    shown = sum(estimate_tokens(text) for found in findings for text in found.values())
+    return await session.ask(
+        "agent_next_query",
+        {
+            "database": session.describe(room - shown),
+            "findings": findings,
+            "left": left,
+            "enough": ENOUGH,
+            "statistics": params.statistics,
+        },
+        parse=partial(parse_round, statistics=params.statistics),
+        grammar=make_round_grammar(params),
+        tools=offer_round(statistics=params.statistics),
+        max_tokens=NEED_TOKENS + params.query_tokens + STATISTIC_TOKENS * params.statistics,
+    )
+
+
+async def _synthesize(session: AgentSession, plan: str = "") -> str | None:
+    """Write the answer from the question, the plan if there is one, and the queries with their results."""
+    # The question stands at the end of the prompt once more.
+    findings = session.show_findings(session.measure_room(plan, session.question))
+    return await session.answer("agent_answer", {"plan": plan, "findings": findings})
+
+
+AGENTS: Mapping[str, Agent] = {
+    "none": work_alone,
+    "sequential": work_sequentially,
+    "iterative": work_iteratively,
+    "guess": guess_answer,
+}
+"""The name of an agent in params.yaml and in rows -> the agent."""

@@ -1,4 +1,4 @@
-"""What agents reply: grammars and tools, which hold a model to a form, and the parsers for every model.
+"""What agents reply: its limits, grammars and tools that hold a model to a form, and parsers for every model.
 
 A form is made of labelled parts, `SQL: ...`. The parsers are lenient about Markdown around a label and about
 words before the first one, and strict about the rest.
@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.databases.execution import QueryLimits
 from tasks.judging.labelled import AFTER, SIGNS, make_label_pattern, split_parts
-from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.statistic import KINDS, REQUEST_CHARACTERS
 from tasks.models.ask import Tool, Unparsed
 
@@ -25,6 +27,35 @@ NEED_CHARACTERS = 160
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
 """Grammars count characters; SQL has fewer of them a token than prose."""
 FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
+
+
+class AgentLimits(BaseModel):
+    """Parameters of the stage `longform.interactions`: how much agents may ask, see and write."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    queries: int = Field(default=3, gt=0)
+    """Maximum number of queries of the sequential agent."""
+    rounds: int = Field(default=3, gt=0)
+    """Maximum number of rounds of the iterative agent, each with one query."""
+    shown_rows: int = Field(default=8, gt=0)
+    """Maximum number of rows of a result that an agent is shown."""
+    records_tokens: int = Field(default=2200, gt=0)
+    """Maximum size of the records that the agent without queries is shown; a larger database is not asked."""
+    prompt_tokens: int = Field(default=3200, gt=0)
+    """Maximum size of a prompt, by `estimate_tokens`; the rest of the window is for the reply."""
+    plan_tokens: int = Field(default=160, gt=0)
+    """Maximum length of a plan, and of the reasoning before the answer of the agent without queries."""
+    query_tokens: int = Field(default=120, gt=0)
+    """Maximum length of one query."""
+    answer_tokens: int = Field(default=160, gt=0)
+    answer_words: int = Field(default=80, gt=0)
+    """What agents are told about the length of an answer."""
+    statistics: bool = False
+    """Whether agents that query may also ask for correlations, regressions and quantiles."""
+    at_once: int = Field(default=200, gt=0)
+    """Maximum number of items under way, which bounds memory; each round of a batch has no more of them."""
+    limits: QueryLimits = QueryLimits()
 
 
 @dataclass(frozen=True)

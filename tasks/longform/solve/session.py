@@ -5,31 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.quoting import clean
 from tasks.longform.solve.describe_database import SAMPLES, Database
 from tasks.longform.solve.interaction import STATISTIC, AgentQuery, AgentStep
-from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
-from tasks.longform.solve.replies import WrittenQuery, make_answer_grammar, parse_answer
+from tasks.longform.solve.replies import AgentLimits, WrittenQuery, make_answer_grammar, parse_answer
 from tasks.longform.solve.room import INSTRUCTIONS, STATISTICS, fit_description, fit_results, show_statistic
 from tasks.longform.solve.statistic import MOST
 from tasks.models.ask import Ask, Tool
 
 Value = TypeVar("Value")
-
-
-class Agent(Protocol):
-    """An agent: it works on an item by means of a session, and returns its answer, or None.
-
-    What it does on the way (calls, queries, steps, failures) stands in the session afterwards.
-    """
-
-    async def __call__(self, session: AgentSession) -> str | None:
-        """Answer the session's question."""
-        ...
 
 
 @dataclass(frozen=True)

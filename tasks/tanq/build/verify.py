@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.models.ask import Ask
 from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.inference import Evidence, Inference, ask_inference, decide_by_rule
@@ -67,10 +67,7 @@ async def verify(
         )
     )
     listed = [outcome for outcome_list in outcomes for outcome in outcome_list]
-    return Drafts(
-        [outcome for outcome in listed if isinstance(outcome, ProofVerdict)],
-        [outcome for outcome in listed if isinstance(outcome, Dropped)],
-    )
+    return split_outcomes(listed)
 
 
 def make_evidence(proof: Proof) -> Evidence:
