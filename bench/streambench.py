@@ -45,8 +45,13 @@ from tasks.streambench.method import MethodSetup
 from tasks.streambench.solve.agents import RoleAgents
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import StreamRun, list_runs, order_items
-from tasks.streambench.solve.stream_loop import take_step
-from tasks.streambench.solve.stream_runs import StreamWork, make_environment_setup, normalise, run_all
+from tasks.streambench.solve.stream_runs import (
+    StreamWork,
+    make_environment_setup,
+    normalise,
+    run_all,
+    take_step,
+)
 from tasks.streambench.solve.talk import TalkSetup, Unanswered
 from tasks.streambench.solve.vector_memory import VectorMemory
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,18 @@ from typing import Any
 from tasks.artifacts.rows import Counts
 from tasks.errors import StageFailed
 from tasks.files import write_text
+from tasks.lineage.derivation import Derivation
 from tasks.reports.tables import FigureTable, round_figures
+from tasks.scoring.ddxplus import find_label
 from tasks.streambench.build.items import StreamItem
-from tasks.streambench.confusions import ConfusionMatrix, draw_confusions
 from tasks.streambench.entries import StreamEvaluation
+from tasks.streambench.measures import derive
 from tasks.streambench.publish.stream_cautions import list_stream_cautions
 from tasks.streambench.score.curves import CurvePoint
 from tasks.streambench.score.scores import StepScore
-from tasks.streambench.scored_steps import gather_runs, list_run_names
+from tasks.streambench.scored_steps import ScoredStep, StreamRuns, gather_runs, list_run_names
 from tasks.streambench.solve.stream_step import StreamStep
-from tasks.streambench.tables import tabulate_steps, tabulate_tokens
+from tasks.streambench.tables import read_object, tabulate_steps, tabulate_tokens
 from tasks.streambench.tables_curves import tabulate_curves
 from tasks.streambench.tables_pairs import tabulate_pairs
 
@@ -86,3 +89,88 @@ def evaluation_figures(
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     counted = {"failed": failed, "unjudged": unjudged}
     return Counts(len(steps), len(steps), {name: n for name, n in counted.items() if n})
+
+
+MOST_LABELS = 12
+OTHER, NONE = "other", "none"
+CALL_FIELDS = ("api", "action", "name")
+
+
+@dataclass(frozen=True)
+class ConfusionMatrix:
+    """A system's answers by the true label, over all seeds. labels: rows, and columns before other and none.
+
+    counts: by row, as many as columns. n, failed: steps with these labels, and those without an answer.
+    """
+
+    title: str
+    labels: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    n: int
+    failed: int
+    basis: Derivation
+
+
+def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
+    """Make a matrix of each system, of the labels that are mistaken most often; none without labels."""
+    readers = [find_reader(one.item.kind) for one in runs.steps[:1]]
+    reader = readers[0] if readers else None
+    if reader is None:
+        return []
+    everything = runs.steps
+    mistaken = Counter(reader(one)[0] for one in everything if not one.step.bit)
+    golds = {reader(one)[0] for one in everything}
+    ranked = sorted(golds, key=lambda label: (-mistaken[label], _order(label)))
+    labels = tuple(sorted(ranked[:MOST_LABELS], key=_order))
+    return [
+        _draw_matrix(f"{system.title}, {system.models}", runs.systems[system], labels, reader)
+        for system in runs.select()
+    ]
+
+
+def find_reader(kind: str) -> Callable[[ScoredStep], tuple[str, str]] | None:
+    """Find what reads the true and the answered label of a step; None for kinds without labels."""
+    return {"ddxplus": read_diagnoses, "toolbench": read_calls_made}.get(kind)
+
+
+def read_diagnoses(one: ScoredStep) -> tuple[str, str]:
+    """Read the numbers of the true diagnosis and of the answered one."""
+    label = None if one.step.answer is None else find_label(one.step.answer)
+    gold = find_label(f"{one.item.gold}.") if one.item.gold.isdecimal() else find_label(one.item.gold)
+    return str(gold), NONE if label is None else str(label)
+
+
+def read_calls_made(one: ScoredStep) -> tuple[str, str]:
+    """Read the names of the true API and of the called one."""
+    return _read_api(one.item.details) or _read_api(one.item.gold) or NONE, _read_api(one.step.answer) or NONE
+
+
+def _draw_matrix(
+    title: str,
+    steps: Sequence[ScoredStep],
+    labels: Sequence[str],
+    read: Callable[[ScoredStep], tuple[str, str]],
+) -> ConfusionMatrix:
+    read_steps = [(one, *read(one)) for one in steps]
+    own = [(one, gold, said) for one, gold, said in read_steps if gold in labels]
+    columns = (*labels, OTHER, NONE)
+    counted = Counter((gold, said if said in (*labels, NONE) else OTHER) for _, gold, said in own)
+    return ConfusionMatrix(
+        title,
+        tuple(labels),
+        columns,
+        tuple(tuple(counted[label, column] for column in columns) for label in labels),
+        len(own),
+        sum(one.failed for one, _, _ in own),
+        derive("answers by true label", list_run_names(steps), "score"),
+    )
+
+
+def _read_api(text: str | None) -> str:
+    data = read_object(text or "")
+    return next((str(data[name]) for name in CALL_FIELDS if data.get(name)), "")
+
+
+def _order(label: str) -> tuple[int, int, str]:
+    return (0, int(label), "") if label.isdecimal() else (1, 0, label)

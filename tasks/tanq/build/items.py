@@ -10,13 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.tanq.build.answer_table import write_answer
 from tasks.tanq.build.item_faults import list_faults
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.rephrase import RephrasedQuestion
 from tasks.tanq.build.skills import SkilledQuestion
 from tasks.tanq.build.tables import AnswerTable
-from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem
+from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem, write_answer
 from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.entries import TanqSet
 from tasks.tanq.graph.facts import Fact

@@ -15,7 +15,6 @@ from tasks.tanq.build.amount_skills import (
     convert_unit,
     round_converted,
 )
-from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
 from tasks.tanq.build.date_skills import (
     count_days_between,
     count_full_years,
@@ -39,6 +38,7 @@ from tasks.tanq.build.skill_use import (
     YEARS,
     SkillUse,
 )
+from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow
 from tasks.tanq.build.unit_words import WORDS, find_words
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM, TEXT, show_amount

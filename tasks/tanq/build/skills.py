@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.tanq.build.answer_table import FinalColumn, FinalRow
 from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.mention_numbers import list_numbers
 from tasks.tanq.build.proofs import Proof
@@ -21,6 +20,7 @@ from tasks.tanq.build.skill_table import BaseColumn, BaseRow, BaseTable, apply_s
 from tasks.tanq.build.skill_use import APPROXIMATION, CONVERSION, FILTERS, REWRITES, SKILLS, SkillUse
 from tasks.tanq.build.skill_words import make_tags, say_use, write_question
 from tasks.tanq.build.tables import AnswerTable
+from tasks.tanq.build.tanq_item import FinalColumn, FinalRow
 from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.entries import TanqSet
 from tasks.tanq.graph.facts import Fact

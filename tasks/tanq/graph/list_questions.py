@@ -15,7 +15,6 @@ from tasks.english import make_singular
 from tasks.errors import StageFailed
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.facts import Fact
-from tasks.tanq.graph.naming import say_name, say_value
 from tasks.tanq.graph.relation_words import CONDITIONS
 from tasks.tanq.graph.relations import Relation
 from tasks.tanq.graph.seed_question import (
@@ -26,7 +25,7 @@ from tasks.tanq.graph.seed_question import (
     SeedAnswer,
     SeedQuestion,
 )
-from tasks.tanq.graph.showing import ITEM
+from tasks.tanq.graph.showing import ITEM, say_name, say_value
 from tasks.tanq.graph.things import Thing
 
 GRAPH = "graph"

@@ -11,7 +11,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from tasks.artifacts.contracts import Record, RowRule
 from tasks.artifacts.rows import schema_of
-from tasks.tanq.build.answer_table import FinalColumn, FinalRow, write_answer
 from tasks.tanq.build.ends import find_mention, make_value_end
 from tasks.tanq.build.inference import find_objection
 from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
@@ -20,7 +19,7 @@ from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
 from tasks.tanq.build.skill_words import write_question
 from tasks.tanq.build.skills import GraphByIds, make_column
-from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.build.tanq_item import FinalColumn, FinalRow, TanqItem, write_answer
 from tasks.tanq.build.verify import ProofVerdict, make_evidence
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM
