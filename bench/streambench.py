@@ -210,7 +210,7 @@ async def measure_steps(size: int) -> tuple[float, Spent, Spent]:
         method = run.method(MethodSetup(CHOICE, ("agent",), K, (), lambda: memory, environment.say))
         setup = TalkSetup(environment, work.agents, lambda agent: 32_768, 200, Unanswered(counted=False))
         watch, times = Stopwatch(), []
-        for place, item in work.orders.by_seed[0]:
+        for place, item in work.orders[0]:
             begun = time.perf_counter()
             row = await take_step(run, method, place, item, of_item, setup)
             times.append(1_000 * (time.perf_counter() - begun))

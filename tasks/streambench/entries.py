@@ -163,16 +163,3 @@ class StreamOverview(BaseModel):
     evaluations: Names | None = None
     """Names under `streambench.evaluations`; null takes all of them. Of two over one stream the first shows a
     method that both have."""
-
-
-def read_nested(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
-    """Read a mapping back from settings: `options.timeout` -> {"timeout": 30} of the section `options`."""
-    nested: dict[str, Any] = {}
-    for name, value in settings.items():
-        if name.startswith(f"{section}."):
-            *parents, last = name.removeprefix(f"{section}.").split(".")
-            inner = nested
-            for parent in parents:
-                inner = inner.setdefault(parent, {})
-            inner[last] = value
-    return nested

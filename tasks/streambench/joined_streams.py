@@ -14,8 +14,9 @@ from tasks.lineage.selection import Selection
 from tasks.reports.figures_file import read_figures
 from tasks.reports.places import name_in_project
 from tasks.reports.tables import Cell
+from tasks.settings import read_nested
 from tasks.streambench.build.items import StreamItem
-from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview, read_nested
+from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview
 from tasks.streambench.score.scores import StepScore
 from tasks.streambench.scored_steps import (
     NON_STREAMING,

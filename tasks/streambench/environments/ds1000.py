@@ -21,7 +21,6 @@ from tasks.streambench.environments.replies import (
 )
 from tasks.streambench.environments.verdicts import choose_rule, read_details, read_options, score_record
 
-WORDS = {True: "The code passes the tests.", False: "The code does not pass the tests."}
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with the missing Python code, in a block fenced by ```python, and with nothing else.",
     "chain": "Think about it step by step: what is asked for, which functions do it, what the variables are "
@@ -38,6 +37,10 @@ class DS1000Environment(Environment):
     metric = "ds1000"
     primary = "accuracy"
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 512, "chain": 512, "refine": 512}
+    words: ClassVar[Mapping[bool, str]] = {
+        True: "The code passes the tests.",
+        False: "The code does not pass the tests.",
+    }
 
     def __init__(self, setup: EnvironmentSetup) -> None:
         super().__init__(setup)
@@ -78,10 +81,6 @@ class DS1000Environment(Environment):
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._judge, self.make_record(item, answer, None))
 
-    def say(self, bit: bool) -> str:
-        """Say whether the code passes."""
-        return WORDS[bit]
-
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
@@ -93,4 +92,4 @@ class DS1000Environment(Environment):
         with self._opening:
             if self._metric is None:
                 self._metric = DS1000(**self._options)
-        return score_record(self._metric, "", record, self.primary, WORDS)
+        return score_record(self._metric, "", record, self.primary, self.words)

@@ -1,4 +1,7 @@
-"""Tool use (ToolBench, the subset of STE): the right API with the right arguments, by rule or judge."""
+"""Tool use (ToolBench, the subset of STE): the right API with the right arguments, by rule or judge.
+
+A prompt shows some of the 817 API descriptions: all of them are 144 thousand tokens.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,20 @@ LISTED, EVERY = 0, -1
 DIGITS = 6
 SEARCHED = 300
 """Characters of a description that are searched: what it is for stands at its beginning."""
+PROMPT = Path(__file__).parents[1] / "prompts" / "judge_arguments.md"
+FORM = (
+    '{"api": "<name of the API, whole as above, with any %% and what follows>", '
+    '"arguments": {"<name>": <value>}}'
+)
+INSTRUCTIONS: Mapping[Style, str] = {
+    "direct": f"Reply with the call as a JSON object, and with nothing else: {FORM}",
+    "chain": "Think about it step by step: which API does what is asked, and which arguments are given. Then "
+    f"end with a line that begins with `Answer:`, followed by the call as a JSON object: {FORM}",
+    "refine": f"Reply with the improved call as a JSON object, and with nothing else: {FORM}",
+}
+RULES = ("released", "strict")
+FIRST_WORD = re.compile(r"[\s*\"'`]*(\w+)")
+JUDGE_TOKENS = 64
 
 
 @dataclass(frozen=True)
@@ -176,23 +193,6 @@ class WordScores:
         return [round(score, DIGITS) for score in scores]
 
 
-PROMPT = Path(__file__).parents[1] / "prompts" / "judge_arguments.md"
-WORDS = {True: "The call is correct.", False: "The call is not correct."}
-FORM = (
-    '{"api": "<name of the API, whole as above, with any %% and what follows>", '
-    '"arguments": {"<name>": <value>}}'
-)
-INSTRUCTIONS: Mapping[Style, str] = {
-    "direct": f"Reply with the call as a JSON object, and with nothing else: {FORM}",
-    "chain": "Think about it step by step: which API does what is asked, and which arguments are given. Then "
-    f"end with a line that begins with `Answer:`, followed by the call as a JSON object: {FORM}",
-    "refine": f"Reply with the improved call as a JSON object, and with nothing else: {FORM}",
-}
-RULES = ("released", "strict")
-FIRST_WORD = re.compile(r"[\s*\"'`]*(\w+)")
-JUDGE_TOKENS = 64
-
-
 class ArgumentVerdict(Label):
     """The judge's word on a call's arguments."""
 
@@ -214,6 +214,7 @@ class ToolBenchEnvironment(Environment):
     metric = "toolbench"
     primary = "accuracy"
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 256, "chain": 512, "refine": 256}
+    words: ClassVar[Mapping[bool, str]] = {True: "The call is correct.", False: "The call is not correct."}
 
     def __init__(self, setup: EnvironmentSetup) -> None:
         super().__init__(setup)
@@ -258,7 +259,7 @@ class ToolBenchEnvironment(Environment):
             or record["predicted_api"] != gold.get("api")
             or gold["api"] in WITHOUT_JUDGE
         ):
-            return score_record(self._metric, "", record, self.primary, WORDS)
+            return score_record(self._metric, "", record, self.primary, self.words)
         asked = await self.setup.ask(
             PROMPT,
             {
@@ -275,12 +276,8 @@ class ToolBenchEnvironment(Environment):
             max_tokens=JUDGE_TOKENS,
         )
         judged, problem = read_verdict(asked.text, self._rule)
-        found = score_record(self._metric, "", {**record, "judged": judged}, self.primary, WORDS)
+        found = score_record(self._metric, "", {**record, "judged": judged}, self.primary, self.words)
         return replace(found, problem=problem or found.problem, calls=(asked.call,))
-
-    def say(self, bit: bool) -> str:
-        """Say whether the call is right."""
-        return WORDS[bit]
 
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None

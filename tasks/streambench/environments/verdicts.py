@@ -34,13 +34,10 @@ def make_feedback(
 
 
 def make_unjudged(
-    problem: str,
-    words: Mapping[bool, str],
-    values: Mapping[str, float | None] | None = None,
-    calls: tuple[str, ...] = (),
+    problem: str, words: Mapping[bool, str], values: Mapping[str, float | None] | None = None
 ) -> Feedback:
     """Make the feedback of an answer that cannot be judged."""
-    return Feedback(False, Outcome.UNJUDGED, words[False], values or {}, problem, calls)
+    return Feedback(False, Outcome.UNJUDGED, words[False], values or {}, problem)
 
 
 def score_record(

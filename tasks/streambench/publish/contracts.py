@@ -86,7 +86,18 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
                 ("id", "dataset", "kind", "key"),
                 lambda record: find_wrong_key(record, grounds),
             ),
-            *EACH_ITEM,
+            RowRule(
+                "askable",
+                "It has a text, a key to be found by, a gold answer, and details that are a JSON object.",
+                ("text", "memory_key", "gold", "details"),
+                find_gap,
+            ),
+            RowRule(
+                "file_inside",
+                "The file that it names lies in the folder of the datasets.",
+                ("file",),
+                lambda record: find_way_out(str(record["file"])),
+            ),
         ],
         paths["sequence"]: [
             origins,
@@ -167,19 +178,3 @@ def find_way_out(path: str) -> str:
     """Say that a path is absolute or leads above its start; empty if it does not."""
     pure = PurePosixPath(path)
     return f"{path} lies outside" if pure.is_absolute() or ".." in pure.parts else ""
-
-
-EACH_ITEM = (
-    RowRule(
-        "askable",
-        "It has a text, a key to be found by, a gold answer, and details that are a JSON object.",
-        ("text", "memory_key", "gold", "details"),
-        find_gap,
-    ),
-    RowRule(
-        "file_inside",
-        "The file that it names lies in the folder of the datasets.",
-        ("file",),
-        lambda record: find_way_out(str(record["file"])),
-    ),
-)

@@ -27,6 +27,10 @@ from tasks.streambench.tables import read_object, tabulate_steps, tabulate_token
 from tasks.streambench.tables_curves import tabulate_curves
 from tasks.streambench.tables_pairs import tabulate_pairs
 
+MOST_LABELS = 12
+OTHER, NONE = "other", "none"
+CALL_FIELDS = ("api", "action", "name")
+
 
 @dataclass(frozen=True)
 class StreamFigures:
@@ -89,11 +93,6 @@ def evaluation_figures(
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     counted = {"failed": failed, "unjudged": unjudged}
     return Counts(len(steps), len(steps), {name: n for name, n in counted.items() if n})
-
-
-MOST_LABELS = 12
-OTHER, NONE = "other", "none"
-CALL_FIELDS = ("api", "action", "name")
 
 
 @dataclass(frozen=True)

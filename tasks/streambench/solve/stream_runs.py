@@ -1,4 +1,7 @@
-"""All runs of a stage at once: the environment, the embedded keys, progress, and what nobody answered."""
+"""All runs of a stage at once: the environment, the embedded keys, progress, and what nobody answered.
+
+A run asks, judges and learns over its sequence, and writes a row a step (algorithm 1).
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,27 @@ from tasks.errors import ModelFailed, StageFailed
 from tasks.models.ask import Ask
 from tasks.models.stream_board import BOARD
 from tasks.scoring.outcome import Outcome
+from tasks.settings import read_nested
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.build.sequence import SequencePlace
 from tasks.streambench.build.shots import StreamShot
-from tasks.streambench.entries import read_nested
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback
 from tasks.streambench.environments.finding import find_environment
 from tasks.streambench.memory import NO_VECTOR, MemoryEntry, Vector
 from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StreamMethod
 from tasks.streambench.solve.agents import StreamAgents
 from tasks.streambench.solve.options import StreamLimits
-from tasks.streambench.solve.runs import StreamOrders, StreamRun
+from tasks.streambench.solve.runs import Places, StreamOrders, StreamRun
 from tasks.streambench.solve.stream_step import StreamStep
 from tasks.streambench.solve.talk import Booked, StreamTalk, TalkSetup, Unanswered
 from tasks.streambench.solve.vector_memory import VectorMemory
 
 SECTION = "streambench.streams"
 NAMED = 3
+WIDTH = 32
+"""Steps at once of a method whose steps do not depend on each other."""
+ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,7 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
     Raises StageFailed at the end where no endpoint answered a step's call, unless such a step counts as
     wrong; what a method or environment refuses (BadInput), BudgetSpent and CallMissing at once.
     """
-    asked = sorted({item.id: item for run in runs for _, item in work.orders.by_seed[run.seed]}.items())
+    asked = sorted({item.id: item for run in runs for _, item in work.orders[run.seed]}.items())
     items = [item for _, item in asked]
     made = find_environment(work.items[0].kind)(make_environment_setup(work))
     unanswered = Unanswered(work.params.count_unanswered)
@@ -92,10 +99,9 @@ async def follow_all(
     work: StreamWork,
 ) -> list[StreamStep]:
     """Run streams at once, and say how far each is."""
-    orders = work.orders.by_seed
-    with BOARD.follow({run.name: len(orders[run.seed]) for run in runs}) as lines:
+    with BOARD.follow({run.name: len(work.orders[run.seed]) for run in runs}) as lines:
         found = await gather_or_stop(
-            run_stream(run, methods[run.name], orders[run.seed], vectors, setup, lines[run.name].tell)
+            run_stream(run, methods[run.name], work.orders[run.seed], vectors, setup, lines[run.name].tell)
             for run in runs
         )
     return [row for rows in found for row in rows]
@@ -154,15 +160,6 @@ def find_window(agent: str, work: StreamWork) -> int:
     served = work.settings.get(f"roles.{agent}.model")
     known = work.settings.get(f"models.{served}.context")
     return work.params.windows.get(agent, known if isinstance(known, int) else work.params.window)
-
-
-WIDTH = 32
-"""Steps at once of a method whose steps do not depend on each other."""
-
-ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
-
-Result = TypeVar("Result")
-Places = Sequence[tuple[SequencePlace, StreamItem]]
 
 
 async def run_stream(

@@ -1,4 +1,7 @@
-"""Values as a table shows them: names, dates by their precision, amounts without their unit."""
+"""Values as a table shows them: names, dates by their precision, amounts without their unit.
+
+Within a sentence some names take the article.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,11 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
     "November", "December",
 )  # fmt: skip
+WITH_ARTICLE = re.compile(
+    r"(United (States|Kingdom|Arab Emirates|Nations)\b.*|.*\b(Islands|Antilles)"
+    r"|Netherlands|Philippines|Maldives|Bahamas|Gambia|Comoros|Seychelles|Caribbean|Middle East|Americas"
+    r"|Isle of .*|.*\bRepublic( of .*)?|(Soviet|European) Union|.* Sea|.* Ocean)"
+)
 
 
 def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
@@ -62,13 +70,6 @@ def show_ordinal(number: int) -> str:
     """Show a number as an ordinal: `1st`, `12th`, `22nd`."""
     ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
-
-
-WITH_ARTICLE = re.compile(
-    r"(United (States|Kingdom|Arab Emirates|Nations)\b.*|.*\b(Islands|Antilles)"
-    r"|Netherlands|Philippines|Maldives|Bahamas|Gambia|Comoros|Seychelles|Caribbean|Middle East|Americas"
-    r"|Isle of .*|.*\bRepublic( of .*)?|(Soviet|European) Union|.* Sea|.* Ocean)"
-)
 
 
 def say_name(label: str) -> str:

@@ -1,4 +1,4 @@
-"""List questions of QAMPARI become seeds of tanq."""
+"""List questions of QAMPARI become seeds: answers found in a graph, and what the questions demand of them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ from tasks.tanq.importers.records import ReadRecord, RecordsImporter
 SOURCES = "tanq.sources"
 LEAST = 2
 """Answers of a list question."""
+NO_ID, NOT_THERE, AMBIGUOUS, OTHER_CLASS = "no_id", "not_in_graph", "ambiguous", "other_class"
+PEOPLE = "Q5"
+SOURCE = "qampari"
 
 
 class Qampari(RecordsImporter):
@@ -109,11 +112,6 @@ class Qampari(RecordsImporter):
         if self.graph is None and self.skipped.counts["answer_no_id"]:
             return "its answers have no Wikidata ids: --graph FOLDER finds them in an imported graph"
         return super().advise()
-
-
-NO_ID, NOT_THERE, AMBIGUOUS, OTHER_CLASS = "no_id", "not_in_graph", "ambiguous", "other_class"
-PEOPLE = "Q5"
-SOURCE = "qampari"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Published records of TANQ become a dataset to evaluate systems on."""
+"""Published records of TANQ become items that baselines and systems can be evaluated on."""
 
 from __future__ import annotations
 
@@ -35,6 +35,30 @@ from tasks.tanq.graph.seed_question import SeedProof
 from tasks.tanq.importers.answer_noun import find_noun
 from tasks.tanq.importers.records import ReadRecord, RecordsImporter
 from tasks.tanq.labels import Support
+
+SOURCE = "tanq"
+FIRST = "entity"
+SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
+    FILTER_NUMBER: ("filter", "num"),
+    FILTER_TIME: ("filter", "time"),
+    FILTER_ENTITY: ("filter", "entit"),
+    DATE_TO_YEAR: ("year",),
+    CONVERSION: ("conver",),
+    TIME_CALCULATION: ("calc",),
+    APPROXIMATION: ("approx",),
+}
+"""Skill -> the parts of words that name it, the first that fits counts."""
+FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}
+VERDICTS: Mapping[str, Support] = {
+    **dict.fromkeys((Support.SUPPORTED, "verifiable", "true", "yes", "entailment"), Support.SUPPORTED),
+    **dict.fromkeys((Support.REFUTED, "contradiction"), Support.REFUTED),
+}
+"""What a publisher calls a verdict -> ours; none at all is of what survived, any other is not enough."""
+UNIT = re.compile(r"\(([^()]+)\)$")
+NUMBER = re.compile(r"-?[\d,]*\.?\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
+DATE = re.compile(
+    r"(?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\d{4}(?: BCE)?|\d{4}-\d\d-\d\d|\d+(?:st|nd|rd|th) century.*"
+)
 
 
 class Tanq(RecordsImporter):
@@ -81,31 +105,6 @@ class Tanq(RecordsImporter):
     def describe_options(self) -> Mapping[str, object]:
         """Name the field that is asked."""
         return {"question": self.question or None}
-
-
-SOURCE = "tanq"
-FIRST = "entity"
-SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
-    FILTER_NUMBER: ("filter", "num"),
-    FILTER_TIME: ("filter", "time"),
-    FILTER_ENTITY: ("filter", "entit"),
-    DATE_TO_YEAR: ("year",),
-    CONVERSION: ("conver",),
-    TIME_CALCULATION: ("calc",),
-    APPROXIMATION: ("approx",),
-}
-"""Skill -> the parts of words that name it, the first that fits counts."""
-FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}
-VERDICTS: Mapping[str, Support] = {
-    **dict.fromkeys((Support.SUPPORTED, "verifiable", "true", "yes", "entailment"), Support.SUPPORTED),
-    **dict.fromkeys((Support.REFUTED, "contradiction"), Support.REFUTED),
-}
-"""What a publisher calls a verdict -> ours; none at all is of what survived, any other is not enough."""
-UNIT = re.compile(r"\(([^()]+)\)$")
-NUMBER = re.compile(r"-?[\d,]*\.?\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
-DATE = re.compile(
-    r"(?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\d{4}(?: BCE)?|\d{4}-\d\d-\d\d|\d+(?:st|nd|rd|th) century.*"
-)
 
 
 @dataclass(frozen=True)
