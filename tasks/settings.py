@@ -1,13 +1,19 @@
-"""Read a section of params.yaml from a stage's settings, whose keys are full dotted names."""
+"""Models of params.yaml, and its sections, read from a stage's settings, whose keys are full dotted names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 Section = TypeVar("Section", bound=BaseModel)
+
+
+class StrictModel(BaseModel):
+    """A model of a part of params.yaml: a key that it does not have is an error, and it does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from dataclasses import replace
 from tasks.lineage.selection import CellValue
 from tasks.reports.declared import Measure, Slice, Table, Where, by
 from tasks.reports.tables import Cell, FigureTable, Line
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.measures import (
     ERROR,
     RIGHT,
@@ -285,15 +284,6 @@ def read_kind(item: StreamItem) -> str:
     if item.kind == "ddxplus":
         return item.gold
     return str(read_object(item.details).get(STRATA.get(item.kind, ""), ""))
-
-
-def read_object(text: str) -> dict[str, object]:
-    """Read a JSON object; empty for what is none."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def declare_values(runs: StreamRuns) -> Table[ScoredStep]:

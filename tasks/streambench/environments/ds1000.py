@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 from tasks.scoring.ds1000 import DS1000, extract_code
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import (
     check_reply,
@@ -19,7 +19,7 @@ from tasks.streambench.environments.replies import (
     write_step,
     write_text,
 )
-from tasks.streambench.environments.verdicts import choose_rule, read_details, read_options, score_record
+from tasks.streambench.environments.verdicts import choose_rule, read_options, score_record
 
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with the missing Python code, in a block fenced by ```python, and with nothing else.",
@@ -85,7 +85,7 @@ class DS1000Environment(Environment):
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
         """Make the line for `benchloom score ds1000`."""
-        test = read_details(item.details).get("code_context")
+        test = read_object(item.details).get("code_context")
         return {"id": item.id, "code_context": test, "prediction": answer}
 
     def _judge(self, record: dict[str, object]) -> Feedback:

@@ -14,7 +14,7 @@ from tasks.scoring.execution import Execution, score_outcome
 from tasks.scoring.items import BadItem
 from tasks.scoring.sql_pool import SqlPool
 from tasks.scoring.sql_text import prepare_prediction
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import (
     check_reply,
@@ -28,7 +28,6 @@ from tasks.streambench.environments.verdicts import (
     choose_rule,
     make_feedback,
     make_unjudged,
-    read_details,
     read_options,
 )
 
@@ -151,4 +150,4 @@ class _PoolShelf:
 
 
 def _name_database(item: StreamItem) -> str:
-    return Path(item.file).stem or str(read_details(item.details).get("db_id", ""))
+    return Path(item.file).stem or str(read_object(item.details).get("db_id", ""))

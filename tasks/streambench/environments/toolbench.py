@@ -25,7 +25,7 @@ from tasks.scoring.toolbench import WITHOUT_JUDGE, ToolBench
 from tasks.sources.drawing import order_by_seed
 from tasks.sources.stream_dataset import FILES
 from tasks.sources.whole_json import read_json_object
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import (
     check_reply,
@@ -37,7 +37,6 @@ from tasks.streambench.environments.replies import (
 )
 from tasks.streambench.environments.verdicts import (
     choose_rule,
-    read_details,
     read_options,
     score_record,
 )
@@ -237,7 +236,7 @@ class ToolBenchEnvironment(Environment):
             left_out=shown.left_out,
             notes={}
             if shown.shared
-            else {"recall": float(read_details(item.details).get("api") in shown.names)},
+            else {"recall": float(read_object(item.details).get("api") in shown.names)},
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
@@ -253,7 +252,7 @@ class ToolBenchEnvironment(Environment):
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
         """Compare the call with the gold one; a judge says what only it can. Raises ModelFailed."""
         record = self.make_record(item, answer, None)
-        gold = read_details(item.details)
+        gold = read_object(item.details)
         if (
             not record["well_formed"]
             or record["predicted_api"] != gold.get("api")
@@ -283,7 +282,7 @@ class ToolBenchEnvironment(Environment):
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
         """Make the line for `benchloom score toolbench`."""
-        gold = read_details(item.details)
+        gold = read_object(item.details)
         call = find_object(answer) if answer is not None else None
         api, arguments = (call.get("api"), call.get("arguments")) if call is not None else (None, None)
         well_formed = isinstance(api, str) and isinstance(arguments, dict)

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 from tasks.streambench.environment import Feedback
 from tasks.streambench.memory import MemoryEntry
-from tasks.streambench.method import (
-    MethodSetup,
-    SeenStep,
-    ShownExample,
-    StepReply,
-    StepTalk,
-)
+from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk
 from tasks.streambench.methods.parts import MemoryMethod, show_entry
 
 

@@ -15,7 +15,7 @@ from tasks.files import write_text
 from tasks.lineage.derivation import Derivation
 from tasks.reports.tables import FigureTable, round_figures
 from tasks.scoring.ddxplus import find_label
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.measures import derive
 from tasks.streambench.publish.stream_cautions import list_stream_cautions
@@ -23,7 +23,7 @@ from tasks.streambench.score.curves import CurvePoint
 from tasks.streambench.score.scores import StepScore
 from tasks.streambench.scored_steps import ScoredStep, StreamRuns, gather_runs, list_run_names
 from tasks.streambench.solve.stream_step import StreamStep
-from tasks.streambench.tables import read_object, tabulate_steps, tabulate_tokens
+from tasks.streambench.tables import tabulate_steps, tabulate_tokens
 from tasks.streambench.tables_curves import tabulate_curves
 from tasks.streambench.tables_pairs import tabulate_pairs
 

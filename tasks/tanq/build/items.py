@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
+from tasks.settings import StrictModel
 from tasks.tanq.build.item_faults import list_faults
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.rephrase import RephrasedQuestion
@@ -25,10 +26,8 @@ from tasks.tanq.graph.things import Thing
 from tasks.tanq.labels import Support
 
 
-class Items(BaseModel):
+class Items(StrictModel):
     """`tanq.items` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     share: float = Field(default=0.1, gt=0, le=1)
     """The largest share of the set that items of one shape have: a seed's shape with its skills."""

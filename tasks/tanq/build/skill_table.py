@@ -184,13 +184,10 @@ def _make_column(column: BaseColumn, words: str, uses: Sequence[SkillUse]) -> Fi
         if use.name == DATE_TO_YEAR:
             words = say_year_of(words)
         elif use.name == CONVERSION:
-            sign, name = (use.operand,) * 2 if use.operand in SCALES else _name_unit(use.operand)
+            other = None if use.operand in SCALES else WORDS[use.operand]
+            sign, name = (other.sign, other.many) if other else (use.operand, use.operand)
     header = f"{words} ({sign})" if sign else words
     return FinalColumn(column.relation, header, column.kind, name)
-
-
-def _name_unit(name: str) -> tuple[str, str]:
-    return WORDS[name].sign, WORDS[name].many
 
 
 def say_year_of(words: str) -> str:
@@ -212,12 +209,17 @@ def _rewrite(fact: Fact, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
     for use in uses:
         if use.name == APPROXIMATION:
             amount = approximate(amount, int(use.operand))
-        elif use.operand in SCALES:
-            amount = convert_scale(amount, use.operand)
         else:
-            unit = find_words(column.unit)
-            amount = convert_unit(amount, unit.one if unit else "", use.operand)
+            amount = convert_amount(amount, column, use)
     return show_amount(amount if uses[-1].name == APPROXIMATION else round_converted(amount))
+
+
+def convert_amount(amount: Decimal, column: BaseColumn, use: SkillUse) -> Decimal:
+    """Convert an amount of a column to the scale or the unit that a conversion asks for."""
+    if use.operand in SCALES:
+        return convert_scale(amount, use.operand)
+    unit = find_words(column.unit)
+    return convert_unit(amount, unit.one if unit else "", use.operand)
 
 
 def _compare(found: Decimal | int, operator: str, bound: Decimal | int) -> bool:
