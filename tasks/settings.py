@@ -1,4 +1,4 @@
-"""Models of params.yaml, and its sections, read from a stage's settings, whose keys are full dotted names."""
+"""The base of all parameters, and how a section of params.yaml is read from a stage's settings."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 Section = TypeVar("Section", bound=BaseModel)
 
 
-class StrictModel(BaseModel):
-    """A model of a part of params.yaml: a key that it does not have is an error, and it does not change."""
+class Settings(BaseModel):
+    """Parameters from params.yaml: an unknown key is an error, and no value can be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -19,7 +19,7 @@ class StrictModel(BaseModel):
 def read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:
     """Read the section `name` as a model; keys that `settings` lacks have their defaults.
 
-    settings: dotted name -> value. Raises pydantic.ValidationError.
+    settings: full dotted name -> value. Raises pydantic.ValidationError.
     """
     return model.model_validate(read_nested(settings, name))
 

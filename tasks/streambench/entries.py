@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tasks.distinct import Names
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 
 Use = Literal["all", "correct", "incorrect"]
 MemoryRule = Literal["store_on_turn", "shadow"]
@@ -26,7 +26,7 @@ def _check_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
 Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_check_seeds)]
 
 
-class QuestionDatabase(StrictModel):
+class QuestionDatabase(Settings):
     """One entry of `streambench.databases`: a text-to-SQL dataset from questions of GRAMMAR's."""
 
     questions: Path
@@ -44,7 +44,7 @@ class QuestionDatabase(StrictModel):
     seed: int = 0
 
 
-class Stream(StrictModel):
+class Stream(Settings):
     """One entry of `streambench.streams`: items of datasets in a seeded order."""
 
     datasets: Names
@@ -63,7 +63,7 @@ class Stream(StrictModel):
     """Of the environment, by its own names and checked by it: timeout, descriptions, paragraphs_in_shots."""
 
 
-class MethodChoice(StrictModel):
+class MethodChoice(Settings):
     """A method with its ablation; a bare name stands for `{method: name}`."""
 
     method: str
@@ -108,7 +108,7 @@ def _check_labels(choices: tuple[MethodChoice, ...]) -> tuple[MethodChoice, ...]
 Choices = Annotated[tuple[NamedChoice, ...], Field(min_length=1), AfterValidator(_check_labels)]
 
 
-class StreamEvaluation(StrictModel):
+class StreamEvaluation(Settings):
     """One entry of `streambench.evaluations`: methods and models over a stream."""
 
     stream: str
@@ -131,7 +131,7 @@ class StreamEvaluation(StrictModel):
     """Only the first so many steps; null takes all."""
 
 
-class OwnStream(StrictModel):
+class OwnStream(Settings):
     """One entry of `streambench.systems`: a system of the user's in the agent's place."""
 
     stream: str
@@ -146,7 +146,7 @@ class OwnStream(StrictModel):
     judge: str = "judge"
 
 
-class StreamOverview(StrictModel):
+class StreamOverview(Settings):
     """One entry of `streambench.overviews`: evaluations of several streams joined on one page."""
 
     evaluations: Names | None = None

@@ -10,13 +10,13 @@ from pydantic import AfterValidator, Field
 
 from tasks.distinct import Names, check_distinct
 from tasks.judging.label_file import LabelFile
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 
 SettingName = Literal["closed", "oracle", "open"]
 InstructionName = Literal["empty", "simple", "detailed", "steps"]
 
 
-class RelationWords(StrictModel):
+class RelationWords(Settings):
     """How a relation is asked for; what is left empty follows from its label."""
 
     words: str = ""
@@ -29,7 +29,7 @@ class RelationWords(StrictModel):
     """What it is asked beside, such as `birth`."""
 
 
-class GraphSource(StrictModel):
+class GraphSource(Settings):
     """One entry of `tanq.sources`: a graph, the articles that bear it out, and list questions."""
 
     graph: Path
@@ -48,7 +48,7 @@ class GraphSource(StrictModel):
     they are asked for by what complete classes have: the capitals of the countries that border Peru."""
 
 
-class TanqSet(StrictModel):
+class TanqSet(Settings):
     """One entry of `tanq.sets`: questions of a source."""
 
     source: str
@@ -58,7 +58,7 @@ class TanqSet(StrictModel):
     seed: int = 0
 
 
-class TableEvaluation(StrictModel):
+class TableEvaluation(Settings):
     """One entry of `tanq.evaluations`: baselines and models on a set."""
 
     set: str

@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import Field
 
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.streambench.entries import Choices, MethodChoice, Seeds
 
 
-class StreamLimits(StrictModel):
+class StreamLimits(Settings):
     """What runs of streams may do."""
 
     refinements: int = Field(default=4, ge=0)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.settings import StrictModel, read_section
+from tasks.settings import Settings, read_section
 from tasks.tanq.build.extend import ExtendedQuestion, list_wanted
 from tasks.tanq.build.inference import decide_by_rule
 from tasks.tanq.build.proofs import Proof
@@ -22,7 +22,7 @@ from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
 from tasks.tanq.labels import Support
 
 
-class Candidates(StrictModel):
+class Candidates(Settings):
     """`tanq.candidates` in params.yaml."""
 
     a_question: float | None = Field(default=None, ge=1)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.tanq.build.wording import extend_text
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.relations import Relation
@@ -35,7 +35,7 @@ class ExtendedQuestion:
     origin: tuple[Origin, ...]
 
 
-class Extend(StrictModel):
+class Extend(Settings):
     """`tanq.extend` in params.yaml."""
 
     relations: tuple[int, int] = (1, 3)

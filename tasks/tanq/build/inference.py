@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tasks.judging.quoting import clean
 from tasks.models.ask import Answer, Ask, Unparsed
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.sources.wikipedia.article import CELL, INFOBOX
 from tasks.tanq.build.statements import find_saying, names_relation
 from tasks.tanq.graph.relations import Relation
@@ -65,7 +65,7 @@ PATTERNS: Mapping[str, str] = {
 """Property -> how a text tells it outright, {} for the mention."""
 
 
-class Inference(StrictModel):
+class Inference(Settings):
     """How statements are held against proofs; part of `tanq.verify` in params.yaml."""
 
     labels: Literal[2, 3] = 3

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.tanq.build.item_faults import list_faults
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.rephrase import RephrasedQuestion
@@ -26,7 +26,7 @@ from tasks.tanq.graph.things import Thing
 from tasks.tanq.labels import Support
 
 
-class Items(StrictModel):
+class Items(Settings):
     """`tanq.items` in params.yaml."""
 
     share: float = Field(default=0.1, gt=0, le=1)

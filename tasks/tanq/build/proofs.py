@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.splitting import splits
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.sources.wikipedia.article import CELL, INFOBOX, TEXT
 from tasks.sources.wikipedia.rows import PartRow
 from tasks.tanq.build.ends import End, find_mention, make_ends
@@ -55,7 +55,7 @@ class Proof:
     origin: tuple[Origin, ...]
 
 
-class Proofs(StrictModel):
+class Proofs(Settings):
     """`tanq.proofs` in params.yaml."""
 
     most: int = Field(default=4, gt=0)

@@ -13,7 +13,7 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.models.ask import Ask, Unparsed
 from tasks.models.frames import Parts, write_frame
 from tasks.models.rounds import ask_in_rounds
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.tanq.build.skill_words import find_tags, make_tags, remove_tags
 from tasks.tanq.build.tables import AnswerTable
 from tasks.tanq.build.wording import list_words, name_column
@@ -49,7 +49,7 @@ class RephrasedQuestion:
     origin: tuple[Origin, ...]
 
 
-class Rephrase(StrictModel):
+class Rephrase(Settings):
     """`tanq.rephrase` in params.yaml."""
 
     rounds: int = Field(default=5, ge=1)

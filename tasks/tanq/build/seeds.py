@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, make_id
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.tanq.entries import TanqSet
 from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
 
 
-class Seeds(StrictModel):
+class Seeds(Settings):
     """`tanq.seeds` in params.yaml."""
 
     a_question: float = Field(default=2.5, ge=1)

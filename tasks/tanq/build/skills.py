@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.tanq.build.extend import ExtendedQuestion, list_wanted
 from tasks.tanq.build.mention_numbers import list_numbers
 from tasks.tanq.build.proofs import Proof
@@ -52,7 +52,7 @@ class SkilledQuestion:
     origin: tuple[Origin, ...]
 
 
-class Skills(StrictModel):
+class Skills(Settings):
     """`tanq.skills` in params.yaml."""
 
     counts: tuple[int, ...] = Field(default=(1, 2, 0, 1, 3, 1, 2, 0, 1, 1), min_length=1)

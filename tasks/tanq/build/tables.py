@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.tanq.build.extend import ExtendedQuestion, list_wanted
 from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.build.wording import extend_text
@@ -58,7 +58,7 @@ class AnswerTable:
 EMPTY = TableCell((), ())
 
 
-class Tables(StrictModel):
+class Tables(Settings):
     """`tanq.tables` in params.yaml; the defaults but for `most_values` and `least_rows` are the paper's."""
 
     most_values: int = Field(default=5, gt=0)

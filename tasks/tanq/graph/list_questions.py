@@ -13,7 +13,7 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.english import make_singular
 from tasks.errors import StageFailed
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.relation_words import CONDITIONS
@@ -32,7 +32,7 @@ from tasks.tanq.graph.things import Thing
 GRAPH = "graph"
 
 
-class ListQuestions(StrictModel):
+class ListQuestions(Settings):
     """`tanq.list_questions` in params.yaml."""
 
     answers: tuple[int, int] = (3, 8)

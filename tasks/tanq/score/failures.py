@@ -1,4 +1,4 @@
-"""Kinds of failure of Table 11 that a rule can tell, and the six faults of the open agent (sections 5.6, 5.7).
+"""Failures of Table 11 that a rule can tell, and the six faults of the open agent (sections 5.6 and 5.7).
 
 Faults are told by the agent's chain and its table.
 """

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, make_id
 from tasks.models.ask import Ask
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 from tasks.systems.build import build_system
 from tasks.systems.entries import SystemEntry
 from tasks.tanq.build.tanq_item import TanqItem
@@ -24,7 +24,7 @@ SYSTEM = "system"
 """The setting's name in the rows of a user's system; the system's own name stands for the model."""
 
 
-class OwnTables(StrictModel):
+class OwnTables(Settings):
     """One entry of `tanq.systems`: a system of the user's on a question set."""
 
     set: str
@@ -33,7 +33,7 @@ class OwnTables(StrictModel):
     """A name under `systems`."""
 
 
-class SystemTables(StrictModel):
+class SystemTables(Settings):
     """`tanq.system_predictions` in params.yaml: what a user's system is sent."""
 
     proofs: bool = False

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from tasks.settings import StrictModel
+from tasks.settings import Settings
 
 
-class OpenLimits(StrictModel):
+class OpenLimits(Settings):
     """How much the open agent may do and see."""
 
     steps: int = Field(default=4, gt=0)
@@ -26,7 +26,7 @@ class OpenLimits(StrictModel):
     """Maximum length of what a sub-agent says that it found."""
 
 
-class PredictionLimits(StrictModel):
+class PredictionLimits(Settings):
     """Parameters of the stage `tanq.predictions`."""
 
     seed: int = 0
