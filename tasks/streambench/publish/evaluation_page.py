@@ -12,7 +12,7 @@ from tasks.models.calls import Call
 from tasks.reports.embed import write_data
 from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import choose_column, write_lines
-from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
+from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.reports.parts import Browse, Charts, Component, Head, Part, Parts, Tables, Text, make_about_part
 from tasks.reports.report_page import write_page
 from tasks.reports.tables import read_systems
@@ -79,7 +79,9 @@ def evaluation_page(
             make_headlines(runs, len(steps_calls)),
             figures.warnings,
             tell_finding(runs),
-            list_stream_systems(figures),
+            read_systems(
+                means, means.columns[-1], dataset=figures.stream, measure="steps right", symbol="accuracy"
+            ),
         ),
         make_parts(figures, runs, curves, entry, evaluation_figures.with_name("steps.parquet")),
         calls={},
@@ -171,16 +173,6 @@ def make_parts(
         Browse("The stream", view_steps(runs, artifact)),
         make_about_part(list_stream_facts(figures, entry)),
     ]
-
-
-def list_stream_systems(figures: StreamFigures) -> list[SystemFigure]:
-    """List the share of right steps of each method, as a mean over its models."""
-    means = figures.tables["means"]
-    return list(
-        read_systems(
-            means, means.columns[-1], dataset=figures.stream, measure="steps right", symbol="accuracy"
-        )
-    )
 
 
 def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 
 from tasks.sources.wikidata.values import Precision
-from tasks.tanq.build.amount_skills import STEPS, approximate
+from tasks.tanq.build.amount_skills import STEPS, approximate, find_words
 from tasks.tanq.build.date_skills import count_full_years, count_years_between, say_year
 from tasks.tanq.build.skill_table import (
     BaseColumn,
@@ -36,7 +36,6 @@ from tasks.tanq.build.skill_use import (
     YEARS,
     SkillUse,
 )
-from tasks.tanq.build.unit_words import find_words
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME, show_amount
 

@@ -10,9 +10,11 @@ from tasks.sources.wikidata.rows import restore_value
 from tasks.sources.wikidata.values import Time
 from tasks.tanq.build.amount_skills import (
     SCALES,
+    WORDS,
     approximate,
     convert_scale,
     convert_unit,
+    find_words,
     round_converted,
 )
 from tasks.tanq.build.date_skills import (
@@ -39,7 +41,6 @@ from tasks.tanq.build.skill_use import (
     SkillUse,
 )
 from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow
-from tasks.tanq.build.unit_words import WORDS, find_words
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM, TEXT, show_amount
 

@@ -16,9 +16,8 @@ from tasks.settings import Settings
 from tasks.systems.build import build_system
 from tasks.systems.entries import SystemEntry
 from tasks.tanq.build.tanq_item import TanqItem
-from tasks.tanq.solve.prediction import Prediction
+from tasks.tanq.solve.prediction import Prediction, TableRun, make_prediction
 from tasks.tanq.solve.shown_proofs import find_distractors, gather_proofs
-from tasks.tanq.solve.table_runs import TableRun, make_prediction
 
 SYSTEM = "system"
 """The setting's name in the rows of a user's system; the system's own name stands for the model."""
