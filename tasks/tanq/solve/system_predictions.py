@@ -17,7 +17,7 @@ from tasks.systems.build import build_system
 from tasks.systems.entries import SystemEntry
 from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.solve.prediction import Prediction, TableRun, make_prediction
-from tasks.tanq.solve.shown_proofs import find_distractors, gather_proofs
+from tasks.tanq.solve.reading import find_distractors, gather_proofs
 
 SYSTEM = "system"
 """The setting's name in the rows of a user's system; the system's own name stands for the model."""
