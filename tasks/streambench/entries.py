@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from tasks.distinct import Names
+from tasks.settings import Settings
 
 Use = Literal["all", "correct", "incorrect"]
 MemoryRule = Literal["store_on_turn", "shadow"]
@@ -25,10 +26,8 @@ def _check_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
 Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_check_seeds)]
 
 
-class QuestionDatabase(BaseModel):
+class QuestionDatabase(Settings):
     """One entry of `streambench.databases`: a text-to-SQL dataset from questions of GRAMMAR's."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     questions: Path
     """A Parquet file with id, question, sql, sql_template: data/grammar/<database>/balanced.parquet."""
@@ -45,10 +44,8 @@ class QuestionDatabase(BaseModel):
     seed: int = 0
 
 
-class Stream(BaseModel):
+class Stream(Settings):
     """One entry of `streambench.streams`: items of datasets in a seeded order."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     datasets: Names
     """Folders below data/raw/streambench, all of one kind."""
@@ -66,10 +63,8 @@ class Stream(BaseModel):
     """Of the environment, by its own names and checked by it: timeout, descriptions, paragraphs_in_shots."""
 
 
-class MethodChoice(BaseModel):
+class MethodChoice(Settings):
     """A method with its ablation; a bare name stands for `{method: name}`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: str
     """A file in tasks/streambench/methods, or an installed plug: `zero_shot`."""
@@ -113,10 +108,8 @@ def _check_labels(choices: tuple[MethodChoice, ...]) -> tuple[MethodChoice, ...]
 Choices = Annotated[tuple[NamedChoice, ...], Field(min_length=1), AfterValidator(_check_labels)]
 
 
-class StreamEvaluation(BaseModel):
+class StreamEvaluation(Settings):
     """One entry of `streambench.evaluations`: methods and models over a stream."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     stream: str
     """A name under `streambench.streams`."""
@@ -138,10 +131,8 @@ class StreamEvaluation(BaseModel):
     """Only the first so many steps; null takes all."""
 
 
-class OwnStream(BaseModel):
+class OwnStream(Settings):
     """One entry of `streambench.systems`: a system of the user's in the agent's place."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     stream: str
     system: str
@@ -155,24 +146,9 @@ class OwnStream(BaseModel):
     judge: str = "judge"
 
 
-class StreamOverview(BaseModel):
+class StreamOverview(Settings):
     """One entry of `streambench.overviews`: evaluations of several streams joined on one page."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     evaluations: Names | None = None
     """Names under `streambench.evaluations`; null takes all of them. Of two over one stream the first shows a
     method that both have."""
-
-
-def read_nested(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
-    """Read a mapping back from settings: `options.timeout` -> {"timeout": 30} of the section `options`."""
-    nested: dict[str, Any] = {}
-    for name, value in settings.items():
-        if name.startswith(f"{section}."):
-            *parents, last = name.removeprefix(f"{section}.").split(".")
-            inner = nested
-            for parent in parents:
-                inner = inner.setdefault(parent, {})
-            inner[last] = value
-    return nested

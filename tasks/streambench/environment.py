@@ -98,6 +98,8 @@ class Environment(ABC):
     """The figure of it that tables show: `accuracy`, `em`."""
     max_tokens: ClassVar[Mapping[Style, int]]
     """Of a reply: 512 for SQL, code and every chain, 256 ToolBench, 64 DDXPlus and HotpotQA."""
+    words: ClassVar[Mapping[bool, str]]
+    """A bit -> the bit in words."""
 
     def __init__(self, setup: EnvironmentSetup) -> None:
         self.setup = setup
@@ -139,9 +141,9 @@ class Environment(ABC):
         machine lacks what it needs (a sandbox).
         """
 
-    @abstractmethod
     def say(self, bit: bool) -> str:
         """Say a bit in words; also used for steps that failed, without asking anybody."""
+        return self.words[bit]
 
     @abstractmethod
     def make_record(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -14,8 +14,9 @@ from tasks.lineage.selection import Selection
 from tasks.reports.figures_file import read_figures
 from tasks.reports.places import name_in_project
 from tasks.reports.tables import Cell
+from tasks.settings import read_nested
 from tasks.streambench.build.items import StreamItem
-from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview, read_nested
+from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview
 from tasks.streambench.score.scores import StepScore
 from tasks.streambench.scored_steps import (
     NON_STREAMING,
@@ -73,17 +74,19 @@ class StreamColumn:
         """Name the artifacts that a cell's scores are in: those of its runs' evaluations, by their paths."""
         if cell.basis is None:
             return cell
-        by_source: dict[Path, list[str]] = {}
-        for selection in cell.basis.rows:
-            run = str(selection.where["run"])
-            by_source.setdefault(self.sources[run].folder, []).append(run)
-        rows = tuple(self.select(folder, names) for folder, names in by_source.items())
+        rows = self.select(str(selection.where["run"]) for selection in cell.basis.rows)
         return replace(cell, basis=replace(cell.basis, rows=rows))
 
-    def select(self, folder: Path, runs: Sequence[str]) -> Selection:
-        """Select the scores of some runs of an evaluation on the items of this dataset."""
+    def select(self, runs: Iterable[str]) -> tuple[Selection, ...]:
+        """Select the scores of some runs on the items of this dataset, by evaluation."""
+        by_source: dict[Path, list[str]] = {}
+        for run in runs:
+            by_source.setdefault(self.sources[run].folder, []).append(run)
         through = {"item": self.select_items()} if self.mixed else {}
-        return Selection(name_in_project(folder / "scores"), {"run": tuple(runs)}, through)
+        return tuple(
+            Selection(name_in_project(folder / "scores"), {"run": tuple(names)}, through)
+            for folder, names in by_source.items()
+        )
 
     def select_items(self) -> Selection:
         """Select the items of this dataset."""
@@ -92,10 +95,7 @@ class StreamColumn:
 
     def derive_all(self, measure: str, column: str = "") -> Derivation:
         """Name the scores of all its runs as what a figure was computed from."""
-        by_source: dict[Path, list[str]] = {}
-        for run, source in self.sources.items():
-            by_source.setdefault(source.folder, []).append(run)
-        return Derivation(measure, tuple(self.select(*pair) for pair in by_source.items()), column)
+        return Derivation(measure, self.select(self.sources), column)
 
 
 def read_evaluations(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from dataclasses import replace
 from tasks.lineage.selection import CellValue
 from tasks.reports.declared import Measure, Slice, Table, Where, by
 from tasks.reports.tables import Cell, FigureTable, Line
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.measures import (
     ERROR,
     RIGHT,
@@ -53,12 +52,6 @@ StepSlices = Sequence[Slice[ScoredStep]]
 def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
     """Make every table of right steps, by key, in the order of the page."""
     datasets = slice_datasets(runs)
-    declared = {
-        "memories": declare_memories(runs),
-        "uses": declare_uses(runs),
-        "values": declare_values(runs),
-    }
-    filled = {key: table.fill(runs.steps) for key, table in declared.items()}
     return {
         "means": declare_means(slice_methods(runs), datasets).fill(runs.steps),
         "gains": tabulate_gains(runs, datasets),
@@ -66,11 +59,11 @@ def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
             f"model-{model}": declare_model(place, model, slice_model(runs, model), datasets).fill(runs.steps)
             for place, model in enumerate(runs.models)
         },
-        "memories": filled["memories"],
-        "uses": filled["uses"],
+        "memories": declare_memories(runs).fill(runs.steps),
+        "uses": declare_uses(runs).fill(runs.steps),
         "seeds": tabulate_seeds(runs),
         "kinds": tabulate_kinds(runs),
-        "values": filled["values"],
+        "values": declare_values(runs).fill(runs.steps),
     }
 
 
@@ -267,8 +260,7 @@ def tabulate_seeds(runs: StreamRuns) -> FigureTable:
         (replace(RIGHT, name="mean"), ERROR),
         notes=(note,),
     )
-    names: dict[CellValue, str] = {seed: f"seed {seed}" for seed in seeds}
-    columns: StepSlices = by(lambda one: one.step.seed, names)
+    columns: StepSlices = by(lambda one: one.step.seed, seeds)
     each = replace(table, measures=(RIGHT_IF_RUN,), columns=columns)
     return put_beside(table.fill(runs.steps), each.fill(runs.steps))
 
@@ -292,15 +284,6 @@ def read_kind(item: StreamItem) -> str:
     if item.kind == "ddxplus":
         return item.gold
     return str(read_object(item.details).get(STRATA.get(item.kind, ""), ""))
-
-
-def read_object(text: str) -> dict[str, object]:
-    """Read a JSON object; empty for what is none."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def declare_values(runs: StreamRuns) -> Table[ScoredStep]:

@@ -14,10 +14,10 @@ from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
 from tasks.reports.calls import ShownCall
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 from tasks.scoring.outcome import Outcome
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.joined_streams import StreamColumn
 from tasks.streambench.scored_steps import ScoredStep, StreamRuns, list_run_names
-from tasks.streambench.tables import read_kind, read_object
+from tasks.streambench.tables import read_kind
 
 RIGHT, WRONG = ("right", "right"), ("wrong", "wrong")
 """Values of the filter Outcome that the feedback's bit decides, with their labels."""

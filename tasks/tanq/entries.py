@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from tasks.distinct import Names, check_distinct
 from tasks.judging.label_file import LabelFile
+from tasks.settings import Settings
 
 SettingName = Literal["closed", "oracle", "open"]
 InstructionName = Literal["empty", "simple", "detailed", "steps"]
 
 
-class RelationWords(BaseModel):
+class RelationWords(Settings):
     """How a relation is asked for; what is left empty follows from its label."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     words: str = ""
     """Of several values: `neighbouring countries`."""
@@ -30,10 +29,8 @@ class RelationWords(BaseModel):
     """What it is asked beside, such as `birth`."""
 
 
-class GraphSource(BaseModel):
+class GraphSource(Settings):
     """One entry of `tanq.sources`: a graph, the articles that bear it out, and list questions."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     graph: Path
     """A folder with entities.parquet and claims.parquet, as `benchloom import wikidata` writes it."""
@@ -51,10 +48,8 @@ class GraphSource(BaseModel):
     they are asked for by what complete classes have: the capitals of the countries that border Peru."""
 
 
-class TanqSet(BaseModel):
+class TanqSet(Settings):
     """One entry of `tanq.sets`: questions of a source."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     source: str
     """A name under `tanq.sources`."""
@@ -63,10 +58,8 @@ class TanqSet(BaseModel):
     seed: int = 0
 
 
-class TableEvaluation(BaseModel):
+class TableEvaluation(Settings):
     """One entry of `tanq.evaluations`: baselines and models on a set."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     set: str
     """A name under `tanq.sets`."""

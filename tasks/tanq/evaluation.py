@@ -14,8 +14,7 @@ from tasks.reports.tables import Cell, mean_cell
 from tasks.scoring.items import BadItem, Record
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
 from tasks.systems.own_items import LINES, MOST_TEXT, ItemDataset, Reader, Source, check_choice, take_text
-from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
-from tasks.tanq.build.tanq_item import ItemProof, TanqItem
+from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow, ItemProof, TanqItem
 from tasks.tanq.graph.seed_question import KINDS
 from tasks.tanq.labels import Failure, Support
 from tasks.tanq.score.scores import PredictionScore

@@ -27,8 +27,8 @@ from tasks.tanq.outcomes import (
     list_main,
     list_systems,
 )
+from tasks.tanq.score.failures import can_have
 from tasks.tanq.score.hallucination_labels import HallucinationLabel
-from tasks.tanq.score.open_faults import can_have
 from tasks.tanq.solve.examples import CHOSEN, RANDOM
 from tasks.tanq.solve.prediction import OPEN
 

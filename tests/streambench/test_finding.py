@@ -37,7 +37,6 @@ def find(name, **more):
 
 def test_the_example_of_the_page_is_found_by_being_there_and_runs(folder):
     (folder / "last_right.py").write_text(read_example("A method"))
-    assert "last_right" in finding.list_methods()
     ask = StreamAsk(lambda asked: "NONE" if "green" in asked.question else know_all(asked))
     runs = run_steps(ask, make_items(6), "zero_shot", "last_right", k=2)
     rows = runs["last_right|agent|42"]

@@ -11,7 +11,8 @@ from tasks.artifacts.rows import Counts
 from tasks.errors import BadInput
 from tasks.lineage.figures import list_figures
 from tasks.lineage.walk import Lineage
-from tasks.streambench.entries import StreamOverview, read_nested
+from tasks.settings import read_nested
+from tasks.streambench.entries import StreamOverview
 from tests.streambench.made_evaluation import EVIL, MODELS, MadeEvaluation
 from tests.streambench.made_overview import (
     DIAGNOSES,

@@ -6,7 +6,7 @@ from tasks.judging.prompt_room import estimate_tokens
 from tasks.models.ask import render_prompt
 from tasks.streambench.environment import PromptParts
 from tasks.streambench.solve.agents import PROMPTS
-from tasks.streambench.solve.talk import BETWEEN, FRAME, fit_texts, list_fields, measure_room
+from tasks.streambench.solve.talk import BETWEEN, FRAME, count_cut, list_fields, measure_room
 from tests.streambench.scripted import StreamAsk, know_all, make_items, run_steps
 
 PARTS = PromptParts("TASK", "COMMON", "CONTEXT", "QUESTION", "INSTRUCTION")
@@ -68,12 +68,8 @@ def test_a_prompt_with_examples_word_by_word():
 
 def test_the_last_texts_that_have_room_are_kept():
     texts = ["a" * 40, "b" * 40, "c" * 40]  # ten tokens each, and one for what stands between
-    assert fit_texts(texts, 33) == fit_texts(texts, 99)
-    assert fit_texts(texts, 32).texts == ("b" * 40, "c" * 40)
-    assert (fit_texts(texts, 21).texts, fit_texts(texts, 21).left_out) == (("c" * 40,), 2)
-    assert fit_texts(texts, 5) == fit_texts(texts, -5)
-    assert fit_texts(texts, 5).left_out == 3
-    assert fit_texts(["a" * 40, "b" * 400, "c" * 4], 12).texts == ("c" * 4,), "none is passed over"
+    assert [count_cut(texts, room) for room in (99, 33, 32, 21, 5, -5)] == [0, 0, 1, 2, 3, 3]
+    assert count_cut(["a" * 40, "b" * 400, "c" * 4], 12) == 2, "none is passed over"
 
 
 def test_a_window_leaves_out_the_first_examples_and_lists_them():

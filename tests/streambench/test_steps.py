@@ -108,7 +108,7 @@ def test_what_cannot_be_run_is_refused():
 
 def test_rows_are_the_same_whatever_order_replies_come_in():
     def run(width):
-        import tasks.streambench.solve.stream_loop as loop
+        import tasks.streambench.solve.stream_runs as loop
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loop, "WIDTH", width)

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
 from tasks.tanq.build.skill_use import SkillUse
-from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem
+from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow, ItemProof, ItemThing, TanqItem
 from tasks.tanq.labels import Support
 from tasks.tanq.solve.prediction import ORACLE, OpenStep, Prediction
 

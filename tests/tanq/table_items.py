@@ -9,9 +9,8 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin, make_id
 from tasks.models.ask import Answer, render_prompt, try_parse
 from tasks.sources.wikipedia.rows import ArticleRow, PartRow
-from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
 from tasks.tanq.build.skill_use import SkillUse
-from tasks.tanq.build.tanq_item import ItemProof, TanqItem
+from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow, ItemProof, TanqItem
 from tasks.tanq.labels import Support
 
 PROMPTS = Path(tasks.tanq.__file__).parent / "prompts"

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.tanq.build.ends import find_mention
-from tasks.tanq.build.mention_dates import DateEnd
+from tasks.tanq.build.ends import DateEnd, find_mention
 from tasks.tanq.build.mention_names import NamedEnd, find_longer, fold, make_names
 from tasks.tanq.build.mention_numbers import AmountEnd
 

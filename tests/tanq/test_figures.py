@@ -14,9 +14,8 @@ from scipy.stats import binomtest
 
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.errors import StageFailed
-from tasks.tanq.build.answer_table import FinalRow
 from tasks.tanq.build.skill_use import SkillUse
-from tasks.tanq.build.tanq_item import ItemThing, TanqItem
+from tasks.tanq.build.tanq_item import FinalRow, ItemThing, TanqItem
 from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.labels import Failure, Fault
 from tasks.tanq.outcomes import TableSystem, list_main

@@ -12,11 +12,10 @@ from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.scoring.rms import Rms
 from tasks.systems.own_items import read_items
-from tasks.tanq.build.answer_table import FinalCell
-from tasks.tanq.build.tanq_item import ItemThing, TanqItem
+from tasks.tanq.build.tanq_item import FinalCell, ItemThing, TanqItem
 from tasks.tanq.evaluation import READER
 from tasks.tanq.graph.seed_question import SeedProof
-from tasks.tanq.importers.published_items import find_skill, find_verdict
+from tasks.tanq.importers.tanq import find_skill, find_verdict
 from tasks.tanq.labels import Support
 
 PROOF = {

@@ -17,8 +17,7 @@ from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.relations import Relation
 from tasks.tanq.graph.things import Thing
 from tasks.tanq.labels import Support
-from tasks.tanq.publish.contracts import ROWS, contracts
-from tasks.tanq.publish.item_rules import Grounds, list_item_rules
+from tasks.tanq.publish.contracts import ROWS, Grounds, contracts, list_item_rules
 from tasks.tanq.publish.statistics import statistics
 from tasks.tanq.tables_set import SetStatistics, tabulate_set
 from tests.tanq.made_set import (

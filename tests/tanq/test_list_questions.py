@@ -16,9 +16,9 @@ from tasks.tanq.build.seeds import Seeds, seeds
 from tasks.tanq.entries import GraphSource, RelationWords, TanqSet
 from tasks.tanq.graph.facts import Fact, facts
 from tasks.tanq.graph.list_questions import ListQuestions, list_questions
-from tasks.tanq.graph.naming import say_name, say_value
 from tasks.tanq.graph.relations import Relation, relations
 from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION, SIMPLE, SeedQuestion
+from tasks.tanq.graph.showing import say_name, say_value
 from tasks.tanq.graph.things import Thing, things
 from tests.tanq.made_graph import item, write_graph
 

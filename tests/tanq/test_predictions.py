@@ -14,8 +14,7 @@ from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.solve.examples import take_examples
 from tasks.tanq.solve.prediction import OpenStep, Prediction
 from tasks.tanq.solve.predictions import find_window, predictions
-from tasks.tanq.solve.reading import FRAME
-from tasks.tanq.solve.shown_proofs import find_distractors, fit_proofs, gather_proofs
+from tasks.tanq.solve.reading import FRAME, find_distractors, fit_proofs, gather_proofs
 from tasks.tanq.solve.table_options import PredictionLimits
 from tests.tanq.table_items import CAPITALS, PROMPTS, ScriptedTables, make_item, make_proof, write_articles
 

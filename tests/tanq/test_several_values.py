@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
-from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow, TanqItem
 from tasks.tanq.outcomes import TableOutcome
 from tasks.tanq.score.scores import score_all
 from tasks.tanq.view import encode_answer, encode_prediction

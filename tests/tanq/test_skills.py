@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.tanq.build.amount_skills import approximate, convert_unit, round_converted, say_number
+from tasks.tanq.build.amount_skills import WORDS, approximate, convert_unit, round_converted, say_number
 from tasks.tanq.build.skill_choices import Doubts, find_round, list_steps, list_uses
 from tasks.tanq.build.skill_table import apply_skills
 from tasks.tanq.build.skill_use import SKILLS, SkillUse
 from tasks.tanq.build.skill_words import make_tags, write_question
 from tasks.tanq.build.skills import draw_uses
-from tasks.tanq.build.unit_words import WORDS
 from tasks.tanq.graph.showing import show_amount
 from tests.tanq.skill_tables import MEN, NORTH, make_fact, make_table, make_tagged
 

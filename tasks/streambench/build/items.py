@@ -110,6 +110,15 @@ def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
     return None
 
 
+def read_object(text: str) -> dict[str, object]:
+    """Read a JSON object; empty for what is none."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
 def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset]:
     """Open dataset folders. Raises BadInput where one cannot be opened, or is of another kind."""
     datasets = []

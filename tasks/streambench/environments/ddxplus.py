@@ -15,7 +15,6 @@ from tasks.streambench.environment import Environment, EnvironmentSetup, Feedbac
 from tasks.streambench.environments.replies import check_reply, cut_reasoning, write_step, write_text
 from tasks.streambench.environments.verdicts import choose_rule, read_options, score_record
 
-WORDS = {True: "The diagnosis is correct.", False: "The diagnosis is not correct."}
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with the most likely diagnosis, as `<number>. <diagnosis>`, and with nothing else.",
     "chain": "Think about it step by step: what history and symptoms speak for, and what against. Then "
@@ -31,6 +30,10 @@ class DDXPlusEnvironment(Environment):
     metric = "ddxplus"
     primary = "accuracy"
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 64, "chain": 512, "refine": 64}
+    words: ClassVar[Mapping[bool, str]] = {
+        True: "The diagnosis is correct.",
+        False: "The diagnosis is not correct.",
+    }
 
     def __init__(self, setup: EnvironmentSetup) -> None:
         super().__init__(setup)
@@ -64,11 +67,7 @@ class DDXPlusEnvironment(Environment):
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
         """Compare with the label."""
-        return score_record(self._metric, "", self.make_record(item, answer, None), self.primary, WORDS)
-
-    def say(self, bit: bool) -> str:
-        """Say whether the diagnosis is right."""
-        return WORDS[bit]
+        return score_record(self._metric, "", self.make_record(item, answer, None), self.primary, self.words)
 
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 from tasks.scoring.ds1000 import DS1000, extract_code
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import (
     check_reply,
@@ -19,9 +19,8 @@ from tasks.streambench.environments.replies import (
     write_step,
     write_text,
 )
-from tasks.streambench.environments.verdicts import choose_rule, read_details, read_options, score_record
+from tasks.streambench.environments.verdicts import choose_rule, read_options, score_record
 
-WORDS = {True: "The code passes the tests.", False: "The code does not pass the tests."}
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with the missing Python code, in a block fenced by ```python, and with nothing else.",
     "chain": "Think about it step by step: what is asked for, which functions do it, what the variables are "
@@ -38,6 +37,10 @@ class DS1000Environment(Environment):
     metric = "ds1000"
     primary = "accuracy"
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 512, "chain": 512, "refine": 512}
+    words: ClassVar[Mapping[bool, str]] = {
+        True: "The code passes the tests.",
+        False: "The code does not pass the tests.",
+    }
 
     def __init__(self, setup: EnvironmentSetup) -> None:
         super().__init__(setup)
@@ -78,19 +81,15 @@ class DS1000Environment(Environment):
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._judge, self.make_record(item, answer, None))
 
-    def say(self, bit: bool) -> str:
-        """Say whether the code passes."""
-        return WORDS[bit]
-
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
         """Make the line for `benchloom score ds1000`."""
-        test = read_details(item.details).get("code_context")
+        test = read_object(item.details).get("code_context")
         return {"id": item.id, "code_context": test, "prediction": answer}
 
     def _judge(self, record: dict[str, object]) -> Feedback:
         with self._opening:
             if self._metric is None:
                 self._metric = DS1000(**self._options)
-        return score_record(self._metric, "", record, self.primary, WORDS)
+        return score_record(self._metric, "", record, self.primary, self.words)

@@ -20,7 +20,6 @@ from tasks.streambench.environments.replies import (
 )
 from tasks.streambench.environments.verdicts import choose_rule, read_options, score_record
 
-WORDS = {True: "The answer is correct.", False: "The answer is not correct."}
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": 'Reply with a JSON object alone: {"answer": "..."}. The answer is a few words, yes or no.',
     "chain": "Think about it step by step: which paragraphs tell what is asked, and what follows. Reply "
@@ -39,6 +38,10 @@ class HotpotQAEnvironment(Environment):
     metric = "hotpotqa"
     primary = "em"
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 64, "chain": 512, "refine": 64}
+    words: ClassVar[Mapping[bool, str]] = {
+        True: "The answer is correct.",
+        False: "The answer is not correct.",
+    }
 
     def __init__(self, setup: EnvironmentSetup) -> None:
         super().__init__(setup)
@@ -75,12 +78,8 @@ class HotpotQAEnvironment(Environment):
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
         """Compare with the gold answer."""
         return score_record(
-            self._metric, self._rule, self.make_record(item, answer, None), self.primary, WORDS
+            self._metric, self._rule, self.make_record(item, answer, None), self.primary, self.words
         )
-
-    def say(self, bit: bool) -> str:
-        """Say whether the answer is right."""
-        return WORDS[bit]
 
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None

@@ -14,7 +14,7 @@ from tasks.scoring.execution import Execution, score_outcome
 from tasks.scoring.items import BadItem
 from tasks.scoring.sql_pool import SqlPool
 from tasks.scoring.sql_text import prepare_prediction
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import (
     check_reply,
@@ -28,11 +28,9 @@ from tasks.streambench.environments.verdicts import (
     choose_rule,
     make_feedback,
     make_unjudged,
-    read_details,
     read_options,
 )
 
-WORDS = {True: "The query gives the right result.", False: "The query does not give the right result."}
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with one SQLite query that answers the question, and with nothing else.",
     "chain": "Think about it step by step: which tables and columns, which conditions, what to return. Then "
@@ -48,6 +46,10 @@ class SqlEnvironment(Environment):
     metric = "execution"
     primary = "accuracy"
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 512, "chain": 512, "refine": 512}
+    words: ClassVar[Mapping[bool, str]] = {
+        True: "The query gives the right result.",
+        False: "The query does not give the right result.",
+    }
 
     def __init__(self, setup: EnvironmentSetup) -> None:
         super().__init__(setup)
@@ -89,10 +91,6 @@ class SqlEnvironment(Environment):
         """Run both queries in a worker process that can only read."""
         return await self._pools.run(self._judge, item, answer)
 
-    def say(self, bit: bool) -> str:
-        """Say whether the result is right."""
-        return WORDS[bit]
-
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
@@ -102,16 +100,18 @@ class SqlEnvironment(Environment):
     def _judge(self, pool: SqlPool, item: StreamItem, answer: str) -> Feedback:
         file = self.setup.files / item.file
         if not item.file or not file.is_file():
-            return make_unjudged(f"the database {_name_database(item)!r} is not there", WORDS)
+            return make_unjudged(f"the database {_name_database(item)!r} is not there", self.words)
         metric = self._open_metric(file.parents[1])
         try:
             with self._opening:
                 own = metric.read(self.make_record(item, answer, None))
         except BadItem as error:
-            return make_unjudged(str(error), WORDS)
+            return make_unjudged(str(error), self.words)
         pair = metric.make_pair(self._rule, own, prepare_prediction(answer))
         (verdict,) = pool.judge([pair])
-        return make_feedback(metric, self._rule, own, score_outcome(verdict.outcome), self.primary, WORDS)
+        return make_feedback(
+            metric, self._rule, own, score_outcome(verdict.outcome), self.primary, self.words
+        )
 
     def _open_metric(self, folder: Path) -> Execution:
         with self._opening:
@@ -150,4 +150,4 @@ class _PoolShelf:
 
 
 def _name_database(item: StreamItem) -> str:
-    return Path(item.file).stem or str(read_details(item.details).get("db_id", ""))
+    return Path(item.file).stem or str(read_object(item.details).get("db_id", ""))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,13 +33,10 @@ def make_feedback(
 
 
 def make_unjudged(
-    problem: str,
-    words: Mapping[bool, str],
-    values: Mapping[str, float | None] | None = None,
-    calls: tuple[str, ...] = (),
+    problem: str, words: Mapping[bool, str], values: Mapping[str, float | None] | None = None
 ) -> Feedback:
     """Make the feedback of an answer that cannot be judged."""
-    return Feedback(False, Outcome.UNJUDGED, words[False], values or {}, problem, calls)
+    return Feedback(False, Outcome.UNJUDGED, words[False], values or {}, problem)
 
 
 def score_record(
@@ -52,15 +48,6 @@ def score_record(
     except BadItem as error:
         return make_unjudged(str(error), words)
     return make_feedback(metric, rule, item, metric.score_item(item, rule), primary, words)
-
-
-def read_details(details: str) -> dict[str, Any]:
-    """Read an item's details; empty for what is no JSON object."""
-    try:
-        found = json.loads(details or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def read_options(kind: str, given: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StepTalk, StreamMethod
-from tasks.streambench.methods.parts import refuse_ablations
+from tasks.streambench.method import SeenStep, StepReply, StepTalk
+from tasks.streambench.methods.parts import PaperMethod
 
 
-class Chain(StreamMethod):
+class Chain(PaperMethod):
     """Asks for reasoning and an answer; no step depends on another."""
 
     name = "chain"
     sequential = False
     searches = False
-
-    def __init__(self, setup: MethodSetup) -> None:
-        super().__init__(setup)
-        refuse_ablations(setup)
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
         """Ask in the style that reasons first."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tasks.errors import BadInput
 from tasks.streambench.memory import RetrievedEntry
-from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk, StreamMethod
-from tasks.streambench.methods.parts import refuse_ablations
+from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk
+from tasks.streambench.methods.parts import PaperMethod
 
 
-class FewShot(StreamMethod):
+class FewShot(PaperMethod):
     """Shows the first k of the stream's shots, in their order."""
 
     name = "few_shot"
@@ -17,7 +17,6 @@ class FewShot(StreamMethod):
 
     def __init__(self, setup: MethodSetup) -> None:
         super().__init__(setup)
-        refuse_ablations(setup)
         if not setup.shots:
             raise BadInput(
                 "streambench: method few_shot",

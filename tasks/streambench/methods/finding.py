@@ -31,8 +31,3 @@ def find_method(choice: MethodChoice) -> type[StreamMethod]:
         given = f'{{method: {name}, version: "{plug.version}", record: {plug.record}}}'
         raise BadInput(WHERE, problem, hint=given)
     return CLASSES.load(name, plug)
-
-
-def list_methods() -> list[str]:
-    """List the methods of this folder's files, then those of installed plugs. Imports none."""
-    return CLASSES.list_all(FOLDER)

@@ -6,18 +6,11 @@ from collections.abc import Sequence
 
 from tasks.streambench.environment import Feedback
 from tasks.streambench.memory import MemoryEntry
-from tasks.streambench.method import (
-    MethodSetup,
-    SeenStep,
-    ShownExample,
-    StepReply,
-    StepTalk,
-    StreamMethod,
-)
-from tasks.streambench.methods.parts import make_entry, refuse_ablations, show_entry
+from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk
+from tasks.streambench.methods.parts import MemoryMethod, show_entry
 
 
-class MamStreamIcl(StreamMethod):
+class MamStreamIcl(MemoryMethod):
     """Self-StreamICL by turns; the turn moves before it is used, so with [a, b, c] b answers first.
 
     `memory_of` (Table 7): only that agent's right answers are kept. `store_on_turn`: those of its own turns;
@@ -26,11 +19,10 @@ class MamStreamIcl(StreamMethod):
 
     name = "mam_stream_icl"
     shares_memory = True
+    takes_memory_of = True
 
     def __init__(self, setup: MethodSetup) -> None:
         super().__init__(setup)
-        refuse_ablations(setup, takes_memory_of=True)
-        self._memory = setup.make_memory()
         self._turn = 0
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
@@ -47,14 +39,7 @@ class MamStreamIcl(StreamMethod):
             if choice.memory_rule == "store_on_turn":
                 return None
             reply, feedback = await talk.shadow(choice.memory_of, examples=self._find_examples(seen))
-        entry = make_entry(seen, reply, feedback.bit) if feedback.bit else None
-        if entry is not None:
-            self._memory.add(entry, seen.vector)
-        return entry
-
-    def measure_memory(self) -> int:
-        """Return the number of right answers kept."""
-        return len(self._memory)
+        return self.keep(seen, reply, feedback.bit) if feedback.bit else None
 
     def _find_examples(self, seen: SeenStep) -> Sequence[ShownExample]:
         found = self._memory.nearest(seen.vector, self.setup.k)

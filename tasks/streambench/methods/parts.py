@@ -1,28 +1,62 @@
-"""What the shipped methods share: which ablations they take, and entries as a prompt shows them."""
+"""What the shipped methods share: which ablations they take, their memory, entries as a prompt shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from tasks.errors import BadInput
 from tasks.streambench.entries import Use
+from tasks.streambench.environment import Feedback
 from tasks.streambench.memory import FoundEntry, MemoryEntry, RetrievedEntry
-from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply
+from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk, StreamMethod
 
 
-def refuse_ablations(setup: MethodSetup, *, takes_use: bool = False, takes_memory_of: bool = False) -> None:
-    """Raise BadInput for an ablation that a method does not have."""
-    choice = setup.choice
-    where = f"streambench: method {choice.method}"
-    if choice.use != "all" and not takes_use:
-        raise BadInput(where, "does not take `use`", hint="grow_prompt and mem_prompt do")
-    if choice.memory_of is None:
-        if choice.memory_rule != "store_on_turn":
-            raise BadInput(where, "names a memory_rule, and no memory_of that it is for")
-    elif not takes_memory_of:
-        raise BadInput(where, "does not take `memory_of`", hint="mam_stream_icl does")
-    elif choice.memory_of not in setup.agents:
-        raise BadInput(where, f"memory_of: {choice.memory_of} is none of {', '.join(setup.agents)}")
+class PaperMethod(StreamMethod):
+    """A method of the paper. Raises BadInput for an ablation that it does not have."""
+
+    takes_use: ClassVar[bool] = False
+    takes_memory_of: ClassVar[bool] = False
+
+    def __init__(self, setup: MethodSetup) -> None:
+        super().__init__(setup)
+        choice = setup.choice
+        where = f"streambench: method {choice.method}"
+        if choice.use != "all" and not self.takes_use:
+            raise BadInput(where, "does not take `use`", hint="grow_prompt and mem_prompt do")
+        if choice.memory_of is None:
+            if choice.memory_rule != "store_on_turn":
+                raise BadInput(where, "names a memory_rule, and no memory_of that it is for")
+        elif not self.takes_memory_of:
+            raise BadInput(where, "does not take `memory_of`", hint="mam_stream_icl does")
+        elif choice.memory_of not in setup.agents:
+            raise BadInput(where, f"memory_of: {choice.memory_of} is none of {', '.join(setup.agents)}")
+
+
+class MemoryMethod(PaperMethod):
+    """A method of the paper that has a memory, and keeps every step in it unless it says otherwise."""
+
+    def __init__(self, setup: MethodSetup) -> None:
+        super().__init__(setup)
+        self._memory = setup.make_memory()
+
+    async def learn(
+        self, seen: SeenStep, reply: StepReply, feedback: Feedback, talk: StepTalk
+    ) -> MemoryEntry | None:
+        """Keep the step, right or wrong; one without an answer has nothing to show."""
+        return self.keep(seen, reply, feedback.bit, feedback.words)
+
+    def keep(self, seen: SeenStep, reply: StepReply, bit: bool, words: str = "") -> MemoryEntry | None:
+        """Put a step into the memory; None where there was no answer."""
+        if reply.answer is None:
+            return None
+        entry = MemoryEntry(seen.item, seen.position, reply.agent, seen.memory_key, reply.answer, bit, words)
+        self._memory.add(entry, seen.vector)
+        return entry
+
+    def measure_memory(self) -> int:
+        """Return the number of steps kept."""
+        return len(self._memory)
 
 
 def filter_entries(found: Sequence[FoundEntry], use: Use) -> list[FoundEntry]:
@@ -35,10 +69,3 @@ def show_entry(found: FoundEntry, *, judged: bool) -> ShownExample:
     entry = found.entry
     source = RetrievedEntry(entry.item, entry.position, found.distance)
     return ShownExample(source, entry.key, entry.answer, entry.words if judged else None)
-
-
-def make_entry(seen: SeenStep, reply: StepReply, bit: bool, words: str = "") -> MemoryEntry | None:
-    """Make what a memory holds of a step; None where there was no answer."""
-    if reply.answer is None:
-        return None
-    return MemoryEntry(seen.item, seen.position, reply.agent, seen.memory_key, reply.answer, bit, words)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StepTalk, StreamMethod
-from tasks.streambench.methods.parts import refuse_ablations
+from tasks.streambench.method import SeenStep, StepReply, StepTalk
+from tasks.streambench.methods.parts import PaperMethod
 
 
-class SelfRefine(StreamMethod):
+class SelfRefine(PaperMethod):
     """Refines an answer at most `refinements` times; the marker in a critique leaves it as it is."""
 
     name = "self_refine"
     sequential = False
     searches = False
-
-    def __init__(self, setup: MethodSetup) -> None:
-        super().__init__(setup)
-        refuse_ablations(setup)
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
         """Answer, then criticise and refine. A call that fails makes the step fail."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StepTalk, StreamMethod
-from tasks.streambench.methods.parts import refuse_ablations
+from tasks.streambench.method import SeenStep, StepReply, StepTalk
+from tasks.streambench.methods.parts import PaperMethod
 
 
-class ZeroShot(StreamMethod):
+class ZeroShot(PaperMethod):
     """Asks for each answer at once; no step depends on another."""
 
     name = "zero_shot"
     sequential = False
     searches = False
-
-    def __init__(self, setup: MethodSetup) -> None:
-        super().__init__(setup)
-        refuse_ablations(setup)
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
         """Ask without examples."""

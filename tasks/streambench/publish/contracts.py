@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tasks.artifacts.contracts import Record, RowRule
 from tasks.artifacts.export import draft_folder
@@ -13,7 +14,6 @@ from tasks.artifacts.parquet import read_valid_rows
 from tasks.artifacts.rows import Counts, make_id
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 from tasks.streambench.build.items import StreamItem
-from tasks.streambench.build.items_contracts import EACH_ITEM
 from tasks.streambench.build.sequence import SequencePlace
 from tasks.streambench.build.shots import StreamShot
 from tasks.streambench.entries import Stream
@@ -86,7 +86,18 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
                 ("id", "dataset", "kind", "key"),
                 lambda record: find_wrong_key(record, grounds),
             ),
-            *EACH_ITEM,
+            RowRule(
+                "askable",
+                "It has a text, a key to be found by, a gold answer, and details that are a JSON object.",
+                ("text", "memory_key", "gold", "details"),
+                find_gap,
+            ),
+            RowRule(
+                "file_inside",
+                "The file that it names lies in the folder of the datasets.",
+                ("file",),
+                lambda record: find_way_out(str(record["file"])),
+            ),
         ],
         paths["sequence"]: [
             origins,
@@ -149,3 +160,21 @@ def find_wrong_shot(record: Record, entry: Stream) -> str:
         return f"{record['dataset']} is no dataset of the stream"
     inside = 0 <= record["place"] < entry.shots
     return "" if inside else f"it is at place {record['place']} of {entry.shots}"
+
+
+def find_gap(record: Record) -> str:
+    """Name what an item lacks; empty if it is whole."""
+    missing = [name for name in ("text", "memory_key", "gold") if not str(record[name]).strip()]
+    if missing:
+        return f"it has no {missing[0]}"
+    try:
+        details = json.loads(record["details"])
+    except (ValueError, RecursionError) as error:
+        return f"its details are no JSON: {error}"
+    return "" if isinstance(details, dict) else "its details are no JSON object"
+
+
+def find_way_out(path: str) -> str:
+    """Say that a path is absolute or leads above its start; empty if it does not."""
+    pure = PurePosixPath(path)
+    return f"{path} lies outside" if pure.is_absolute() or ".." in pure.parts else ""

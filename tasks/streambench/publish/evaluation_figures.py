@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.rows import Counts
 from tasks.errors import StageFailed
 from tasks.files import write_text
-from tasks.reports.tables import FigureTable, round_figures
-from tasks.streambench.build.items import StreamItem
-from tasks.streambench.confusions import ConfusionMatrix, draw_confusions
+from tasks.lineage.derivation import Derivation
+from tasks.reports.tables import Cell, FigureTable, Line, round_figures
+from tasks.scoring.ddxplus import find_label
+from tasks.scoring.statistics import Interval, compare_outcomes, compare_paired, correct_holm
+from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.entries import StreamEvaluation
+from tasks.streambench.measures import derive, leave_out, pair_steps
 from tasks.streambench.publish.stream_cautions import list_stream_cautions
 from tasks.streambench.score.curves import CurvePoint
 from tasks.streambench.score.scores import StepScore
-from tasks.streambench.scored_steps import gather_runs, list_run_names
+from tasks.streambench.scored_steps import ScoredStep, StreamRuns, StreamSystem, gather_runs, list_run_names
 from tasks.streambench.solve.stream_step import StreamStep
 from tasks.streambench.tables import tabulate_steps, tabulate_tokens
 from tasks.streambench.tables_curves import tabulate_curves
-from tasks.streambench.tables_pairs import tabulate_pairs
+
+MOST_LABELS = 12
+OTHER, NONE = "other", "none"
+CALL_FIELDS = ("api", "action", "name")
+COLUMNS = (
+    "difference",
+    "only the first right",
+    "only the second right",
+    "p, McNemar",
+    "p, bootstrap",
+    "p, Holm",
+)
+FORMS = ("difference", "count", "count", "p", "p", "p")
+SEVERAL = "several seeds"
+NOTE = (
+    "Failed and unjudged: pairs of which either side is. "
+    "Each seed's steps are paired by item. Over one seed McNemar's exact test decides; over several, an "
+    "item's steps are not independent, and a paired bootstrap that draws items whole decides. Holm corrects "
+    "the one that decides over all pairs of this table. The steps of a stream follow from each other: the "
+    "tests take them for independent."
+)
 
 
 @dataclass(frozen=True)
@@ -86,3 +111,155 @@ def evaluation_figures(
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     counted = {"failed": failed, "unjudged": unjudged}
     return Counts(len(steps), len(steps), {name: n for name, n in counted.items() if n})
+
+
+@dataclass(frozen=True)
+class ConfusionMatrix:
+    """A system's answers by the true label, over all seeds. labels: rows, and columns before other and none.
+
+    counts: by row, as many as columns. n, failed: steps with these labels, and those without an answer.
+    """
+
+    title: str
+    labels: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    n: int
+    failed: int
+    basis: Derivation
+
+
+def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
+    """Make a matrix of each system, of the labels that are mistaken most often; none without labels."""
+    readers = [find_reader(one.item.kind) for one in runs.steps[:1]]
+    reader = readers[0] if readers else None
+    if reader is None:
+        return []
+    everything = runs.steps
+    mistaken = Counter(reader(one)[0] for one in everything if not one.step.bit)
+    golds = {reader(one)[0] for one in everything}
+    ranked = sorted(golds, key=lambda label: (-mistaken[label], _order(label)))
+    labels = tuple(sorted(ranked[:MOST_LABELS], key=_order))
+    return [
+        _draw_matrix(f"{system.title}, {system.models}", runs.systems[system], labels, reader)
+        for system in runs.select()
+    ]
+
+
+def find_reader(kind: str) -> Callable[[ScoredStep], tuple[str, str]] | None:
+    """Find what reads the true and the answered label of a step; None for kinds without labels."""
+    return {"ddxplus": read_diagnoses, "toolbench": read_calls_made}.get(kind)
+
+
+def read_diagnoses(one: ScoredStep) -> tuple[str, str]:
+    """Read the numbers of the true diagnosis and of the answered one."""
+    label = None if one.step.answer is None else find_label(one.step.answer)
+    gold = find_label(f"{one.item.gold}.") if one.item.gold.isdecimal() else find_label(one.item.gold)
+    return str(gold), NONE if label is None else str(label)
+
+
+def read_calls_made(one: ScoredStep) -> tuple[str, str]:
+    """Read the names of the true API and of the called one."""
+    return _read_api(one.item.details) or _read_api(one.item.gold) or NONE, _read_api(one.step.answer) or NONE
+
+
+def _draw_matrix(
+    title: str,
+    steps: Sequence[ScoredStep],
+    labels: Sequence[str],
+    read: Callable[[ScoredStep], tuple[str, str]],
+) -> ConfusionMatrix:
+    read_steps = [(one, *read(one)) for one in steps]
+    own = [(one, gold, said) for one, gold, said in read_steps if gold in labels]
+    columns = (*labels, OTHER, NONE)
+    counted = Counter((gold, said if said in (*labels, NONE) else OTHER) for _, gold, said in own)
+    return ConfusionMatrix(
+        title,
+        tuple(labels),
+        columns,
+        tuple(tuple(counted[label, column] for column in columns) for label in labels),
+        len(own),
+        sum(one.failed for one, _, _ in own),
+        derive("answers by true label", list_run_names(steps), "score"),
+    )
+
+
+def _read_api(text: str | None) -> str:
+    data = read_object(text or "")
+    return next((str(data[name]) for name in CALL_FIELDS if data.get(name)), "")
+
+
+def _order(label: str) -> tuple[int, int, str]:
+    return (0, int(label), "") if label.isdecimal() else (1, 0, label)
+
+
+@dataclass(frozen=True)
+class ComparedSystems:
+    """Two systems of one model, compared. tested: the p value that decides; None where nothing is paired."""
+
+    first: StreamSystem
+    second: StreamSystem
+    cells: tuple[Cell, ...]
+    tested: float | None
+
+
+def tabulate_pairs(runs: StreamRuns) -> dict[str, FigureTable]:
+    """Make a table for each model, of its methods and those that it takes turns in."""
+    tables = {}
+    for model in runs.models:
+        systems = runs.select(model=model, ablated=None)
+        pairs = [compare_systems(runs, *pair) for pair in combinations(systems, 2)]
+        lines = tuple(_make_line(pair) for pair in correct_pairs(pairs))
+        title = f"Methods in pairs, {model}"
+        tables[f"pairs-{model}"] = FigureTable("", title, ("first", "second"), COLUMNS, lines, (NOTE,), FORMS)
+    return tables
+
+
+def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem) -> ComparedSystems:
+    """Compare two systems over the seeds and items that both have; the corrected p value is yet to come."""
+    pairs = pair_steps(runs.systems[first], runs.systems[second])
+    if not pairs:
+        return ComparedSystems(first, second, tuple(leave_out("no seed in common") for _ in COLUMNS), None)
+    a, b = [one for one, _ in pairs], [other for _, other in pairs]
+    items = [one.step.item for one in a]
+    found = compare_paired([one.score.score for one in a], [one.score.score for one in b], items)
+    single = len({one.step.seed for one in a}) == 1
+    counted = compare_outcomes([one.step.bit for one in a], [one.step.bit for one in b])
+    tested = counted.p_value if single else found.p_value
+    names = [*list_run_names(a), *list_run_names(b)]
+
+    def show(value: float, measure: str, interval: Interval | None = None) -> Cell:
+        failed = sum(one.failed or other.failed for one, other in pairs)
+        unjudged = sum(one.unjudged or other.unjudged for one, other in pairs)
+        basis = derive(measure, names, "score")
+        return Cell(value, len(pairs), failed, interval, "pairs", "", basis, unjudged)
+
+    cells = (
+        show(found.difference, "paired difference", (found.low, found.high)),
+        show(counted.only_a, "right in the first alone"),
+        show(counted.only_b, "right in the second alone"),
+        show(counted.p_value, "McNemar's exact test") if single else leave_out(SEVERAL),
+        show(found.p_value, "paired bootstrap"),
+        show(tested, "Holm's correction"),
+    )
+    return ComparedSystems(first, second, cells, tested)
+
+
+def correct_pairs(pairs: Sequence[ComparedSystems]) -> list[ComparedSystems]:
+    """Put Holm's corrected p values into the last cells."""
+    tested = [pair.tested for pair in pairs if pair.tested is not None]
+    adjusted = iter(correct_holm(tested))
+    return [
+        pair
+        if pair.tested is None
+        else replace(pair, cells=(*pair.cells[:-1], replace(pair.cells[-1], value=next(adjusted))))
+        for pair in pairs
+    ]
+
+
+def _make_line(pair: ComparedSystems) -> Line:
+    return Line((_name(pair.first), _name(pair.second)), pair.cells)
+
+
+def _name(system: StreamSystem) -> str:
+    return f"{system.title} ({system.models})" if system.shared else system.title

@@ -19,9 +19,14 @@ def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> li
     return [
         *_warn_few(runs),
         *_warn_seeds(runs),
-        *_warn_failed(runs),
+        *_warn_steps(runs, lambda one: one.failed, "failed and count as wrong", lambda one: one.step.failed),
         *_warn_unjudged(runs, thresholds.unscored_share),
-        *_warn_left_out(runs),
+        *_warn_steps(
+            runs,
+            lambda one: bool(one.step.left_out),
+            "were asked without something that the window had no room for",
+            lambda one: one.step.left_out[0],
+        ),
         *_warn_estimated(runs),
     ]
 
@@ -41,12 +46,6 @@ def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
         yield f"One seed alone of {names}: no standard error, and the order of the stream may decide."
 
 
-def _warn_failed(runs: StreamRuns) -> Iterator[str]:
-    yield from _warn_steps(
-        runs, lambda one: one.failed, "failed and count as wrong", lambda one: one.step.failed
-    )
-
-
 def _warn_unjudged(runs: StreamRuns, most: float) -> Iterator[str]:
     """Warn of steps without a verdict where any method has more of them than a share, 0 to 1."""
     shares = [sum(one.unjudged for one in steps) / len(steps) for steps in runs.systems.values()]
@@ -57,15 +56,6 @@ def _warn_unjudged(runs: StreamRuns, most: float) -> Iterator[str]:
             "could not be judged and count as wrong",
             lambda one: one.step.failed,
         )
-
-
-def _warn_left_out(runs: StreamRuns) -> Iterator[str]:
-    yield from _warn_steps(
-        runs,
-        lambda one: bool(one.step.left_out),
-        "were asked without something that the window had no room for",
-        lambda one: one.step.left_out[0],
-    )
 
 
 def _warn_steps(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from tasks.models.ask import Ask, render_prompt, try_parse
 from tasks.systems.contract import System
@@ -21,23 +20,6 @@ class AgentReply:
     value: str | None
     problem: str
     calls: tuple[str, ...]
-
-
-class StreamAgents(Protocol):
-    """All agents of a stage, by their names."""
-
-    async def ask(
-        self,
-        agent: str,
-        prompt: Path,
-        fields: Mapping[str, object],
-        *,
-        row: str,
-        parse: Callable[[str], str],
-        max_tokens: int,
-    ) -> AgentReply:
-        """Have an agent answer a prompt. Raises ModelFailed, BudgetSpent, CallMissing."""
-        ...
 
 
 class RoleAgents:
@@ -56,7 +38,7 @@ class RoleAgents:
         parse: Callable[[str], str],
         max_tokens: int,
     ) -> AgentReply:
-        """Ask the role's model; see `StreamAgents`."""
+        """Have the role's model answer a prompt. Raises ModelFailed, BudgetSpent, CallMissing."""
         answer = await self._ask(prompt, fields, role=agent, row=row, parse=parse, max_tokens=max_tokens)
         return AgentReply(answer.text, answer.value, answer.problem, (answer.call,))
 
@@ -77,7 +59,7 @@ class SystemAgent:
         parse: Callable[[str], str],
         max_tokens: int,
     ) -> AgentReply:
-        """Ask the system; see `StreamAgents`. It is not told how long its answer may be."""
+        """Have the system answer a prompt; it is not told how long its answer may be."""
         messages = render_prompt(prompt, fields).messages
         question = "\n\n".join(message["content"] for message in messages)
         response = await self._system.answer(question, row=row)
@@ -86,3 +68,7 @@ class SystemAgent:
         text = response.text.encode("utf-8", "replace").decode()
         value, problem = try_parse(parse, text)
         return AgentReply(text, value, problem or "", response.calls)
+
+
+StreamAgents = RoleAgents | SystemAgent
+"""All agents of a stage, by their names."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from tasks.settings import Settings
 from tasks.streambench.entries import Choices, MethodChoice, Seeds
 
 
-class StreamLimits(BaseModel):
+class StreamLimits(Settings):
     """What runs of streams may do."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     refinements: int = Field(default=4, ge=0)
     """Of Self-Refine, at most."""

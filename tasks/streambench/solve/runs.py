@@ -15,6 +15,9 @@ from tasks.streambench.methods.finding import find_method
 
 DEFAULT_K = 16
 """Appendix A."""
+Places = Sequence[tuple[SequencePlace, StreamItem]]
+StreamOrders = Mapping[int, Places]
+"""Seed -> the places of its order with their items, by position."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +34,6 @@ class StreamRun:
     def name(self) -> str:
         """Name it in rows."""
         return f"{self.choice.label}|{'+'.join(self.agents)}|{self.seed}"
-
-
-@dataclass(frozen=True)
-class StreamOrders:
-    """The orders of a stream: seed -> its places with their items, by position."""
-
-    by_seed: Mapping[int, Sequence[tuple[SequencePlace, StreamItem]]]
 
 
 def order_items(
@@ -60,7 +56,7 @@ def order_items(
             raise StageFailed(f"streambench: place {place.position} of seed {place.seed} has no item")
         if item is not None and (steps is None or place.position <= steps):
             found.setdefault(place.seed, []).append((place, item))
-    return StreamOrders(found)
+    return found
 
 
 def list_runs(
@@ -89,9 +85,9 @@ def list_runs(
         method = find_method(choice)
         named = tuple(own_models.get(choice.label, models))
         together = [named] if method.shares_memory else [(model,) for model in named]
-        for seed in own_seeds.get(choice.label, seeds or sorted(orders.by_seed)):
-            if seed not in orders.by_seed:
-                there = ", ".join(map(str, sorted(orders.by_seed)))
+        for seed in own_seeds.get(choice.label, seeds or sorted(orders)):
+            if seed not in orders:
+                there = ", ".join(map(str, sorted(orders)))
                 raise BadInput(
                     "streambench: seeds", f"the stream has no order of seed {seed} (it has {there})"
                 )

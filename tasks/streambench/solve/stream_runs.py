@@ -1,34 +1,46 @@
-"""All runs of a stage at once: the environment, the embedded keys, progress, and what nobody answered."""
+"""All runs of a stage at once: the environment, the embedded keys, progress, and what nobody answered.
+
+A run asks, judges and learns over its sequence, and writes a row a step (algorithm 1).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import ModelFailed, StageFailed
 from tasks.models.ask import Ask
 from tasks.models.stream_board import BOARD
+from tasks.scoring.outcome import Outcome
+from tasks.settings import read_nested
 from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.sequence import SequencePlace
 from tasks.streambench.build.shots import StreamShot
-from tasks.streambench.entries import read_nested
-from tasks.streambench.environment import Environment, EnvironmentSetup
+from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback
 from tasks.streambench.environments.finding import find_environment
-from tasks.streambench.memory import Vector
-from tasks.streambench.method import MethodSetup, StreamMethod
+from tasks.streambench.memory import NO_VECTOR, MemoryEntry, Vector
+from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StreamMethod
 from tasks.streambench.solve.agents import StreamAgents
 from tasks.streambench.solve.options import StreamLimits
-from tasks.streambench.solve.runs import StreamOrders, StreamRun
-from tasks.streambench.solve.stream_loop import gather_or_stop, run_stream
+from tasks.streambench.solve.runs import Places, StreamOrders, StreamRun
 from tasks.streambench.solve.stream_step import StreamStep
-from tasks.streambench.solve.talk import TalkSetup, Unanswered
+from tasks.streambench.solve.talk import Booked, StreamTalk, TalkSetup, Unanswered
 from tasks.streambench.solve.vector_memory import VectorMemory
 
 SECTION = "streambench.streams"
 NAMED = 3
+WIDTH = 32
+"""Steps at once of a method whose steps do not depend on each other."""
+ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -55,7 +67,7 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
     Raises StageFailed at the end where no endpoint answered a step's call, unless such a step counts as
     wrong; what a method or environment refuses (BadInput), BudgetSpent and CallMissing at once.
     """
-    asked = sorted({item.id: item for run in runs for _, item in work.orders.by_seed[run.seed]}.items())
+    asked = sorted({item.id: item for run in runs for _, item in work.orders[run.seed]}.items())
     items = [item for _, item in asked]
     made = find_environment(work.items[0].kind)(make_environment_setup(work))
     unanswered = Unanswered(work.params.count_unanswered)
@@ -87,10 +99,9 @@ async def follow_all(
     work: StreamWork,
 ) -> list[StreamStep]:
     """Run streams at once, and say how far each is."""
-    orders = work.orders.by_seed
-    with BOARD.follow({run.name: len(orders[run.seed]) for run in runs}) as lines:
+    with BOARD.follow({run.name: len(work.orders[run.seed]) for run in runs}) as lines:
         found = await gather_or_stop(
-            run_stream(run, methods[run.name], orders[run.seed], vectors, setup, lines[run.name].tell)
+            run_stream(run, methods[run.name], work.orders[run.seed], vectors, setup, lines[run.name].tell)
             for run in runs
         )
     return [row for rows in found for row in rows]
@@ -149,3 +160,132 @@ def find_window(agent: str, work: StreamWork) -> int:
     served = work.settings.get(f"roles.{agent}.model")
     known = work.settings.get(f"models.{served}.context")
     return work.params.windows.get(agent, known if isinstance(known, int) else work.params.window)
+
+
+async def run_stream(
+    run: StreamRun,
+    method: StreamMethod,
+    places: Places,
+    vectors: Mapping[str, Vector],
+    setup: TalkSetup,
+    tell: Callable[[bool], None],
+) -> list[StreamStep]:
+    """Run a method over a sequence; vectors: item -> its embedded key. tell: called with each step's bit.
+
+    A sequential run ends at a call that no endpoint answered, unless such a step counts as wrong. Raises
+    BudgetSpent and CallMissing.
+    """
+    if run.method.sequential:
+        rows = []
+        for place, item in places:
+            row = await take_step(run, method, place, item, vectors, setup)
+            tell(row.bit)
+            rows.append(row)
+            if row.id in setup.unanswered.problems and not setup.unanswered.counted:
+                break  # a run again answers it, and may learn otherwise from there on
+        return rows
+    room = asyncio.Semaphore(WIDTH)
+
+    async def take_alone(place: SequencePlace, item: StreamItem) -> StreamStep:
+        async with room:
+            row = await take_step(run, method, place, item, vectors, setup)
+        tell(row.bit)
+        return row
+
+    return await gather_or_stop(take_alone(place, item) for place, item in places)
+
+
+async def gather_or_stop(works: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Await works at once; the first that fails stops the others before its error is raised.
+
+    An environment must not end while a stream still asks it.
+    """
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@lru_cache(maxsize=65_536)
+def name_step(run: str, position: int) -> str:
+    """Name a step; later steps name it too."""
+    return make_id("step", run, position)
+
+
+@lru_cache(maxsize=65_536)
+def refer_to(run: str, position: int, item: str) -> Origin:
+    """Name what a prompt showed as an origin: a step of the run, or the shot `item` at position 0."""
+    return Origin("row", f"steps#{name_step(run, position)}" if position else f"shots#{item}")
+
+
+async def take_step(
+    run: StreamRun,
+    method: StreamMethod,
+    place: SequencePlace,
+    item: StreamItem,
+    vectors: Mapping[str, Vector],
+    setup: TalkSetup,
+) -> StreamStep:
+    """Take one step: the method's answer, the feedback, what it learns."""
+    step = name_step(run.name, place.position)
+    vector = vectors.get(item.id, NO_VECTOR) if run.method.searches else NO_VECTOR
+    seen = SeenStep(place.position, item.id, item.text, item.memory_key, vector, run.agents)
+    talk = StreamTalk(setup, item, step)
+    reply = await method.step(seen, talk)
+    feedback = await talk.judge(reply)
+    stored = await method.learn(seen, reply, feedback, talk) if run.method.sequential else None
+    return make_row(step, run, place, item, reply, feedback, stored, method.measure_memory(), talk.booked)
+
+
+def make_row(
+    step: str,
+    run: StreamRun,
+    place: SequencePlace,
+    item: StreamItem,
+    reply: StepReply,
+    feedback: Feedback,
+    stored: MemoryEntry | None,
+    memory_size: int,
+    booked: Booked,
+) -> StreamStep:
+    """Make the row of a step. Figures of the prompt stand in `values` as `prompt.<name>`."""
+    values = {**feedback.values, **{f"prompt.{name}": value for name, value in booked.notes.items()}}
+    calls = tuple(dict.fromkeys(booked.calls))
+    judge_calls = tuple(dict.fromkeys(booked.judge_calls))
+    shadow_calls = tuple(dict.fromkeys(booked.shadow_calls))
+    past = [refer_to(run.name, one.position, one.item) for one in reply.shown]
+    failed = reply.problem if reply.answer is None else feedback.problem
+    return StreamStep(
+        id=step,
+        run=run.name,
+        method=run.choice.label,
+        agents=run.agents,
+        seed=run.seed,
+        k=run.k,
+        position=place.position,
+        item=item.id,
+        agent=reply.agent,
+        shown=reply.shown,
+        left_out=tuple(dict.fromkeys(booked.left_out)),
+        reply=reply.text,
+        answer=reply.answer,
+        bit=feedback.bit,
+        outcome=feedback.outcome,
+        words=feedback.words,
+        values=ENCODER.encode(values),
+        failed=failed if reply.answer is None or feedback.outcome == Outcome.UNJUDGED else "",
+        stored=stored,
+        memory_size=memory_size,
+        calls=calls,
+        judge_calls=judge_calls,
+        shadow_calls=shadow_calls,
+        origin=(
+            Origin("row", f"items#{item.id}"),
+            Origin("row", f"sequence#{place.id}"),
+            *past,
+            *[Origin("call", call) for call in dict.fromkeys((*calls, *judge_calls, *shadow_calls))],
+        ),
+    )

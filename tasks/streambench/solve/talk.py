@@ -126,11 +126,11 @@ class StreamTalk:
         ]
         tokens = self._environment.max_tokens["refine"]
         room = measure_room(parts, self._setup.windows(agent), tokens)
-        fitted = fit_texts(rounds, room)
-        if not fitted.texts:
+        cut = count_cut(rounds, room)
+        if cut == len(rounds):
             room = -1
-        self.booked.left_out += [f"round {number} of the history" for number in range(1, fitted.left_out + 1)]
-        fields = {**list_fields(parts), "history": "\n\n".join(fitted.texts)}
+        self.booked.left_out += [f"round {number} of the history" for number in range(1, cut + 1)]
+        fields = {**list_fields(parts), "history": "\n\n".join(rounds[cut:])}
         return await self._ask(agent, REFINE, fields, room, tokens, self._read("refine"))
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
@@ -184,13 +184,13 @@ class StreamTalk:
         texts = [self._setup.show_example(one) for one in examples]
         tokens = self._environment.max_tokens[style]
         room = measure_room(parts, self._setup.windows(agent), tokens)
-        fitted = fit_texts(texts, room)
-        shown = examples[fitted.left_out :]
-        self.booked.left_out += [name_source(one.source) for one in examples[: fitted.left_out]]
+        cut = count_cut(texts, room)
+        shown = examples[cut:]
+        self.booked.left_out += [name_source(one.source) for one in examples[:cut]]
         fields, prompt = list_fields(parts), ZERO_SHOT
         if shown:
             judged = any(one.words is not None for one in shown)
-            fields |= {"examples": BETWEEN.join(fitted.texts), "judged": judged}
+            fields |= {"examples": BETWEEN.join(texts[cut:]), "judged": judged}
             prompt = WITH_EXAMPLES
         sources = tuple([one.source for one in shown])
         return await self._ask(agent, prompt, fields, room, tokens, self._read(style), sources)
@@ -236,20 +236,12 @@ def read_critique(text: str) -> str:
     return critique
 
 
-@dataclass(frozen=True)
-class FittedTexts:
-    """The last of some texts that have room; the first `left_out` of them have not."""
-
-    texts: tuple[str, ...]
-    left_out: int
-
-
-def fit_texts(texts: Sequence[str], room: float) -> FittedTexts:
-    """Keep as many of the last texts as have room, in tokens."""
-    kept = len(texts)
-    while kept and (room := room - measure(texts[kept - 1]) - 1) >= 0:
-        kept -= 1
-    return FittedTexts(tuple(texts[kept:]), kept)
+def count_cut(texts: Sequence[str], room: float) -> int:
+    """Count the first texts to leave out, so that the last ones have room. room: in tokens."""
+    cut = len(texts)
+    while cut and (room := room - measure(texts[cut - 1]) - 1) >= 0:
+        cut -= 1
+    return cut
 
 
 def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Iterable[str] = ()) -> float:

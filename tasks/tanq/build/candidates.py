@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.settings import read_section
-from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.settings import Settings, read_section
+from tasks.tanq.build.extend import ExtendedQuestion, list_wanted
 from tasks.tanq.build.inference import decide_by_rule
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.tables import Tables, fill_cells, find_fault, keep_columns, list_rows
@@ -22,10 +22,8 @@ from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
 from tasks.tanq.labels import Support
 
 
-class Candidates(BaseModel):
+class Candidates(Settings):
     """`tanq.candidates` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     a_question: float | None = Field(default=None, ge=1)
     """Extended questions that are verified for each question that the set asks for; null takes all."""
@@ -51,8 +49,7 @@ def candidates(
     `not_taken`. Raises StageFailed if none is left.
     """
     rules = read_section(settings, "tanq.tables", Tables)
-    wanted = {fact for question in extend for fact in question.facts}
-    known = {fact.id: fact for fact in facts if fact.id in wanted}
+    known = {fact.id: fact for fact in list_wanted(extend, facts)}
     told = list_told(proofs, known, relations, read_section(settings, "tanq.verify", Verify))
     possible: list[ExtendedQuestion] = []
     dropped: list[Dropped] = []

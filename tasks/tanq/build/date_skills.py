@@ -10,10 +10,8 @@ from tasks.sources.wikidata.calendars import (
     Date,
     convert,
     count_days,
-    from_day_number,
     to_astronomical,
     to_day_number,
-    to_historical,
 )
 from tasks.sources.wikidata.values import Precision, Time
 
@@ -52,16 +50,6 @@ def count_days_between(first: Time, second: Time) -> int:
     Raises ValueError if a time is no day.
     """
     return to_day_number(_to_date(second), second.calendar) - to_day_number(_to_date(first), first.calendar)
-
-
-def count_from(first: Time, years: int, days: int = 0) -> Date:
-    """Return the date that is so many full years, and days, after another: the inverse of counting."""
-    start = _to_date(first)
-    year = to_historical(to_astronomical(start[0]) + years)
-    month, day = _find_anniversary(start, year, first.calendar)
-    if not days:
-        return year, month, day
-    return from_day_number(to_day_number((year, month, day), first.calendar) + days, first.calendar)
 
 
 def show_year(time: Time) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
+from tasks.settings import Settings
 from tasks.tanq.build.wording import extend_text
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.relations import Relation
@@ -34,10 +35,8 @@ class ExtendedQuestion:
     origin: tuple[Origin, ...]
 
 
-class Extend(BaseModel):
+class Extend(Settings):
     """`tanq.extend` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     relations: tuple[int, int] = (1, 3)
     """The fewest and the most relations that a question is extended with."""
@@ -95,6 +94,12 @@ def extend(
     if not rows:
         raise StageFailed(f"none of {len(seeds)} list questions can be extended; the .dropped file says why")
     return Drafts(rows, dropped)
+
+
+def list_wanted(questions: Iterable[ExtendedQuestion], facts: Iterable[Fact]) -> list[Fact]:
+    """List the facts that questions ask for."""
+    wanted = {fact for question in questions for fact in question.facts}
+    return [fact for fact in facts if fact.id in wanted]
 
 
 def can_ask(

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.judging.quoting import clean
 from tasks.models.ask import Answer, Ask, Unparsed
+from tasks.settings import Settings
 from tasks.sources.wikipedia.article import CELL, INFOBOX
 from tasks.tanq.build.statements import find_saying, names_relation
 from tasks.tanq.graph.relations import Relation
@@ -64,10 +65,8 @@ PATTERNS: Mapping[str, str] = {
 """Property -> how a text tells it outright, {} for the mention."""
 
 
-class Inference(BaseModel):
+class Inference(Settings):
     """How statements are held against proofs; part of `tanq.verify` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     labels: Literal[2, 3] = 3
     """Three: supported, refuted, not enough information; two leave out what is refuted."""

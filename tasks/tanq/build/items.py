@@ -6,17 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.tanq.build.answer_table import write_answer
+from tasks.settings import Settings
 from tasks.tanq.build.item_faults import list_faults
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.rephrase import RephrasedQuestion
 from tasks.tanq.build.skills import SkilledQuestion
 from tasks.tanq.build.tables import AnswerTable
-from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem
+from tasks.tanq.build.tanq_item import ItemProof, ItemThing, TanqItem, write_answer
 from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.entries import TanqSet
 from tasks.tanq.graph.facts import Fact
@@ -26,10 +26,8 @@ from tasks.tanq.graph.things import Thing
 from tasks.tanq.labels import Support
 
 
-class Items(BaseModel):
+class Items(Settings):
     """`tanq.items` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     share: float = Field(default=0.1, gt=0, le=1)
     """The largest share of the set that items of one shape have: a seed's shape with its skills."""

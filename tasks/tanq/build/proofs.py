@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.splitting import splits
+from tasks.settings import Settings
 from tasks.sources.wikipedia.article import CELL, INFOBOX, TEXT
 from tasks.sources.wikipedia.rows import PartRow
 from tasks.tanq.build.ends import End, find_mention, make_ends
-from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.tanq.build.extend import ExtendedQuestion, list_wanted
 from tasks.tanq.build.statements import names_relation
 from tasks.tanq.graph.article_index import ArticleIndex, IndexedArticle
 from tasks.tanq.graph.facts import Fact
@@ -54,10 +55,8 @@ class Proof:
     origin: tuple[Origin, ...]
 
 
-class Proofs(BaseModel):
+class Proofs(Settings):
     """`tanq.proofs` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     most: int = Field(default=4, gt=0)
     """Proofs of a fact that are kept, those first that name its relation."""
@@ -79,12 +78,6 @@ def arrange_facts(
 ) -> Sequence[Fact]:
     """Give the facts of questions, those of an entity together, so that few shards read its article."""
     return sorted(list_wanted(extend, facts), key=lambda fact: (fact.entity, fact.id))
-
-
-def list_wanted(extend: Iterable[ExtendedQuestion], facts: Iterable[Fact]) -> list[Fact]:
-    """List the facts that questions ask for."""
-    wanted = {fact for question in extend for fact in question.facts}
-    return [fact for fact in facts if fact.id in wanted]
 
 
 @splits("facts", FACTS, arrange_facts)

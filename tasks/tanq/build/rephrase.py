@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.models.ask import Ask, Unparsed
 from tasks.models.frames import Parts, write_frame
 from tasks.models.rounds import ask_in_rounds
+from tasks.settings import Settings
 from tasks.tanq.build.skill_words import find_tags, make_tags, remove_tags
 from tasks.tanq.build.tables import AnswerTable
 from tasks.tanq.build.wording import list_words, name_column
@@ -48,10 +49,8 @@ class RephrasedQuestion:
     origin: tuple[Origin, ...]
 
 
-class Rephrase(BaseModel):
+class Rephrase(Settings):
     """`tanq.rephrase` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rounds: int = Field(default=5, ge=1)
     """How often a question is asked for before it is dropped; 5 in the paper."""

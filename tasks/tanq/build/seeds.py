@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, make_id
+from tasks.settings import Settings
 from tasks.tanq.entries import TanqSet
 from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
 
 
-class Seeds(BaseModel):
+class Seeds(Settings):
     """`tanq.seeds` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     a_question: float = Field(default=2.5, ge=1)
     """List questions that are taken for each question that the set asks for: later stages lose some."""

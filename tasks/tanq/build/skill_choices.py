@@ -11,15 +11,16 @@ from functools import partial
 from itertools import pairwise
 
 from tasks.sources.wikidata.values import Precision
-from tasks.tanq.build.amount_skills import (
-    SCALES,
-    STEPS,
-    approximate,
-    convert_scale,
-    convert_unit,
-)
+from tasks.tanq.build.amount_skills import STEPS, approximate, find_words
 from tasks.tanq.build.date_skills import count_full_years, count_years_between, say_year
-from tasks.tanq.build.skill_table import BaseColumn, BaseTable, get_amount, get_time, passes_bound
+from tasks.tanq.build.skill_table import (
+    BaseColumn,
+    BaseTable,
+    convert_amount,
+    get_amount,
+    get_time,
+    passes_bound,
+)
 from tasks.tanq.build.skill_use import (
     APPROXIMATION,
     CONVERSION,
@@ -35,7 +36,6 @@ from tasks.tanq.build.skill_use import (
     YEARS,
     SkillUse,
 )
-from tasks.tanq.build.unit_words import find_words
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME, show_amount
 
@@ -208,12 +208,7 @@ def _rewrite_amounts(table: BaseTable, column: BaseColumn, doubts: Doubts) -> It
 
 
 def _convert(amount: Decimal, column: BaseColumn, conversion: SkillUse | None) -> Decimal:
-    if conversion is None:
-        return amount
-    if conversion.operand in SCALES:
-        return convert_scale(amount, conversion.operand)
-    unit = find_words(column.unit)
-    return convert_unit(amount, unit.one if unit else "", conversion.operand)
+    return amount if conversion is None else convert_amount(amount, column, conversion)
 
 
 def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:

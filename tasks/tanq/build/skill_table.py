@@ -10,12 +10,13 @@ from tasks.sources.wikidata.rows import restore_value
 from tasks.sources.wikidata.values import Time
 from tasks.tanq.build.amount_skills import (
     SCALES,
+    WORDS,
     approximate,
     convert_scale,
     convert_unit,
+    find_words,
     round_converted,
 )
-from tasks.tanq.build.answer_table import FinalCell, FinalColumn, FinalRow
 from tasks.tanq.build.date_skills import (
     count_days_between,
     count_full_years,
@@ -39,7 +40,7 @@ from tasks.tanq.build.skill_use import (
     YEARS,
     SkillUse,
 )
-from tasks.tanq.build.unit_words import WORDS, find_words
+from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM, TEXT, show_amount
 
@@ -184,13 +185,10 @@ def _make_column(column: BaseColumn, words: str, uses: Sequence[SkillUse]) -> Fi
         if use.name == DATE_TO_YEAR:
             words = say_year_of(words)
         elif use.name == CONVERSION:
-            sign, name = (use.operand,) * 2 if use.operand in SCALES else _name_unit(use.operand)
+            other = None if use.operand in SCALES else WORDS[use.operand]
+            sign, name = (other.sign, other.many) if other else (use.operand, use.operand)
     header = f"{words} ({sign})" if sign else words
     return FinalColumn(column.relation, header, column.kind, name)
-
-
-def _name_unit(name: str) -> tuple[str, str]:
-    return WORDS[name].sign, WORDS[name].many
 
 
 def say_year_of(words: str) -> str:
@@ -212,12 +210,17 @@ def _rewrite(fact: Fact, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
     for use in uses:
         if use.name == APPROXIMATION:
             amount = approximate(amount, int(use.operand))
-        elif use.operand in SCALES:
-            amount = convert_scale(amount, use.operand)
         else:
-            unit = find_words(column.unit)
-            amount = convert_unit(amount, unit.one if unit else "", use.operand)
+            amount = convert_amount(amount, column, use)
     return show_amount(amount if uses[-1].name == APPROXIMATION else round_converted(amount))
+
+
+def convert_amount(amount: Decimal, column: BaseColumn, use: SkillUse) -> Decimal:
+    """Convert an amount of a column to the scale or the unit that a conversion asks for."""
+    if use.operand in SCALES:
+        return convert_scale(amount, use.operand)
+    unit = find_words(column.unit)
+    return convert_unit(amount, unit.one if unit else "", use.operand)
 
 
 def _compare(found: Decimal | int, operator: str, bound: Decimal | int) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from tasks.tanq.build.amount_skills import SCALES, STEPS, say_number
+from tasks.tanq.build.amount_skills import SCALES, STEPS, WORDS, find_words, say_number
 from tasks.tanq.build.skill_table import BaseColumn, BaseTable, say_year_of
 from tasks.tanq.build.skill_use import (
     APPROXIMATION,
@@ -25,7 +25,6 @@ from tasks.tanq.build.skill_use import (
     YEARS,
     SkillUse,
 )
-from tasks.tanq.build.unit_words import WORDS, find_words
 
 BOUNDS = {EQUAL: "", ">=": "at least ", "<=": "at most "}
 YEAR_BOUNDS = {EQUAL: "", ">=": " or later", "<=": " or earlier"}

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.tanq.build.answer_table import FinalColumn, FinalRow
-from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.settings import Settings
+from tasks.tanq.build.extend import ExtendedQuestion, list_wanted
 from tasks.tanq.build.mention_numbers import list_numbers
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.rephrase import RephrasedQuestion
@@ -21,6 +21,7 @@ from tasks.tanq.build.skill_table import BaseColumn, BaseRow, BaseTable, apply_s
 from tasks.tanq.build.skill_use import APPROXIMATION, CONVERSION, FILTERS, REWRITES, SKILLS, SkillUse
 from tasks.tanq.build.skill_words import make_tags, say_use, write_question
 from tasks.tanq.build.tables import AnswerTable
+from tasks.tanq.build.tanq_item import FinalColumn, FinalRow
 from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.entries import TanqSet
 from tasks.tanq.graph.facts import Fact
@@ -51,10 +52,8 @@ class SkilledQuestion:
     origin: tuple[Origin, ...]
 
 
-class Skills(BaseModel):
+class Skills(Settings):
     """`tanq.skills` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     counts: tuple[int, ...] = Field(default=(1, 2, 0, 1, 3, 1, 2, 0, 1, 1), min_length=1)
     """How many skills questions take, in turn; at most three in the paper. Those whose tables allow none come
@@ -110,8 +109,7 @@ def skills(
     by_id = {table.id: table for table in tables}
     extended = {question.id: question for question in extend}
     nouns = {seed.id: seed.noun for seed in seeds}
-    wanted = {fact for question in extend for fact in question.facts}
-    graph = make_graph((fact for fact in facts if fact.id in wanted), relations, things)
+    graph = make_graph(list_wanted(extend, facts), relations, things)
     steps = find_steps(proofs, verify, graph)
     drafts = []
     for question in sorted(rephrase, key=lambda question: make_id(entry.seed, question.id)):

@@ -11,9 +11,8 @@ from functools import lru_cache
 from tasks.sources.wikidata.values import Precision
 from tasks.tanq.build.wording import name_units
 from tasks.tanq.graph.facts import Fact
-from tasks.tanq.graph.naming import say_name
 from tasks.tanq.graph.relations import Relation
-from tasks.tanq.graph.showing import ITEM, QUANTITY, TIME, show_amount
+from tasks.tanq.graph.showing import ITEM, QUANTITY, TIME, say_name, show_amount
 from tasks.tanq.graph.things import Thing
 
 

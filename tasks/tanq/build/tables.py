@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
-from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.settings import Settings
+from tasks.tanq.build.extend import ExtendedQuestion, list_wanted
 from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.build.wording import extend_text
 from tasks.tanq.graph.facts import Fact
@@ -57,10 +58,8 @@ class AnswerTable:
 EMPTY = TableCell((), ())
 
 
-class Tables(BaseModel):
+class Tables(Settings):
     """`tanq.tables` in params.yaml; the defaults but for `most_values` and `least_rows` are the paper's."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     most_values: int = Field(default=5, gt=0)
     """A question with more values in a cell is dropped (section 3, step 3)."""
@@ -91,8 +90,7 @@ def tables(
     Rows without a value and columns without one leave table and question. Drop reasons: `no_values`,
     `few_rows`, `rows_missing`, `many_values`.
     """
-    wanted = {fact for question in candidates for fact in question.facts}
-    known = {fact.id: fact for fact in facts if fact.id in wanted}
+    known = {fact.id: fact for fact in list_wanted(candidates, facts)}
     supported = {verdict.fact for verdict in verify if verdict.label == Support.SUPPORTED}
     asked = {seed.id: seed.text for seed in seeds}
     by_relation = {relation.id: relation for relation in relations}

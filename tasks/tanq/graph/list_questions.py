@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.english import make_singular
 from tasks.errors import StageFailed
+from tasks.settings import Settings
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.facts import Fact
-from tasks.tanq.graph.naming import say_name, say_value
 from tasks.tanq.graph.relation_words import CONDITIONS
 from tasks.tanq.graph.relations import Relation
 from tasks.tanq.graph.seed_question import (
@@ -26,16 +26,14 @@ from tasks.tanq.graph.seed_question import (
     SeedAnswer,
     SeedQuestion,
 )
-from tasks.tanq.graph.showing import ITEM
+from tasks.tanq.graph.showing import ITEM, say_name, say_value
 from tasks.tanq.graph.things import Thing
 
 GRAPH = "graph"
 
 
-class ListQuestions(BaseModel):
+class ListQuestions(Settings):
     """`tanq.list_questions` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     answers: tuple[int, int] = (3, 8)
     """The fewest and the most answers of a question."""

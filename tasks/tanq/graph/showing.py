@@ -1,7 +1,11 @@
-"""Values as a table shows them: names, dates by their precision, amounts without their unit."""
+"""Values as a table shows them: names, dates by their precision, amounts without their unit.
+
+Within a sentence some names take the article.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 
@@ -14,6 +18,11 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
     "November", "December",
 )  # fmt: skip
+WITH_ARTICLE = re.compile(
+    r"(United (States|Kingdom|Arab Emirates|Nations)\b.*|.*\b(Islands|Antilles)"
+    r"|Netherlands|Philippines|Maldives|Bahamas|Gambia|Comoros|Seychelles|Caribbean|Middle East|Americas"
+    r"|Isle of .*|.*\bRepublic( of .*)?|(Soviet|European) Union|.* Sea|.* Ocean)"
+)
 
 
 def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
@@ -61,3 +70,13 @@ def show_ordinal(number: int) -> str:
     """Show a number as an ordinal: `1st`, `12th`, `22nd`."""
     ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
+
+
+def say_name(label: str) -> str:
+    """Name a thing within a sentence: `the Netherlands`, `Peru`."""
+    return f"the {label}" if WITH_ARTICLE.fullmatch(label) else label
+
+
+def say_value(shown: str, condition: str) -> str:
+    """Name a value with the article, if a condition by it has it: `the euro`, as in `use the {}`."""
+    return f"the {shown}" if "the {}" in condition else say_name(shown)

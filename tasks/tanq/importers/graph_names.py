@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from tasks.artifacts.parquet import StoredRows
 from tasks.errors import BadInput
@@ -13,10 +14,9 @@ from tasks.sources.wikidata.entities import INSTANCE_OF
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow
 from tasks.sources.wikipedia.article import clean_title
 
-ENTITIES, CLAIMS = "entities.parquet", "claims.parquet"
+Row = TypeVar("Row")
 ENGLISH, WIKI = "en", "enwiki"
 BY_ID, BY_ARTICLE, BY_NAME = "id", "article", "name"
-HINT = "a folder that `benchloom import wikidata` wrote"
 
 
 @dataclass
@@ -53,7 +53,7 @@ class GraphNames:
         for names in (self._labels, self._aliases):
             found.update(entity for entities in names.values() for entity in entities)
         self._claims: defaultdict[str, list[ItemClaim]] = defaultdict(list)
-        for claim in _read_claims(graph):
+        for claim in _read(graph, "claims.parquet", ClaimRow):
             if claim.entity in found and claim.value.item and claim.rank != "deprecated":
                 self._claims[claim.entity].append(ItemClaim(claim.id, claim.property, claim.value.item))
         values = {claim.value for claims in self._claims.values() for claim in claims}
@@ -131,12 +131,10 @@ def _label(row: EntityRow) -> Iterator[str]:
 
 
 def _read_entities(graph: Path) -> Iterator[EntityRow]:
-    if not (graph / ENTITIES).is_file():
-        raise BadInput(graph, f"has no {ENTITIES}", hint=HINT)
-    return (row for row in StoredRows(graph / ENTITIES, EntityRow) if row.kind == "item")
+    return (row for row in _read(graph, "entities.parquet", EntityRow) if row.kind == "item")
 
 
-def _read_claims(graph: Path) -> Iterator[ClaimRow]:
-    if not (graph / CLAIMS).is_file():
-        raise BadInput(graph, f"has no {CLAIMS}", hint=HINT)
-    return iter(StoredRows(graph / CLAIMS, ClaimRow))
+def _read(graph: Path, file: str, row: type[Row]) -> StoredRows[Row]:
+    if not (graph / file).is_file():
+        raise BadInput(graph, f"has no {file}", hint="a folder that `benchloom import wikidata` wrote")
+    return StoredRows(graph / file, row)

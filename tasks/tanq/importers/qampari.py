@@ -1,25 +1,38 @@
-"""List questions of QAMPARI become seeds of tanq."""
+"""List questions of QAMPARI become seeds: answers found in a graph, and what the questions demand of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tasks.artifacts.rows import Origin, make_id
+from tasks.english import make_plural
 from tasks.errors import BadInput
 from tasks.sources.base_importer import Imported, Project, option
 from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.loose_fields import BadRecord
-from tasks.sources.qampari import read_question
-from tasks.tanq.graph.seed_question import SeedQuestion
-from tasks.tanq.importers.graph_names import GraphNames, WantedNames
-from tasks.tanq.importers.imported_seeds import find_answers, make_imported_seed, take_given, want_names
+from tasks.sources.qampari import QampariAnswer, QampariQuestion, read_question
+from tasks.tanq.graph.seed_question import COMPOSITION, Condition, SeedAnswer, SeedProof, SeedQuestion
+from tasks.tanq.importers.answer_noun import find_noun
+from tasks.tanq.importers.graph_names import (
+    BY_NAME,
+    GraphNames,
+    ItemClaim,
+    WantedNames,
+    count_classes,
+    fold_name,
+)
 from tasks.tanq.importers.records import ReadRecord, RecordsImporter
 
 SOURCES = "tanq.sources"
 LEAST = 2
 """Answers of a list question."""
+NO_ID, NOT_THERE, AMBIGUOUS, OTHER_CLASS = "no_id", "not_in_graph", "ambiguous", "other_class"
+PEOPLE = "Q5"
+SOURCE = "qampari"
 
 
 class Qampari(RecordsImporter):
@@ -99,3 +112,173 @@ class Qampari(RecordsImporter):
         if self.graph is None and self.skipped.counts["answer_no_id"]:
             return "its answers have no Wikidata ids: --graph FOLDER finds them in an imported graph"
         return super().advise()
+
+
+@dataclass(frozen=True)
+class LostAnswer:
+    """An answer that no entity is known of. reason: one of the words above."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class FoundAnswers:
+    """Entity -> the answer that is it, in the question's order; and the answers that are left out."""
+
+    found: Mapping[str, QampariAnswer]
+    lost: Sequence[LostAnswer]
+
+
+def want_names(question: QampariQuestion, wanted: WantedNames) -> None:
+    """Add what is to be looked for in a graph for a question."""
+    for answer in question.answers:
+        wanted.ids.update(filter(None, (answer.item,)))
+        wanted.articles.update(filter(None, (answer.article, *(proof.article for proof in answer.proofs))))
+        if not answer.item:
+            wanted.names.update(map(fold_name, answer.names))
+
+
+def take_given(question: QampariQuestion) -> FoundAnswers:
+    """Take the ids that a file gives, where there is no graph to find answers in."""
+    found: dict[str, QampariAnswer] = {}
+    lost = []
+    for answer in question.answers:
+        if answer.item:
+            found.setdefault(answer.item, answer)
+        else:
+            lost.append(LostAnswer(answer.names[0], NO_ID))
+    return FoundAnswers(found, lost)
+
+
+def find_answers(question: QampariQuestion, names: GraphNames) -> FoundAnswers:
+    """Find the answers of a question in a graph.
+
+    Of several entities of a name, and of one, it is the one that is an instance of what most other answers
+    are; a name alone finds no film among manga.
+    """
+    options = [
+        (answer, *names.find(answer.item, answer.article, answer.names)) for answer in question.answers
+    ]
+    common = _find_common_class([own[0] for _, _, own in options if len(own) == 1], names)
+    found: dict[str, QampariAnswer] = {}
+    lost = []
+    for answer, how, entities in options:
+        alike = [entity for entity in entities if not common or common in names.list_classes(entity)]
+        own = alike if how == BY_NAME else entities
+        if len(own) == 1:
+            found.setdefault(own[0], answer)
+        else:
+            reason = NOT_THERE if not entities else AMBIGUOUS if own or len(entities) > 1 else OTHER_CLASS
+            lost.append(LostAnswer(answer.names[0], reason))
+    return FoundAnswers(found, lost)
+
+
+def make_imported_seed(
+    question: QampariQuestion, answers: Mapping[str, QampariAnswer], names: GraphNames | None, place: str
+) -> SeedQuestion:
+    """Make the row of a question. place: where it stands, `file#id`."""
+    target = _find_common_class(list(answers), names) if names else ""
+    called = names.get_label(target) if names else ""
+    noun = find_noun(question.text, "people" if target == PEOPLE else make_plural(called) if called else "")
+    conditions, rows = _find_conditions(question, answers, names) if names else ((), None)
+    relations = sorted({name for own in conditions for name in (own.relation, own.through) if name})
+    return SeedQuestion(
+        id=make_id(SOURCE, question.id, question.text),
+        kind=question.kind,
+        shape=" ".join((question.kind, noun, *relations)),
+        text=_write_question(question.text),
+        noun=noun,
+        target=target,
+        conditions=conditions,
+        answers=tuple(rows or (SeedAnswer(entity, (), ()) for entity in answers)),
+        proofs=tuple(
+            SeedProof(entity, proof.article, proof.text)
+            for entity, answer in answers.items()
+            for proof in answer.proofs
+        ),
+        source=SOURCE,
+        origin=(Origin("evidence", place),),
+    )
+
+
+def _find_common_class(entities: Sequence[str], names: GraphNames) -> str:
+    """Find the class that most of some entities are instances of; empty if none is of more than half."""
+    counts = count_classes(entities, names)
+    most = max(counts, key=lambda own: counts[own], default="")
+    return most if most and 2 * counts[most] > len(entities) else ""
+
+
+def _find_conditions(
+    question: QampariQuestion, answers: Mapping[str, QampariAnswer], names: GraphNames
+) -> tuple[tuple[Condition, ...], list[SeedAnswer]]:
+    """Find what a question demands: facts that all answers share, and whose values it names.
+
+    Of a composition these are facts of things on the way, whose articles are among the proofs.
+    """
+    direct = {entity: _list_named(question.text, entity, names) for entity in answers}
+    found = _share(
+        {entity: {(own.relation, own.value, "") for own in claims} for entity, claims in direct.items()}
+    )
+    ways = {entity: _find_ways(question.text, entity, answers[entity], names) for entity in answers}
+    if question.kind == COMPOSITION and not found:
+        found = _share(
+            {
+                entity: {(own.relation, own.value, link.relation) for _, link, own in way if own}
+                for entity, way in ways.items()
+            }
+        )
+    rows = []
+    for entity in answers:
+        facts = [own.id for own in direct[entity] if (own.relation, own.value, "") in found]
+        for _, link, own in ways[entity]:
+            if own and (own.relation, own.value, link.relation) in found:
+                facts += [link.id, own.id]
+        through = dict.fromkeys(thing for thing, _, _ in ways[entity]) if question.kind == COMPOSITION else ()
+        rows.append(SeedAnswer(entity, tuple(dict.fromkeys(facts)), tuple(through)))
+    conditions = [
+        Condition(relation, value, names.get_label(value), through)
+        for relation, value, through in sorted(found)
+    ]
+    return tuple(conditions), rows
+
+
+def _share(own: Mapping[str, set[tuple[str, str, str]]]) -> set[tuple[str, str, str]]:
+    return set.intersection(*own.values()) if own else set()
+
+
+def _find_ways(
+    text: str, entity: str, answer: QampariAnswer, names: GraphNames
+) -> list[tuple[str, ItemClaim, ItemClaim | None]]:
+    """Find the things between an answer and what a question names: each with the fact that links it.
+
+    Such a thing has an article among the proofs and a fact of or about the answer; the last is its fact about
+    what the question names, None for none.
+    """
+    ways: list[tuple[str, ItemClaim, ItemClaim | None]] = []
+    for title in dict.fromkeys(proof.article for proof in answer.proofs):
+        thing = names.find_article(title)
+        if not thing or thing == entity:
+            continue
+        links = [own for own in names.list_claims(thing) if own.value == entity]
+        links += [own for own in names.list_claims(entity) if own.value == thing]
+        named: list[ItemClaim | None] = [
+            own for own in _list_named(text, thing, names) if own.value != entity
+        ]
+        ways += [(thing, link, own) for link in links for own in named or [None]]
+    return ways
+
+
+def _list_named(text: str, entity: str, names: GraphNames) -> list[ItemClaim]:
+    """List the statements of an entity whose values a text names."""
+    return [own for own in names.list_claims(entity) if _names_thing(text, names.get_label(own.value))]
+
+
+def _names_thing(text: str, label: str) -> bool:
+    return bool(label) and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _write_question(text: str) -> str:
+    """Write a question with a large letter and one question mark: the release's were typed by people."""
+    plain = re.sub(r"(?<![A-Z])[.\s]+$", "", text.rstrip(" ?"))  # the point of `U.S.` stays
+    return f"{plain[:1].upper()}{plain[1:]}?"

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
 from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from tasks.artifacts.contracts import Expectation, Record, RowRule, expect_match
 from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import StoredRows, read_valid_rows
-from tasks.artifacts.rows import Counts
+from tasks.artifacts.rows import Counts, schema_of
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
+from tasks.tanq.build.ends import find_mention, make_value_end
 from tasks.tanq.build.extend import ExtendedQuestion
+from tasks.tanq.build.inference import find_objection
+from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
+from tasks.tanq.build.mention_names import NamedEnd, make_names
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.rephrase import RephrasedQuestion
-from tasks.tanq.build.skills import SkilledQuestion, make_graph
+from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
+from tasks.tanq.build.skill_words import write_question
+from tasks.tanq.build.skills import GraphByIds, SkilledQuestion, make_column, make_graph
 from tasks.tanq.build.tables import AnswerTable
-from tasks.tanq.build.tanq_item import TanqItem
-from tasks.tanq.build.verify import ProofVerdict
+from tasks.tanq.build.tanq_item import FinalColumn, FinalRow, TanqItem, write_answer
+from tasks.tanq.build.verify import ProofVerdict, make_evidence
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.relations import Relation
 from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
+from tasks.tanq.graph.showing import ITEM
 from tasks.tanq.graph.things import Thing
 from tasks.tanq.labels import Support
-from tasks.tanq.publish.item_rules import Grounds, find_no_mention, list_item_rules
 
 ROWS: Mapping[str, type] = {
     "seeds": SeedQuestion,
@@ -43,6 +54,11 @@ SINGLE: Mapping[str, Sequence[Expectation]] = {
     "items": (expect_hash(),),
 }
 """What must hold of each row by itself."""
+ROUNDING = Decimal("0.05")
+"""How far a figure of a text may be from the fact's, as a share: proofs were found by a stricter rule."""
+TURNED = frozenset({"denied", "past"})
+"""Objections to a text that names relation and value, and turns what is said of them."""
+COLUMNS = tuple(schema_of(TanqItem).names)
 
 
 def contracts(
@@ -112,3 +128,226 @@ def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things
 
 def _read_facts(path: Path, named: set[str]) -> Iterable[Fact]:
     return (fact for fact in StoredRows(path, Fact) if fact.id in named)
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What items stand on: the graph's facts, relations and things, and proofs with their verdicts, by id."""
+
+    graph: GraphByIds
+    proofs: Mapping[str, Proof]
+    verdicts: Mapping[str, ProofVerdict]
+
+
+def list_item_rules(grounds: Grounds) -> list[RowRule]:
+    """List the rules on items."""
+    ranks = {relation.id: relation.rank for relation in grounds.graph.relations.values()}
+
+    def make(name: str, says: str, find: Callable[[TanqItem], str]) -> RowRule:
+        def check(record: Record) -> str:
+            item = read_item(record)
+            return item if isinstance(item, str) else find(item)
+
+        return RowRule(name, says, COLUMNS, check)
+
+    return [
+        make(
+            "cells_follow",
+            "Every cell is what its facts say, with the question's skills applied anew.",
+            lambda item: find_wrong_cell(item, grounds.graph),
+        ),
+        make(
+            "filters_hold",
+            "A row passes where its facts pass every filter, and the answer table has those that pass.",
+            lambda item: find_wrong_filter(item, grounds.graph),
+        ),
+        make(
+            "cells_are_proven",
+            "Every fact of a cell has a proof that was found to support it.",
+            find_unproven,
+        ),
+        make(
+            "proofs_say_it",
+            "Every proof is a text that was verified, mentions what it proves, and does not deny it where it "
+            "supports it.",
+            lambda item: find_false_proof(item, grounds),
+        ),
+        make(
+            "question_follows",
+            "The question asks for what the rephrased question and the skills ask for.",
+            lambda item: find_other_question(item, grounds.graph),
+        ),
+        make("no_answer_in_question", "The question names no answer.", find_leak),
+        make(
+            "relations_in_order",
+            "Relations are asked in their order: birth before death, a date beside its place.",
+            lambda item: find_disorder(item, ranks),
+        ),
+        make("noun_fits", "The answers are instances of what the question calls them.", find_unlike_noun),
+        make("units_are_named", "The question names the unit of every amount.", find_unnamed_unit),
+    ]
+
+
+def read_item(record: Record) -> TanqItem | str:
+    """Make an item of its record; a text that says what is wrong with a record that is not valid."""
+    try:
+        return _adapt_item().validate_python(record)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))} is {first['input']!r:.80}: {first['msg']}"
+
+
+def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
+    """Find a header or cell that is not what the facts and the skills make of it."""
+    made = _make_anew(item, graph)
+    if isinstance(made, str):
+        return made
+    columns, rows = made
+    if columns != item.columns:
+        return f"its columns are {_name(item.columns)}; its relations and skills make {_name(columns)}"
+    for row, anew in zip(item.rows, rows, strict=True):
+        for column, cell, right in zip(columns, row.cells, anew.cells, strict=True):
+            if cell != right:
+                return (
+                    f"{column.header} of {row.label} is {', '.join(cell.values) or 'empty'}; "
+                    f"its facts make it {', '.join(right.values) or 'empty'}"
+                )
+    return ""
+
+
+def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
+    """Find a row that is marked as passing and does not, or the other way; or an answer table of others."""
+    made = _make_anew(item, graph)
+    if isinstance(made, str):
+        return made
+    for row, anew in zip(item.rows, made[1], strict=True):
+        if row.filter_pass != anew.filter_pass:
+            return f"{row.label} {'fails' if row.filter_pass else 'passes'} the filters by its facts"
+    if item.answer_table != write_answer(item.columns, item.rows):
+        return "its answer table is not that of its rows that pass"
+    return ""
+
+
+def find_unproven(item: TanqItem) -> str:
+    """Find a filled cell whose fact has no supporting proof, or a value without a fact."""
+    proven = {proof.fact for proof in item.proofs if proof.eval_result == Support.SUPPORTED}
+    for row in item.rows:
+        for column, cell in zip(item.columns, row.cells, strict=True):
+            if cell.values and not cell.facts:
+                return f"{column.header} of {row.label} stands on no fact"
+            if missing := [fact for fact in cell.facts if fact not in proven]:
+                return f"{column.header} of {row.label}: no proof supports the fact {missing[0]}"
+    return ""
+
+
+def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
+    """Find a proof that is not the verified text, or does not mention its fact's other end, or denies it."""
+    for proof in item.proofs:
+        verified, verdict = grounds.proofs.get(proof.id), grounds.verdicts.get(proof.id)
+        fact = grounds.graph.facts.get(proof.fact)
+        where = f"the proof {proof.id} from {proof.article}"
+        if verified is None or verdict is None or fact is None:
+            return f"{where} was never verified"
+        if verdict.label != proof.eval_result or verdict.fact != proof.fact or verified.fact != proof.fact:
+            return f"{where} was found to say something else of another fact, or another label"
+        if (verified.text, verified.article, verified.row) != (proof.text, proof.article, proof.row):
+            return f"{where} is not the text that was verified: {proof.text[:80]}"
+        if (proof.entity, proof.relation, proof.value) != (fact.entity, fact.relation, fact.shown):
+            return f"{where} is said to prove another fact than {proof.fact}"
+        if problem := find_no_mention(verified, grounds.graph) or find_denial(
+            verified, verdict, grounds.graph
+        ):
+            return f"{where} {problem}"
+    return ""
+
+
+def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
+    """Say that a proof does not mention the other end of its fact; empty if it does, or has no fact."""
+    fact = graph.facts.get(proof.fact)
+    if fact is None:
+        return ""
+    if proof.mention and proof.mention not in proof.text:
+        return f"does not have the words {proof.mention}: {proof.text[:80]}"
+    if mentions_end(proof, fact, graph):
+        return ""
+    other = fact.shown if proof.side == "entity" else fact.entity
+    return f"does not mention {other}: {proof.text[:80]}"
+
+
+def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
+    """Say that a proof that was found to support its fact denies it, or tells of the past."""
+    fact = graph.facts.get(proof.fact)
+    relation = graph.relations.get(fact.relation) if fact else None
+    if verdict.label != Support.SUPPORTED or relation is None:
+        return ""
+    objection = find_objection(make_evidence(proof), relation)
+    return f"does not bear it out ({objection}): {proof.text[:80]}" if objection in TURNED else ""
+
+
+def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
+    """Tell whether a proof's text mentions the end of the fact that its article is not of."""
+    name = fact.entity if proof.side == "value" else fact.value.item or ""
+    if proof.side == "value" or fact.value.kind == ITEM:
+        thing = graph.things.get(name)
+        end = NamedEnd(make_names(thing.label, thing.aliases), parts=True) if thing else None
+        return end is not None and bool(find_mention(proof.text, end, proof.headers))
+    value = make_value_end(fact, graph.things, ROUNDING)
+    return value is not None and bool(find_mention(proof.text, value, proof.headers))
+
+
+def find_other_question(item: TanqItem, graph: GraphByIds) -> str:
+    """Find that a question is not what its skills make of the rephrased one."""
+    base = _make_base(item, graph)
+    if isinstance(base, str):
+        return base
+    try:
+        text = write_question(item.ext_question_rephrased, base, item.skills, item.noun)
+    except ValueError as error:
+        return str(error)
+    return "" if text == item.question else f"its skills make the question: {text[:160]}"
+
+
+def _make_anew(
+    item: TanqItem, graph: GraphByIds
+) -> tuple[tuple[FinalColumn, ...], tuple[FinalRow, ...]] | str:
+    base = _make_base(item, graph)
+    if isinstance(base, str):
+        return base
+    try:
+        return apply_skills(base, item.skills)
+    except (ValueError, KeyError) as error:
+        return f"its skills cannot be applied: {error}"
+
+
+def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
+    """Make the table before any skill of the facts that its cells name; a text where that cannot be done."""
+    if unknown := [relation for relation in item.relations if relation not in graph.relations]:
+        return f"the graph has no relation {unknown[0]}"
+    rows = []
+    for row in item.rows:
+        if len(row.cells) < len(item.relations):
+            return f"the row of {row.label} lacks cells"
+        cells = [tuple(graph.facts.get(fact) for fact in cell.facts) for cell in row.cells]
+        own = []
+        for relation, cell in zip(item.relations, cells, strict=False):
+            facts = tuple(fact for fact in cell if fact is not None)
+            if len(facts) < len(cell):
+                return f"a cell of {row.label} stands on a fact that the graph does not have"
+            if any((fact.entity, fact.relation) != (row.entity, relation) for fact in facts):
+                return f"a cell of {row.label} stands on a fact of another entity or relation"
+            own.append(facts)
+        rows.append(
+            BaseRow(
+                row.entity, graph.things[row.entity].label if row.entity in graph.things else "", tuple(own)
+            )
+        )
+    return BaseTable(tuple(make_column(graph.relations[name], graph) for name in item.relations), tuple(rows))
+
+
+def _name(columns: tuple[FinalColumn, ...]) -> str:
+    return ", ".join(column.header for column in columns)
+
+
+@cache
+def _adapt_item() -> TypeAdapter[TanqItem]:
+    return TypeAdapter(TanqItem)

@@ -60,7 +60,7 @@ def evaluation_figures(
             "without_table": sum(not row.failed and row.table is None for row in predictions),
             "of_people": len(human_tables),
         },
-        "warnings": list_table_cautions(outcomes, human_tables_dropped, settings),
+        "warnings": list(list_table_cautions(outcomes, human_tables_dropped, settings)),
         "tables": {**tabulate_scores(outcomes), "11": failures, "faults": tabulate_faults(outcomes)},
     }
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
@@ -71,42 +71,27 @@ def list_table_cautions(
     outcomes: Sequence[TableOutcome],
     unread: Sequence[Dropped],
     settings: Mapping[str, object],
-) -> list[str]:
-    """Write the warnings; none if all is well.
+) -> Iterator[str]:
+    """Yield the warnings; none if all is well.
 
     unread: lines of people's tables that could not be used. settings: `judging.thresholds.*`.
     """
-    thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
-    return [*_warn_few(outcomes), *_warn_failed(outcomes, thresholds.unscored_share), *_warn_cut(outcomes),
-            *_warn_unread(unread)]  # fmt: skip
-
-
-def _warn_few(outcomes: Sequence[TableOutcome]) -> Iterator[str]:
+    most = read_section(settings, "judging.thresholds", TrustThresholds).unscored_share
     items = {outcome.item.id for outcome in outcomes}
     if len(items) < FEW:
         yield f"{len(items)} questions are few: a difference between two systems may be chance."
-
-
-def _warn_failed(outcomes: Sequence[TableOutcome], most: float) -> Iterator[str]:
     for system in list_systems(outcomes):
         own = select_outcomes(outcomes, system)
         failed = [outcome.prediction.failed for outcome in own if outcome.prediction.failed]
         if len(failed) > most * len(own):
             what = f"{len(failed)} of {len(own)} predictions have no reply ({failed[0]})"
             yield f"{system.name}: {what}; they are in no mean."
-
-
-def _warn_cut(outcomes: Sequence[TableOutcome]) -> Iterator[str]:
     shown = [
         outcome
         for outcome in outcomes
         if outcome.prediction.setting == ORACLE and not outcome.system.is_people
     ]
-    cut = sum(bool(outcome.prediction.left_out) for outcome in shown)
-    if cut:
+    if cut := sum(bool(outcome.prediction.left_out) for outcome in shown):
         yield f"{cut} of {len(shown)} oracle prompts lack some proofs: the window had no room for them."
-
-
-def _warn_unread(unread: Sequence[Dropped]) -> Iterator[str]:
     if unread:
         yield f"{len(unread)} lines of people's tables could not be used ({unread[0].detail})."

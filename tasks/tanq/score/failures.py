@@ -1,20 +1,30 @@
-"""Kinds of failure of Table 11 that a rule can tell (section 5.6)."""
+"""Failures of Table 11 that a rule can tell, and the six faults of the open agent (sections 5.6 and 5.7).
+
+Faults are told by the agent's chain and its table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tasks.tanq.build.skill_use import FILTERS
-from tasks.tanq.build.tanq_item import TanqItem
-from tasks.tanq.labels import CellState, Failure
+from tasks.tanq.build.tanq_item import ItemThing, TanqItem
+from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION
+from tasks.tanq.labels import CellState, Failure, Fault
+from tasks.tanq.score.same_values import fold, is_nothing, is_same_name, simplify
 from tasks.tanq.score.table_match import TableMatch
+from tasks.tanq.solve.open_replies import SUB_TASK
+from tasks.tanq.solve.prediction import UNREAD, Prediction
+
+OWN_WORDS = frozenset({"", SUB_TASK, UNREAD})
+"""Steps whose result is a model's own text, and no tool's."""
 
 
 def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[Failure, ...]:
     """List the failures of a reply in Table 11's order. match: of its table, None if it has none."""
     if match is None:
         return (Failure.NOT_A_TABLE,)
-    found = set(_find(item, match))
+    found = set(_find_kinds(item, match))
     return tuple(kind for kind in Failure if kind in found)
 
 
@@ -28,7 +38,7 @@ def ignores_filter(item: TanqItem, match: TableMatch) -> bool:
     return any(places and not row.filter_pass for row, places in zip(item.rows, match.entities, strict=True))
 
 
-def _find(item: TanqItem, match: TableMatch) -> Iterator[Failure]:
+def _find_kinds(item: TanqItem, match: TableMatch) -> Iterator[Failure]:
     passing = [number for number, row in enumerate(item.rows) if row.filter_pass]
     if None in match.columns:
         yield Failure.MISSING_RELATION
@@ -45,3 +55,80 @@ def _find(item: TanqItem, match: TableMatch) -> Iterator[Failure]:
         yield Failure.PARTIAL_CELL
     if CellState.WRONG in states:
         yield Failure.WRONG_CELL
+
+
+def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None) -> tuple[Fault, ...]:
+    """List the faults of a chain in the section's order. match: of its table, None if it has none."""
+    if match is None:
+        return (Fault.MALFORMED_TABLE,)
+    found = set(_find_faults(item, prediction, match))
+    return tuple(fault for fault in Fault if fault in found)
+
+
+def can_have(item: TanqItem) -> Mapping[Fault, bool]:
+    """Say which faults an item's chain can have, as far as can be told.
+
+    Who meets one condition alone is not known of every intersection, nor what leads to a composition's
+    answers.
+    """
+    return {
+        **dict.fromkeys(Fault, True),
+        Fault.ONE_CONDITION: item.kind == INTERSECTION and bool(item.near),
+        Fault.INTERMEDIATES_LISTED: item.kind == COMPOSITION and bool(item.intermediates),
+        Fault.FILTER_IGNORED: is_filtered(item),
+    }
+
+
+def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> Iterator[Fault]:
+    if ends_search(item, prediction, match):
+        yield Fault.SEARCH_ENDED
+    if is_malformed(match):
+        yield Fault.MALFORMED_TABLE
+    if lacks_attributes(item, match):
+        yield Fault.ATTRIBUTES_MISSING
+    if item.kind == INTERSECTION and lists_any(item.near, match):
+        yield Fault.ONE_CONDITION
+    if item.kind == COMPOSITION and lists_any(item.intermediates, match):
+        yield Fault.INTERMEDIATES_LISTED
+    if ignores_filter(item, match):
+        yield Fault.FILTER_IGNORED
+
+
+def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:
+    """Tell whether the table has some answers and lacks one that no tool's result had named."""
+    seen = f" {fold(' '.join(step.result for step in prediction.steps if step.tool not in OWN_WORDS))} "
+    lacking = [
+        row.label
+        for row, places in zip(item.rows, match.entities, strict=True)
+        if row.filter_pass and not places
+    ]
+    return any(match.entities) and any(f" {simplify(label)} " not in seen for label in lacking)
+
+
+def is_malformed(match: TableMatch) -> bool:
+    """Tell whether a table has no header, has it twice or as a row, or rows of different length."""
+    if not match.head or len({len(row) for row in match.rows}) > 1:
+        return True
+    heads = {simplify(cell) for cell in match.rows[0]}
+    return any(
+        not match.rows[place] or simplify(match.rows[place][0]) in heads
+        for place in match.body
+        if place in match.others
+    )
+
+
+def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
+    """Tell whether a listed answer has nothing in a column that the table has, and should."""
+    return any(
+        all(is_nothing(match.read(place, column)) for place in places)
+        for row, places in zip(item.rows, match.entities, strict=True)
+        if places and row.filter_pass
+        for cell, column in zip(row.cells, match.columns, strict=True)
+        if cell.values and column is not None
+    )
+
+
+def lists_any(things: tuple[ItemThing, ...], match: TableMatch) -> bool:
+    """Tell whether a row that is no answer is of one of these things."""
+    names = [match.read(place, 0) for place in match.others]
+    return any(is_same_name(thing.label, name) for thing in things for name in names if name)

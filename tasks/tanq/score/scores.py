@@ -14,8 +14,7 @@ from tasks.scoring.rms_released import RmsScores, compute_released
 from tasks.scoring.tables import Cell, Table, get_table, parse_table
 from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.labels import Failure, Fault
-from tasks.tanq.score.failures import find_failures
-from tasks.tanq.score.open_faults import find_faults
+from tasks.tanq.score.failures import find_failures, find_faults
 from tasks.tanq.score.table_match import Rows, match_table
 from tasks.tanq.solve.prediction import OPEN, Prediction
 

@@ -9,8 +9,7 @@ from itertools import islice, zip_longest
 
 from rapidfuzz.distance import Levenshtein
 
-from tasks.tanq.build.answer_table import FinalRow
-from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.build.tanq_item import FinalRow, TanqItem
 from tasks.tanq.labels import CellState
 from tasks.tanq.score.same_values import count_values, is_nothing, is_same_name, simplify
 

@@ -16,10 +16,9 @@ from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.solve.article_shelf import ArticleShelf, open_shelf
 from tasks.tanq.solve.examples import take_examples
 from tasks.tanq.solve.open_agent import OpenSession, search_table
-from tasks.tanq.solve.prediction import OPEN, ORACLE, Prediction
+from tasks.tanq.solve.prediction import OPEN, ORACLE, Prediction, TableRun, list_runs, make_prediction
 from tasks.tanq.solve.reading import predict_table
 from tasks.tanq.solve.table_options import PredictionLimits
-from tasks.tanq.solve.table_runs import TableRun, list_runs, make_prediction
 
 WIKIPEDIA = Path("data/raw/wikipedia")
 """Where imported articles lie; argument `wikipedia`."""

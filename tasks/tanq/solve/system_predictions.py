@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import asyncio
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, make_id
 from tasks.models.ask import Ask
+from tasks.settings import Settings
 from tasks.systems.build import build_system
 from tasks.systems.entries import SystemEntry
 from tasks.tanq.build.tanq_item import TanqItem
-from tasks.tanq.solve.prediction import Prediction
-from tasks.tanq.solve.shown_proofs import find_distractors, gather_proofs
-from tasks.tanq.solve.table_runs import TableRun, make_prediction
+from tasks.tanq.solve.prediction import Prediction, TableRun, make_prediction
+from tasks.tanq.solve.reading import find_distractors, gather_proofs
 
 SYSTEM = "system"
 """The setting's name in the rows of a user's system; the system's own name stands for the model."""
 
 
-class OwnTables(BaseModel):
+class OwnTables(Settings):
     """One entry of `tanq.systems`: a system of the user's on a question set."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     set: str
     """A name under `tanq.sets`."""
@@ -34,10 +32,8 @@ class OwnTables(BaseModel):
     """A name under `systems`."""
 
 
-class SystemTables(BaseModel):
+class SystemTables(Settings):
     """`tanq.system_predictions` in params.yaml: what a user's system is sent."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     proofs: bool = False
     """Whether the proofs of the item follow its question, as in the oracle setting."""

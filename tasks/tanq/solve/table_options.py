@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from tasks.settings import Settings
 
 
-class OpenLimits(BaseModel):
+class OpenLimits(Settings):
     """How much the open agent may do and see."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     steps: int = Field(default=4, gt=0)
     """Steps of the main agent: sub-tasks and calculations, before it writes its table."""
@@ -26,10 +26,8 @@ class OpenLimits(BaseModel):
     """Maximum length of what a sub-agent says that it found."""
 
 
-class PredictionLimits(BaseModel):
+class PredictionLimits(Settings):
     """Parameters of the stage `tanq.predictions`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     seed: int = 0
     distractors: int = Field(default=8, ge=0)
