@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.judging.answered import Answered
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Answered, Scored
 from tasks.models.ask import Answer, Ask
 from tasks.ragcheck import agents
 from tasks.ragcheck.agents import Agents, ConversationOptions
