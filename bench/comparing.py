@@ -14,9 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tasks.judging.answered import Answered
+from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import Strand, compare_strands
-from tasks.judging.scored import Scored
 from tests.flows.comparing.project import Project, make_grammar
 
 ROOT = Path(__file__).parents[1]

@@ -13,9 +13,8 @@ from flows.run.loading import load_function, locate_module, row_type_of
 from flows.stage import LIST_ANSWERED, LIST_SCORED, Scope
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
-from tasks.judging.answered import Answered
+from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import Strand
-from tasks.judging.scored import Scored
 
 Find = Callable[[str], Path]
 """Finds the file of an artifact by the name of an argument. Raises BadInput."""

@@ -7,6 +7,16 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class Scored:
+    """An item's score. value: higher is better; None if it could not be scored."""
+
+    id: str
+    group: str
+    """The bootstrap resamples whole groups of items."""
+    value: float | None
+
+
+@dataclass(frozen=True)
 class Answered:
     """The answer that a `Scored` row is of; the module of a scope's `evaluates` lists them (`list_answered`).
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from tasks.judging.answered import Answered
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Answered, Scored
 from tasks.scoring.power import find_clustered_error, find_detectable
 from tasks.scoring.statistics import compare_paired, correct_holm
 

@@ -1,17 +1,32 @@
-"""Read people's labels from a file with the columns id, label and rater."""
+"""Read people's labels from a file in data/labels, with the columns id, label and rater."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from tasks.errors import BadInput
 from tasks.judging.human_files import FormLine, read_field, read_lines
 from tasks.scoring.items import BadItem
 
+FOLDER = Path("data/labels")
+"""A dependency in dvc.yaml as a whole, since a label file is optional."""
 HINT = "columns id, label and, where several people rated, rater; see docs/judging.md"
 UNREADABLE, NO_ID, NO_LABEL, TWICE = "unreadable", "no_id", "no_label", "labelled_twice"
+
+
+def check_folder(file: Path) -> Path:
+    """Refuse a file outside of `FOLDER`: a change of it would not make the stage run again."""
+    if file.parent != FOLDER:
+        raise ValueError(f"must be a file in {FOLDER}")
+    return file
+
+
+LabelFile = Annotated[Path, AfterValidator(check_folder)]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from tasks.distinct import Names, check_distinct
-from tasks.judging.label_file import LabelFile
+from tasks.judging.human_labels import LabelFile
 
 AgentName = Literal["none", "sequential", "iterative", "guess"]
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.judging.answered import Answered
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Answered, Scored
 from tasks.models.ask import Answer, Ask
 from tasks.ragcheck import agents
 from tasks.ragcheck.agents import Agents, ConversationOptions

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.judging.answered import Answered
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Answered, Scored
 from tasks.models.ask import Ask
 from tasks.ragcheck.answers import SystemAnswer
 from tasks.ragcheck.contexts import Context

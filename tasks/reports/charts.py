@@ -102,7 +102,6 @@ class Plot:
     note: str
     marks: bool
     x_label: str
-    y_label: str
     x_ticks: Sequence[tuple[float, str, str]]
     y_ticks: Sequence[tuple[float, str]]
     series: Sequence[PlacedSeries]
@@ -180,7 +179,7 @@ def draw_lines(
     series without points is left out.
     """
     drawn = [line for line in series if line.points]
-    frame = Plot(title, note, marks, x.label, y.label, (), (), (), *size)
+    frame = Plot(title, note, marks, x.label, (), (), (), *size)
     left, right, top, bottom = frame.left, frame.width - frame.right, frame.top, frame.height - frame.bottom
     values = [point.y for line in drawn for point in line.points]
     y_low = y.bottom if y.bottom is not None else min([*values, 0.0])

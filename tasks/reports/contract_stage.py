@@ -1,8 +1,12 @@
-"""Shared by all validation stages: check artifacts with their drops and calls, and write the findings."""
+"""Shared by all validation stages: check artifacts with their drops and calls, and write the findings.
+
+The page of a stage says what must hold of each artifact, failures first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.contracts import (
@@ -20,11 +24,29 @@ from tasks.artifacts.contracts import (
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.artifacts.statistics import name_beside
 from tasks.artifacts.validation import validate
+from tasks.files import write_text
 from tasks.models.calls import Call
-from tasks.reports.contracts_page import write_contracts
+from tasks.reports.contracts import ContractResults, group_findings
+from tasks.reports.frame import render_alone
+from tasks.reports.places import link_home
 
 Rules = Mapping[Path, Sequence[Expectation | RowRule]]
 HASH = r"^[0-9a-f]{16}$"
+
+
+@dataclass(frozen=True)
+class ContractsPage:
+    """The content of the page."""
+
+    title: str
+    contracts: ContractResults
+
+
+def write_contracts(title: str, findings: Sequence[ContractFinding], folder: Path) -> None:
+    """Write index.html into a folder: a single file that loads nothing."""
+    out = folder / "index.html"
+    content = ContractsPage(title, ContractResults(group_findings(findings, folder), ""))
+    write_text(out, render_alone("contracts.html", content, home=link_home(out)))
 
 
 def expect_hash() -> Expectation:

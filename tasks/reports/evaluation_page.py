@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from tasks.artifacts.rows import Counts
-from tasks.judging.answered import Answered
+from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import EvaluatedRows, compare_strands
-from tasks.judging.scored import Scored
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag, dim, facts, heading, ids, text

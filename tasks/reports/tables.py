@@ -154,16 +154,6 @@ def _is_left_out(value: object, name: str, default: object) -> bool:
     return isinstance(value, Cell | FigureTable) and name in OPTIONAL and getattr(value, name) == default
 
 
-def format_mean(cell: Cell) -> str:
-    """Format a mean x100 with its interval, if it has one; `-` if it is undefined."""
-    if cell.value is None:
-        return "-"
-    low_high = (
-        "" if cell.interval is None else " ({:.1f}, {:.1f})".format(*(100 * bound for bound in cell.interval))
-    )
-    return f"{100 * cell.value:.1f}{low_high}"
-
-
 def encode_tables(tables: Mapping[str, FigureTable]) -> list[dict[str, object]]:
     """Encode tables by key, in their order, for a page's record."""
     return [{"key": key, **encode_table(table)} for key, table in tables.items()]

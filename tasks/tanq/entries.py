@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from tasks.distinct import Names, check_distinct
-from tasks.judging.label_file import LabelFile
+from tasks.judging.human_labels import LabelFile
 from tasks.settings import Settings
 
 SettingName = Literal["closed", "oracle", "open"]

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tasks.judging.answered import Answered
+from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import Comparison, Strand, compare_strands
-from tasks.judging.scored import Scored
 from tasks.reports.comparison import write_comparison
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tasks.errors import BenchloomError
-from tasks.judging.answered import Answered
+from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import Strand, compare_strands
 from tasks.judging.nights import AlarmRule, Night, judge_series, list_alarms, list_series
-from tasks.judging.scored import Scored
 from tasks.reports import night
 from tests.ragcheck.scenes import RagProject, make_project
 

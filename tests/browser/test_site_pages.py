@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tasks.artifacts.contracts import ContractFinding
-from tasks.reports.contracts_page import write_contracts
+from tasks.reports.contract_stage import write_contracts
 from tasks.reports.graph_page import GraphEntry, GraphStage, write_graph
 from tasks.reports.page import ASSESSMENTS, Page, SampleQuestion, SystemFigure
 from tasks.reports.record import RECORD, write_record

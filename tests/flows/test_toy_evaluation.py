@@ -86,7 +86,7 @@ async def answers(items: list[ToyItem], entry: ToyRun, system: SystemEntry, ask:
 from dataclasses import dataclass
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.judging.answered import Answered
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Scored
 from tasks.toy.answers import ToyAnswer
 from tasks.toy.items import ToyItem
 

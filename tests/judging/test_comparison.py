@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from tasks.judging.answered import Answered
+from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import Strand, compare_strands
-from tasks.judging.scored import Scored
 
 
 def make_strand(

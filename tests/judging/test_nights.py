@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.judging.answered import Answered
+from tasks.judging.answered import Answered, Scored
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.comparison import Strand, compare_strands
 from tasks.judging.nights import (
@@ -14,7 +14,6 @@ from tasks.judging.nights import (
     list_series,
     mark_drifts,
 )
-from tasks.judging.scored import Scored
 
 RULE = AlarmRule(drop=0.02, alpha=0.05, draws=2000)
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.judging.answered import Answered
+from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import EvaluatedRows, Strand
-from tasks.judging.scored import Scored
 from tasks.reports.evaluation_page import draw_interval, evaluation_page
 from tests.browser.watch import Complaints, find_chromium, open_chromium
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Scored
 from tasks.scoring.rms import Rms, TablePair
 from tasks.scoring.tables import get_table
 from tasks.tanq.build.tanq_item import ItemThing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from tasks.grammar.assess.ablation import DocumentAblation
-from tasks.judging.label_file import LabelFile
+from tasks.judging.human_labels import LabelFile
 
 
 class AssessmentEntry(BaseModel):

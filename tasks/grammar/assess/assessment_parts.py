@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import urlencode
 
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, GapRecovery, PlantedGaps, Rates
-from tasks.grammar.assess.clusters import FEW
 from tasks.grammar.assess.contrast import NONE_SHOWN, Contrast, CriteriaTest
-from tasks.grammar.assess.judged import GAP, NON_ROBUST, ROBUST
+from tasks.grammar.assess.judged import FEW, GAP, NON_ROBUST, ROBUST
 from tasks.grammar.assess.losses import Losses, ModuleLoss
 from tasks.grammar.assess.view import AssessedQuestion
 from tasks.judging.trust import HumanAgreement

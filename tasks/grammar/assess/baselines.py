@@ -20,9 +20,9 @@ from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.resampling import ResampledAsk
 from tasks.grammar.corpus.questions import AskedQuestion
-from tasks.judging.abstention import is_abstention
 from tasks.judging.equality import find_equality
 from tasks.judging.quoting import Quoted, quote
+from tasks.judging.rules import is_abstention
 from tasks.judging.verdicts import make_list
 from tasks.models.ask import Ask, Unparsed
 from tasks.scoring.label import Label, count_labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tasks.artifacts.rows import Drafts
-from tasks.grammar.assess.judge import judge_once
+from tasks.grammar.assess.judgements import judge_once
 from tasks.judging.canaries import FURTHER, Canary, CanaryRow, judge_canaries, read_canaries
 from tasks.judging.rules import find_rule
 from tasks.models.ask import Answer, Ask

@@ -8,8 +8,16 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tasks.grammar.assess.clusters import number_clusters
-from tasks.grammar.assess.judged import ATTRIBUTIONS, GAP, MODULES, RULES, TRUE_DOCUMENTS, Mode, TaggedRow
+from tasks.grammar.assess.judged import (
+    ATTRIBUTIONS,
+    GAP,
+    MODULES,
+    RULES,
+    TRUE_DOCUMENTS,
+    Mode,
+    TaggedRow,
+    number_clusters,
+)
 from tasks.scoring.metric import FloatArray, count_kinds, divide
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import correct_holm, draw_weights, find_interval

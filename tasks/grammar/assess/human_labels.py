@@ -9,8 +9,7 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.judging.human_files import is_same_text, write_form
-from tasks.judging.human_labels import read_human_labels
-from tasks.judging.label_file import FOLDER
+from tasks.judging.human_labels import FOLDER, read_human_labels
 from tasks.scoring.correctness import Correctness
 
 UNKNOWN, OTHER, TWICE = "unknown_answer", "other_response", "labelled_twice"

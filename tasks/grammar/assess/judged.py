@@ -2,7 +2,8 @@
 
 The rules are those of the metric (tasks/scoring/grammar.py), applied in open and in closed mode. Each wrong
 answer is attributed to the database, the retrieval or the model, by each of the paper's rules, and once more
-by the true documents themselves, which the paper does not do.
+by the true documents themselves, which the paper does not do. Rows of one SQL template share their texts, and
+are drawn together, as clusters.
 """
 
 from __future__ import annotations
@@ -12,11 +13,39 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
-from tasks.grammar.assess.clusters import number_clusters, widen_ends
+import numpy as np
+
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.grammar import Grammar, GroupAccumulator
 from tasks.scoring.label import score_label
+from tasks.scoring.metric import IntArray
 from tasks.scoring.running import Bootstrap, compute_figures
+from tasks.scoring.statistics import find_wilson_interval
+
+FEW = 20
+"""Below so many clusters, intervals of a bootstrap are narrower than they should be; pages say so."""
+COUNTS = frozenset({"gap_groups", "robust_groups", "non_robust_groups"})
+
+
+def number_clusters(names: Iterable[str]) -> IntArray:
+    """Give each unit the number of its cluster, from 0 on, as they are met; shape (units,)."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+
+
+def widen_ends(figures: Mapping[str, Any], intervals: dict[str, Any], clusters: int) -> None:
+    """Replace intervals of no width at 0 or 1, to which a bootstrap is blind, by Wilson's over the clusters.
+
+    figures, intervals: a report's, nested alike; the intervals are changed in place.
+    """
+    for name, interval in intervals.items():
+        if isinstance(interval, dict):
+            widen_ends(figures[name], interval, clusters)
+        elif name in COUNTS or interval is None or interval[0] != interval[1]:
+            continue
+        elif figures[name] in (0, 1):
+            intervals[name] = list(find_wilson_interval(int(figures[name]) * clusters, clusters))
+
 
 Mode = Literal["open", "closed"]
 MODES: tuple[Mode, ...] = ("open", "closed")

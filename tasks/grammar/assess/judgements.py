@@ -1,24 +1,69 @@
-"""Stage: label every answer correct or incorrect, by a rule or by the judge; else it stays unscored."""
+"""Stage: label every answer correct or incorrect, by a rule or by the judge; else it stays unscored.
+
+The judge may be asked the same question several times: then the majority of its verdicts counts.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.answers import AssessedAnswer
-from tasks.grammar.assess.judge import judge_once
 from tasks.grammar.corpus.questions import AskedQuestion
-from tasks.judging.answered import Answered
-from tasks.judging.majority import Majority, judge_often
+from tasks.judging.answered import Answered, Scored
+from tasks.judging.quoting import quote
 from tasks.judging.rules import find_rule, label_by_rule
-from tasks.judging.scored import Scored
+from tasks.judging.verdicts import make_form
 from tasks.models.ask import Answer, Ask
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.label import score_label
+
+V = TypeVar("V", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Majority(Generic[V]):
+    """The majority of several answers to one question."""
+
+    value: V | None
+    """The most frequent answer; None on a tie, or if fewer than half of the replies parsed."""
+    agreement: float | None
+    """Share of the most frequent answer among the parsed ones, 0 to 1; None if none parsed."""
+    calls: tuple[str, ...]
+    """Ledger keys, in the order of the samples."""
+    problem: str = ""
+    """Why `value` is None."""
+
+
+async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: int) -> Majority[V]:
+    """Ask `repeats` times and take the majority.
+
+    ask_once: asks with the given sample number (0, 1, ...). At temperature 0 all samples are the same, so
+    repeats are useful only above it. Raises what `ask_once` raises, and ValueError for fewer than one repeat.
+    """
+    if repeats < 1:
+        raise ValueError(f"repeats is {repeats}; at least 1 is wanted")
+    return count_votes(list(await asyncio.gather(*(ask_once(sample) for sample in range(repeats)))))
+
+
+def count_votes(answers: list[Answer[V]]) -> Majority[V]:
+    """Take the majority of the answers to one question."""
+    votes = Counter(answer.value for answer in answers if answer.value is not None)
+    n, parsed = len(answers), votes.total()
+    calls = tuple(answer.call for answer in answers)
+    ranked = votes.most_common(2)
+    agreement = ranked[0][1] / parsed if ranked else None
+    if 2 * parsed < n or not ranked:
+        return Majority(None, agreement, calls, f"unparsed: {n - parsed} of {n} replies")
+    if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
+        return Majority(None, agreement, calls, f"tie: {ranked[0][1]} of {parsed} each")
+    return Majority(ranked[0][0], agreement, calls)
 
 
 class Judgements(BaseModel):
@@ -155,3 +200,25 @@ def list_answered(
         )
         for row in judgements
     ]
+
+
+async def judge_once(
+    query: str, answer: str, response: str, *, ask: Ask, row: str, feedback: bool = False, sample: int = 0
+) -> Answer[Correctness]:
+    """Ask for one verdict on a response, given the true answer.
+
+    row: id of the row that the call belongs to. feedback: let the judge write a line before its verdict.
+    sample: raised to ask the same again. Any other reply is unparsed. How long a reply may be is the role's
+    `max_tokens`: a model that reasons needs more than its verdict's.
+    """
+    fields = {"query": query, "answer": answer, "response": quote(response)}
+    form = make_form(tuple(Correctness), fields.values(), feedback=feedback)
+    return await ask(
+        "judge",
+        {**fields, "verdict": form},
+        role="judge",
+        row=row,
+        parse=lambda text: Correctness.read(form.parse(text)[0]),
+        grammar=form.make_grammar(),
+        sample=sample,
+    )

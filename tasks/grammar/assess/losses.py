@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.grammar.assess.clusters import number_clusters
 from tasks.grammar.assess.contrast import ALPHA, NONE_SHOWN
-from tasks.grammar.assess.judged import MODULES, TRUE_DOCUMENTS, TaggedRow
+from tasks.grammar.assess.judged import MODULES, TRUE_DOCUMENTS, TaggedRow, number_clusters
 from tasks.scoring.metric import FloatArray, count_kinds
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import draw_weights, find_interval, find_wilson_interval

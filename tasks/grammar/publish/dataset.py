@@ -18,8 +18,7 @@ from tasks.artifacts.statistics import name_beside, read_statistics
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.combinations import IDLE
 from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE
-from tasks.grammar.publish.authorship import AUTHORSHIP, list_own
-from tasks.grammar.publish.readings import describe_reading
+from tasks.grammar.publish.authorship import AUTHORSHIP, describe_reading, list_own
 from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
 
 EVERY_VALUE_MATTERS = "grammar.fill_in.every_value_matters"

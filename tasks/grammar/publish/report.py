@@ -18,13 +18,12 @@ from tasks.artifacts.statistics import (
 )
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.glossary import Term
-from tasks.grammar.publish.authorship import AUTHORSHIP, list_own
-from tasks.grammar.publish.dataset_record import list_dataset_figures
+from tasks.grammar.publish.authorship import AUTHORSHIP, describe_reading, list_own
 from tasks.grammar.publish.graph_layout import Layout, lay_out
-from tasks.grammar.publish.readings import describe_reading
 from tasks.grammar.publish.view import list_samples, read_dataset, tabulate_templates, view_questions
 from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
 from tasks.lineage.derivation import Derivation
+from tasks.lineage.figures import encode_figure
 from tasks.lineage.selection import Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.charts import Bar, Bars
@@ -266,3 +265,63 @@ def _draw_yields(yields: Sequence[CriterionYield], confirmed: str, *, read: bool
 
 def _list_calls(paths: Sequence[Path]) -> list[Path]:
     return [beside for path in paths if (beside := name_beside(path, "calls")).is_file()]
+
+
+def list_dataset_figures(
+    charts: Sequence[Bars], artifacts: Sequence[ArtifactStatistics]
+) -> dict[str, object]:
+    """Return the record's further sections: charts, artifacts, calls."""
+    with_calls = [artifact.name for artifact in artifacts if artifact.calls]
+    total = sum_calls(call for artifact in artifacts for call in artifact.calls)
+    return {
+        "charts": [
+            {"title": chart.title, "bars": [_describe_bar(chart.steps, bar) for bar in chart.bars]}
+            for chart in charts
+        ],
+        "artifacts": [_describe_artifact(artifact) for artifact in artifacts],
+        "calls": _describe_calls(total, with_calls),
+    }
+
+
+def _describe_bar(steps: Sequence[str], bar: Bar) -> dict[str, object]:
+    return {
+        "label": bar.label,
+        "counts": [
+            {"step": step, **encode_figure(count, derivation)}
+            for step, count, derivation in zip(steps, bar.counts, bar.derivations, strict=True)
+        ],
+    }
+
+
+def _describe_artifact(artifact: ArtifactStatistics) -> dict[str, object]:
+    dropped = f"{artifact.name}.dropped"
+    return {
+        "name": artifact.name,
+        "rows": encode_figure(artifact.rows, Derivation("count", (Selection(artifact.name),))),
+        "dropped": [
+            {
+                "reason": reason,
+                **encode_figure(count, Derivation("count", (Selection(dropped, {"reason": reason}),))),
+            }
+            for reason, count in artifact.dropped.items()
+        ],
+        **({"calls": _describe_calls(sum_calls(artifact.calls), [artifact.name])} if artifact.calls else {}),
+    }
+
+
+def _describe_calls(tally: CallTotals, artifacts: Sequence[str]) -> dict[str, object]:
+    """Encode the numbers of calls and tokens; a call that several artifacts use counts once."""
+
+    def derive(
+        value: int, measure: str, column: str = "", where: Mapping[str, bool] | None = None
+    ) -> dict[str, object]:
+        rows = tuple(Selection(f"{name}.calls", dict(where or {})) for name in artifacts)
+        return encode_figure(value, Derivation(measure, rows, column, once=True))
+
+    return {
+        "calls": derive(tally.calls, "count"),
+        "unparsed": derive(tally.unparsed, "count", where={"parsed": False}),
+        "prompt_tokens": derive(tally.prompt_tokens, "sum", "prompt_tokens"),
+        "completion_tokens": derive(tally.completion_tokens, "sum", "completion_tokens"),
+        "estimated": derive(tally.estimated, "count", where={"estimated": True}),
+    }

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.judging.human_files import is_same_text
-from tasks.judging.human_labels import LabelLine, read_human_labels
-from tasks.judging.label_file import FOLDER
+from tasks.judging.human_labels import FOLDER, LabelLine, read_human_labels
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.judged_parts import JudgedPart, list_parts

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.judging.answered import Answered
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Answered, Scored
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_answer

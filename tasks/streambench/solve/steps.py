@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.rows import Drafts
-from tasks.judging.answered import Answered
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Answered, Scored
 from tasks.models.ask import Ask
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.build.sequence import SequencePlace

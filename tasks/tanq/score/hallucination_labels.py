@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.judging.human_files import is_same_text, write_form
-from tasks.judging.human_labels import LabelLine, read_human_labels
-from tasks.judging.label_file import FOLDER
+from tasks.judging.human_labels import FOLDER, LabelLine, read_human_labels
 from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.labels import Hallucination

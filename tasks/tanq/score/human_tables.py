@@ -8,7 +8,7 @@ from pathlib import Path
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import BadInput
 from tasks.judging.human_files import ESCAPE, FormLine, read_field, read_lines, write_form
-from tasks.judging.label_file import FOLDER
+from tasks.judging.human_labels import FOLDER
 from tasks.scoring.items import BadItem
 from tasks.tanq.build.tanq_item import ItemProof, TanqItem
 from tasks.tanq.entries import TableEvaluation

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.artifacts.splitting import splits
-from tasks.judging.answered import Answered
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Answered, Scored
 from tasks.scoring.rms_paper import compute_paper
 from tasks.scoring.rms_released import RmsScores, compute_released
 from tasks.scoring.tables import Cell, Table, get_table, parse_table

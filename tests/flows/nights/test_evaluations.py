@@ -6,7 +6,7 @@ from flows.night_settings import find_evaluation, list_evaluations
 from flows.nights.selection import select_night
 from flows.run.node import Node
 from tasks.errors import BadInput
-from tasks.judging.scored import Scored
+from tasks.judging.answered import Scored
 from tasks.ragcheck import conversations, scores
 
 PARAMS = {
