@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from flows.night_settings import EvaluatedEntry, Nightly, find_evaluation
+from flows.night_settings import BRANCH, EvaluatedEntry, Nightly, Webhook, find_evaluation
 from flows.nights.basis import derive_gold
 from flows.nights.gold import GoldProof, prove_gold, write_digests
 from flows.nights.history import find_against, read_history, write_night
 from flows.nights.outcome import compare_night
 from flows.nights.preparation import bring_ground, push_artifacts
 from flows.nights.selection import check_ground, select_contracts, select_nights
-from flows.nights.webhook import send_alarm
 from flows.run.failures import describe_error
 from flows.run.runner import Run
 from tasks.errors import Alarm, BadInput, BenchloomError, BudgetSpent, ContractBroken
 from tasks.judging.nights import AlarmKind, Night, NightAlarm
+from tasks.reports.night_summary import describe_night
 
 BringUp = Callable[[Run, Sequence[str]], int]
 """Brings stages up to date, and gives the exit code that it came to."""
+TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -127,3 +131,36 @@ def stop_with_parent(run: Run) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def send_alarm(home: Path, webhook: Webhook, night: Night) -> str:
+    """Tell the webhook of a night's alarms; return a line that says so, empty where there is nothing to tell.
+
+    Raises BenchloomError where it cannot be told; the address, which may hold a secret, is in no line.
+    """
+    if webhook.url_env is None or not night.alarms:
+        return ""
+    url = os.environ.get(webhook.url_env, "")
+    if not url.startswith(("http://", "https://")):
+        what = "holds no http address" if url else "is not set"
+        raise BenchloomError(f"the webhook was not told: {webhook.url_env} {what} in the environment")
+    body = {
+        "project": home.name,
+        "night": night.label,
+        "state": night.state,
+        "against": night.against,
+        "branch": f"{BRANCH}{night.label}",
+        "alarms": [asdict(alarm) for alarm in night.alarms],
+        "text": "\n".join(describe_night(night)),
+    }
+    request = urllib.request.Request(  # noqa: S310 - http or https, above
+        url, json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310 - as above
+            return f"the webhook of {webhook.url_env} was told ({reply.status})"
+    except (urllib.error.URLError, OSError) as error:
+        reason = getattr(error, "code", None) or type(getattr(error, "reason", error)).__name__
+        raise BenchloomError(
+            f"the webhook was not told: what {webhook.url_env} names does not take it ({reason})"
+        ) from error

@@ -14,8 +14,7 @@ from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Document, Passage, System, Turn
-from tasks.systems.retrieved import name_documents
+from tasks.systems.contract import Document, Passage, System, Turn, name_documents
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from tasks.scoring.label import Label
 from tasks.scoring.multiturn import compute_wscore
 from tasks.settings import read_section
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Document, Passage, System, Turn
-from tasks.systems.retrieved import name_documents
+from tasks.systems.contract import Document, Passage, System, Turn, name_documents
 
 
 class End(Label):
