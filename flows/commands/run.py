@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.commands.cli_recorder import open_recorder
+from flows.commands.snapshot import find_servers, refresh_records
 from flows.graph_file import require_graph
 from flows.lineage.git import Git
 from flows.lineage.openlineage import FailedStage, emit_run, is_disabled
@@ -25,7 +26,6 @@ from flows.run.outcomes import Outcome, find_last_time
 from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import explain_nothing, select_failed, select_nodes
-from flows.run.snapshots import find_servers, refresh_records
 from flows.settings import Workers, find_project, get_section, load_params, set_params
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
 from tasks.lineage.records import CODE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tasks.models.ask import Ask, Unparsed
-from tasks.systems.answers import PROMPTS, make_turns, read_answer
 from tasks.systems.chunks import Chunk, fit_chunks, make_chunks
 from tasks.systems.contract import Document, Passage, Response, Turn
+from tasks.systems.endpoint import PROMPTS, make_turns, read_answer
 from tasks.systems.entries import RagEntry
 from tasks.systems.retrievers import (
     Bm25Retriever,
