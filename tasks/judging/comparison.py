@@ -10,8 +10,7 @@ from pathlib import Path
 
 from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
-from tasks.scoring.power import find_clustered_error, find_detectable
-from tasks.scoring.statistics import compare_paired, correct_holm
+from tasks.scoring.statistics import compare_paired, correct_holm, find_clustered_error, find_detectable
 
 ALPHA = 0.05
 LEAST = 6
