@@ -1,4 +1,4 @@
-"""Statistics of comparisons: bootstrap intervals, paired differences, McNemar, Holm, Wilson."""
+"""Statistics of comparisons: bootstrap intervals, paired differences, McNemar, Holm, Wilson, power."""
 
 from __future__ import annotations
 
