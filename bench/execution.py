@@ -21,8 +21,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from tasks.scoring.execution import Execution, QueryItem
-from tasks.scoring.sql_suites import TestSuites
+from tasks.scoring.execution import Execution, QueryItem, TestSuites
 
 ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) FROM r"
 ROUNDS = 3

@@ -36,8 +36,7 @@ from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
 from tasks.reports.own_evaluation import Evaluation, Measured, measure_strands, resolve_figures
 from tasks.reports.tables import round_figures
-from tasks.systems.capabilities import needs_documents
-from tasks.systems.entries import SystemEntry
+from tasks.systems.entries import SystemEntry, needs_documents
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 from tasks.systems.own_items import write_name
 

@@ -12,8 +12,14 @@ from typing import Any
 import yaml
 
 from flows.graph import DeclaredGraph
-from flows.house import check_evaluations, check_pages, check_papers, check_undeclared
-from flows.signatures import check_entries, check_signatures
+from flows.house import (
+    check_entries,
+    check_evaluations,
+    check_pages,
+    check_papers,
+    check_signatures,
+    check_undeclared,
+)
 from tasks.errors import BadInput
 from tasks.files import write_text
 

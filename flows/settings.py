@@ -12,8 +12,7 @@ from pydantic import BaseModel, Field
 
 from flows.discovery import list_scopes, list_stages
 from flows.parameters import Parameters, refuse, validate
-from flows.params_edit import write_value
-from flows.params_file import parse_params
+from flows.params_file import parse_params, write_value
 from tasks.errors import BadInput
 from tasks.files import write_beside
 

@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from flows.commands.cli_columns import print_columns
-from flows.comparing.pairing import Paired, pair_strands
-from flows.comparing.sides import Sides, join_names
+from flows.comparing.sides import Paired, Sides, join_names, pair_strands
 from tasks.errors import BadInput
 from tasks.judging.comparison import ChangedCase, Comparison, MetricChange, StrandComparison, compare_strands
 

@@ -59,8 +59,8 @@ def export(
     Example: benchloom ledger export grammar
     """
     from tasks.errors import BadInput
+    from tasks.models.recording.ledger import list_unfinished
     from tasks.models.recording.shipped import read_shipped, write_shipped
-    from tasks.models.recording.unfinished import list_unfinished
     from tasks.models.verifying import find_calls
 
     root = find_root()

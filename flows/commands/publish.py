@@ -13,8 +13,7 @@ from flows.commands.cli_recorder import open_recorder
 from flows.commands.ledger import open_ledger
 from flows.publishing.card import make_card, write_licences
 from flows.publishing.choice import Choice, choose
-from flows.publishing.folder import CARD, LICENCES, RECORD, check_own, find_entries, write_folder
-from flows.publishing.hub import upload
+from flows.publishing.folder import CARD, LICENCES, RECORD, check_own, find_entries, upload, write_folder
 from flows.publishing.sources import Source, list_sources
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import webbrowser
+from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
 
+from flows.commands.cli_columns import join_reasons
+from flows.commands.cli_recorder import open_recorder
+from flows.commands.status import OWN, KeptCounts, StageGroup, find_entry, find_standing
+from flows.run.node import Node
+from flows.run.outcomes import find_last_time, load_outcome
+from flows.run.record.recorder import Recorder
 from flows.settings import find_project
 from flows.stage import PAGES
 from tasks.errors import BadInput
+from tasks.reports.graph_page import GraphEntry, GraphStage
 
 PAGE = "index.html"
 GRAPH = "graph.html"
@@ -19,7 +30,6 @@ NIGHTS = "data/nightly/index.html"
 
 def report_command(*, open_it: bool) -> int:
     """Write the site's front page over the reports that the stages have made; returns the exit code."""
-    from flows.commands.cli_graph_page import list_graph, tell_time
     from tasks.reports.graph_page import write_graph
     from tasks.reports.record import RECORD
     from tasks.reports.site import SiteLink, write_index
@@ -41,3 +51,52 @@ def report_command(*, open_it: bool) -> int:
     if open_it:
         webbrowser.open(index.as_uri())
     return 0
+
+
+def list_graph(root: Path, out: Path) -> list[GraphEntry]:
+    """List all stages by flow and entry, as `benchloom status` does, with what they cost.
+
+    out: the page's file, which artifacts are linked from.
+    """
+    recorder = open_recorder(root)
+    try:
+        groups = defaultdict[StageGroup, list[GraphStage]](list)
+        counts = KeptCounts(root)
+        for node in recorder.nodes.values():
+            groups[find_entry(node)].append(describe_stage(recorder, node, counts, out))
+        counts.keep()
+    finally:
+        recorder.close()
+    ordered = sorted(groups.items(), key=lambda item: (item[0].flow == OWN, item[0].flow, item[0].section))
+    return [GraphEntry(group.flow, group.describe(), stages) for group, stages in ordered]
+
+
+def describe_stage(recorder: Recorder, node: Node, counts: KeptCounts, out: Path) -> GraphStage:
+    """Describe one stage."""
+    standing = find_standing(recorder, node, counts)
+    last = load_outcome(recorder.root, node.name)
+    time = find_last_time(recorder.root, node.name)
+    target = recorder.root / standing.artifact
+    page = target / PAGE if (target / PAGE).is_file() else target
+    is_there = bool(standing.artifact) and page.exists()
+    return GraphStage(
+        name=node.name,
+        stage=node.stage or node.name,
+        state=standing.state,
+        why=join_reasons(standing.why),
+        artifact=standing.artifact,
+        link=Path(os.path.relpath(page, out.parent)).as_posix() if is_there else "",
+        rows=standing.rows,
+        dropped=sum(standing.dropped.values()),
+        tokens=last.prompt_tokens + last.completion_tokens if last else None,
+        usd=last.usd if last else None,
+        last_run=tell_time(time) if time else "",
+        seconds=last.seconds if last and last.state == "ran" else None,
+        upstream=node.upstream,
+        again=standing.again,
+    )
+
+
+def tell_time(seconds: float) -> str:
+    """Write a time of this machine's clock for people, to the minute."""
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")  # noqa: DTZ006 - for people

@@ -83,7 +83,7 @@ def import_(
     from datetime import UTC, datetime
 
     from flows.review.fields import read_name
-    from flows.review.importing import read_form
+    from flows.review.forms import read_form
     from flows.review.store import find_file, record_decisions
     from flows.settings import find_project
     from tasks.errors import BadInput

@@ -6,33 +6,41 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.commands.cli_recorder import open_recorder
+from flows.commands.snapshot import find_servers, refresh_records
 from flows.graph_file import require_graph
 from flows.lineage.git import Git
 from flows.lineage.openlineage import FailedStage, emit_run, is_disabled
 from flows.parameters import validate
-from flows.run.bill import describe_bill
+from flows.run.binding import Places, bind
 from flows.run.engine.computing import Computing
 from flows.run.engine.engines import THREADS, ClusterEngine, read_settings, require_engine
 from flows.run.engine.processes import Processes
 from flows.run.failures import Interrupted
 from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
+from flows.run.lost_rows import require_rows
 from flows.run.outcomes import Outcome, find_last_time
 from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import explain_nothing, select_failed, select_nodes
-from flows.run.snapshots import find_servers, refresh_records
 from flows.settings import Workers, find_project, get_section, load_params, set_params
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
 from tasks.lineage.records import CODE
+from tasks.models.sending.budget import NOTHING, Amount
+
+if TYPE_CHECKING:
+    from flows.run.session import Session
 
 PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMissing, LockHeld, BadInput)
 """Which of several errors decides the exit code."""
 SHOWN_FRESH = 200
 """With more stages than these, fresh ones are no tasks of Prefect's, in state `Cached`: one costs 20 ms."""
+COLUMNS = ["id", "model", "prompt_tokens", "completion_tokens"]
+DONE = frozenset({"ran", "restored", "fresh"})
+PREVIEW = "data/.preview"
 
 
 def run_command(
@@ -66,8 +74,6 @@ def run_command(
     run = make_run(root, recorder, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
     refresh_records(servers, (recorder.nodes[name].key for name in names), run.say)
     if limit is not None:
-        from flows.run.preview import run_preview
-
         return run_preview(run, names, limit)
     return bring_up_stages(run, names, plain=plain, title=" ".join(targets) or "everything", engine=engine)
 
@@ -224,3 +230,70 @@ def conclude(run: Run, names: Sequence[str]) -> int:
         if any(isinstance(error, kind) for error in run.errors.values()):
             return kind.exit_code
     return 1 if run.errors or "skipped" in states else 0
+
+
+def describe_bill(run: Run) -> str:
+    """Write the bill as one line; nothing where no stage of the run asked."""
+    if run.session is None:
+        return ""
+    budget = run.session.dispatcher.budget
+    parts = [f"paid by this run {describe_amount(budget.spent)}"]
+    if budget.possibly_paid.tokens:
+        parts.append(f"of it {describe_amount(budget.possibly_paid)} possibly, for replies that were lost")
+    if artifacts := find_calls(run):
+        total = sum((price_calls(path, run.session) for path in artifacts), NOTHING)
+        stages = "1 stage" if len(artifacts) == 1 else f"{len(artifacts)} stages"
+        parts.append(f"the artifacts of {stages} stand on calls of {describe_amount(total)} in all")
+    return f"model calls: {'; '.join(parts)}"
+
+
+def find_calls(run: Run) -> list[Path]:
+    """List the calls artifacts of the stages that are up to date now."""
+    done = [name for name, outcome in run.outcomes.items() if outcome.state in DONE]
+    outs = [run.root / out for name in sorted(done) for out in run.recorder.nodes[name].outs]
+    return [path for path in outs if path.name.endswith(".calls.parquet") and path.is_file()]
+
+
+def price_calls(path: Path, session: Session) -> Amount:
+    """Price the calls of an artifact: at list price, and those known to have come by batch at its share."""
+    import pyarrow.parquet as pq
+
+    dispatcher, total = session.dispatcher, NOTHING
+    for batch in pq.ParquetFile(path).iter_batches(columns=COLUMNS):
+        for call in batch.to_pylist():
+            counts = call["model"], call["prompt_tokens"], call["completion_tokens"]
+            cost = dispatcher.budget.price(*counts)
+            if cost.usd and (entry := dispatcher.find_recorded(call["id"])) is not None and entry.batch:
+                cost = dispatcher.budget.price(*counts, batch=True)
+            total += cost
+    return total
+
+
+def describe_amount(amount: Amount) -> str:
+    """Write tokens and dollars for people."""
+    return f"{amount.tokens:,} tokens (${amount.usd:.4f})"
+
+
+def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
+    """Run stages on their first items, into data/.preview/; returns the exit code. dvc.lock stays untouched.
+
+    A fresh stage is left alone: its artifact is the next one's input, cut to the first N rows.
+    """
+    places = Places(run.root, run.root / PREVIEW, limit)
+    done: set[str] = set()
+    try:
+        for name in names:
+            node = run.recorder.nodes[name]
+            if not run.recorder.explain(name) and not done.intersection(node.upstream):
+                continue
+            if not node.stage:
+                raise BadInput(name, "is a command of your own", hint="--limit is for our stages")
+            work = bind(node, run.params, places, run.make_ask).call(run.run_coroutine)
+            require_rows(run.recorder.nodes, node, work, run.root, places.find)
+            done.add(name)
+            run.say(f"{name}: {work.rows_out if work.rows_out is not None else 'written'} -> {PREVIEW}/")
+    finally:
+        run.finish()
+    if not done:
+        run.say("nothing is stale, so there is nothing to preview; see `benchloom status`")
+    return 0

@@ -1,13 +1,15 @@
-"""`benchloom snapshot`: write down what database servers hold."""
+"""`benchloom snapshot`: write down what database servers hold, in the file that DVC hashes."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from flows.run.snapshots import find_servers, refresh_record
-from flows.settings import find_project, load_params
-from tasks.errors import BadInput
+from flows.settings import find_project, get_section, load_params, parse_database
+from tasks.databases.entry import DatabaseEntry
+from tasks.errors import BadInput, DatabaseGone
 
 
 def snapshot_command(names: Sequence[str]) -> int:
@@ -21,3 +23,50 @@ def snapshot_command(names: Sequence[str]) -> int:
     for name in names or sorted(servers):
         print(refresh_record(servers[name]), file=sys.stderr)
     return 0
+
+
+def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEntry]:
+    """List the databases of params.yaml that are reached by a url.
+
+    Raises BadInput where an entry is wrong, or has no file for its record.
+    """
+    entries = {name: parse_database(params, name) for name in get_section(params, "databases") or {}}
+    servers = {name: entry for name, entry in entries.items() if entry.url is not None}
+    for name, entry in servers.items():
+        if entry.file is None:
+            raise BadInput(
+                entry.label,
+                "has a url, and no file for the record of what it holds",
+                hint=f"add file: snapshots/{name}.json",
+            )
+    return {name: entry.resolve_under(root) for name, entry in servers.items()}
+
+
+def refresh_records(
+    servers: Mapping[str, DatabaseEntry], names: Iterable[str], say: Callable[[str], None]
+) -> None:
+    """Read what the named servers hold, and write it down where it changed.
+
+    A server that does not answer keeps its last record, and a line says so. Raises DatabaseGone where
+    there is none, and BadInput where it cannot be read.
+    """
+    for name in sorted({*names} & {*servers}):
+        try:
+            say(refresh_record(servers[name]))
+        except DatabaseGone as error:
+            if not (servers[name].file or Path()).is_file():
+                raise
+            say(f"{error}; until then its last record stands")
+
+
+def refresh_record(entry: DatabaseEntry) -> str:
+    """Bring one record up to date; tell what changed."""
+    from tasks.databases.content import DatabaseContent, load_record, read_content, write_record
+
+    content = read_content(entry)
+    before = load_record(entry) if (entry.file or Path()).is_file() else DatabaseContent(tables={})
+    changed = content.compare(before)
+    if changed:
+        write_record(entry, content)
+    held = f"{len(content.tables)} tables, {content.count_rows():,} rows"
+    return f"{entry.label}: {held}; {'changed: ' + ', '.join(changed) if changed else 'as recorded'}"

@@ -1,31 +1,38 @@
-"""One night: in a worktree and a process of its own, committed on its branch once it is over."""
+"""One night: in a worktree and a process of its own, committed on its branch once it is over.
+
+A lock that dies with whoever holds it keeps other nights away; a note names the night that is not over.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.night_settings import FOLDER, require_label
 from flows.nights.history import find_night, read_history
-from flows.nights.holding import (
-    UnfinishedNight,
-    forget_unfinished,
-    hold_lock,
-    read_unfinished,
-    write_unfinished,
-)
+from flows.nights.standing import FOLDER as STANDING
 from flows.nights.standing import interrupt
 from flows.nights.worktree import SUMMARY, NightTree, describe_left_out, drop_branch, require_commit
 from flows.settings import load_params
-from tasks.errors import BenchloomError
-from tasks.files import write_text
+from tasks.errors import BenchloomError, LockHeld
+from tasks.files import is_alive, write_text
 
 LABEL_FORM = "%Y-%m-%dT%H-%MZ"
+LOCK = f"{STANDING}/lock"
+UNFINISHED = f"{STANDING}/unfinished.json"
+PATIENCE_S = 60.0
+"""How long the rest of a killed night is waited for: its calls in flight are recorded first."""
+LOOK_AGAIN_S = 0.2
 
 
 def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callable[[str], None]) -> int:
@@ -114,3 +121,88 @@ def place_ledger(home: Path) -> dict[str, str]:
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
         return {}
     return {"BENCHLOOM_LEDGER": str(home / Path(str(named)).expanduser())}
+
+
+@dataclass(frozen=True)
+class NightLock:
+    """The lock, held. handle: of its file; a process that inherits it holds the lock, too."""
+
+    path: Path
+    handle: int
+
+    def note(self, label: str) -> None:
+        """Say in the lock's file who holds it, for those that come too late."""
+        since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
+        text = json.dumps({"pid": os.getpid(), "label": label, "since": since})
+        os.ftruncate(self.handle, 0)
+        os.pwrite(self.handle, text.encode(), 0)
+
+
+@dataclass(frozen=True)
+class UnfinishedNight:
+    """A night that has begun. commit: what it runs."""
+
+    label: str
+    commit: str
+
+
+@contextmanager
+def hold_lock(root: Path) -> Iterator[NightLock]:
+    """Hold the lock of a project's nights. Raises LockHeld, saying who holds it."""
+    path = root / LOCK
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        take_lock(path, handle)
+        lock = NightLock(path, handle)
+        lock.note("")
+        yield lock
+    finally:
+        os.close(handle)
+
+
+def take_lock(path: Path, handle: int) -> None:
+    """Lock a file. What a killed night left running is waited for: it ends by itself. Raises LockHeld."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = read_holder(path)
+            pid = holder.get("pid")
+            if isinstance(pid, int) and not is_alive(pid) and time.monotonic() < deadline:
+                time.sleep(LOOK_AGAIN_S)
+                continue
+            label = f"the night {holder['label']}" if holder.get("label") else "a night"
+            raise LockHeld(
+                f"{label} is running (PID {pid or 'unknown'}, since {holder.get('since') or 'just now'}); "
+                "the same command again once it has ended"
+            ) from None
+        return
+
+
+def read_holder(path: Path) -> dict[str, object]:
+    """Read who holds a lock, as far as its file says it."""
+    with suppress(OSError, ValueError):
+        found = json.loads(path.read_bytes())
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def read_unfinished(root: Path) -> UnfinishedNight | None:
+    """Read which night is not over; None where all are."""
+    try:
+        return UnfinishedNight(**json.loads((root / UNFINISHED).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_unfinished(root: Path, night: UnfinishedNight) -> None:
+    """Note that a night has begun."""
+    write_text(root / UNFINISHED, json.dumps(asdict(night)))
+
+
+def forget_unfinished(root: Path) -> None:
+    """Note that no night is under way."""
+    (root / UNFINISHED).unlink(missing_ok=True)

@@ -1,22 +1,33 @@
-"""Write items as a form for people: CSV for spreadsheets, or JSON Lines."""
+"""Forms of items for people, CSV for spreadsheets or JSON Lines: written, and read once filled in.
+
+Each line of a filled form is a decision, was left open, or is refused.
+"""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
-from flows.review.items import ReviewedArtifact, ReviewItem
+from flows.review.fields import make_decision, read_cell, read_text
+from flows.review.items import FORM, ReviewedArtifact, ReviewItem, read_artifact
 from tasks.errors import BadInput
 from tasks.files import write_text
-from tasks.judging.human_files import write_form
+from tasks.judging.decisions import Decision
+from tasks.judging.human_files import FormLine, is_same_text, read_lines, write_form
+from tasks.scoring.items import BadItem
 
 CELL = 30_000
 """The most characters of a CSV's cell; spreadsheets cut what is longer than 32,767."""
 BOM = "\ufeff"
 """Spreadsheets read a CSV as UTF-8 by it."""
 KINDS = (".csv", ".jsonl")
+HINT = "a form of `benchloom review export`; see docs/review.md"
+TYPED = ("decision", "edited", "rating", "note")
+"""A line that has none of these was left open."""
 
 
 def write_review_form(artifact: ReviewedArtifact, items: Sequence[ReviewItem], out: Path) -> None:
@@ -61,3 +72,134 @@ def draw_items(artifact: ReviewedArtifact, take: int | None, seed: int) -> list[
         return items
     drawn = random.Random(seed).sample(items, take)  # noqa: S311 - the same items for the same seed
     return sorted(drawn, key=lambda item: item.id)
+
+
+@dataclass(frozen=True)
+class RefusedLine:
+    """A line that was not taken, and why."""
+
+    line: int
+    why: str
+
+
+@dataclass(frozen=True)
+class FilledForm:
+    """A form's decisions and refused lines. left_open: number of lines without a decision."""
+
+    artifact: ReviewedArtifact
+    decisions: Sequence[Decision]
+    refused: Sequence[RefusedLine]
+    left_open: int
+
+
+def read_form(root: Path, path: Path, reviewer: str, now: datetime) -> FilledForm:
+    """Read a form. reviewer: who decided in lines that name nobody.
+
+    Raises BadInput if the file cannot be read, has not a form's columns, or is of no artifact of the project.
+    """
+    is_csv = path.suffix.lower() == ".csv"
+    lines = read_lines(path, FORM if is_csv else (), HINT)
+    artifact = read_artifact(root, Path(_find_artifact(path, lines)))
+    known = {*list_columns(artifact), *FORM}
+    if is_csv:
+        _check_columns(path, lines, artifact, known)
+    decisions: dict[tuple[str, str], tuple[int, Decision]] = {}
+    refused: list[RefusedLine] = []
+    left_open = 0
+    for line in lines:
+        try:
+            decision = _read_line(artifact, known, line, is_csv, reviewer, now)
+        except BadItem as error:
+            refused.append(RefusedLine(line.number, str(error)))
+            continue
+        if decision is None:
+            left_open += 1
+            continue
+        first, _ = decisions.setdefault((decision.item, decision.reviewer), (line.number, decision))
+        if first != line.number:
+            why = f"{decision.reviewer} decided on {decision.item} in line {first} already"
+            refused.append(RefusedLine(line.number, why))
+    return FilledForm(artifact, [decision for _, decision in decisions.values()], refused, left_open)
+
+
+def _find_artifact(path: Path, lines: Sequence[FormLine]) -> str:
+    """Return the artifact that the first readable line names."""
+    for line in lines:
+        if line.record is not None:
+            named = line.record.get("artifact")
+            if not isinstance(named, str) or not named.strip() or "\0" in named:
+                raise BadInput(path, "names no artifact", line=line.number, hint=HINT)
+            return named.strip()
+    raise BadInput(path, "holds no line", hint=HINT)
+
+
+def _check_columns(
+    path: Path, lines: Sequence[FormLine], artifact: ReviewedArtifact, known: set[str]
+) -> None:
+    """Refuse a CSV with a column that is not the form's, or without a text that was judged."""
+    columns = next(line.record for line in lines if line.record is not None)
+    unknown = [name for name in columns if name not in known and not _is_beside(name)]
+    missing = [name for name in artifact.judged if name not in columns]
+    if unknown:
+        raise BadInput(path, f"has a column {unknown[0][:40]!r} that is not the form's", line=1, hint=HINT)
+    if missing:
+        raise BadInput(path, f"has no column {missing[0]!r}", line=1, hint=HINT)
+
+
+def _is_beside(name: str) -> bool:
+    """Tell whether a column was shown from another artifact (`--beside`), which the import does not read."""
+    return "." in name and not name.startswith("edited.")
+
+
+def _read_line(
+    artifact: ReviewedArtifact,
+    known: set[str],
+    line: FormLine,
+    is_csv: bool,
+    reviewer: str,
+    now: datetime,
+) -> Decision | None:
+    if line.record is None:
+        raise BadItem(line.problem)
+    fields = line.record
+    if unknown := [name for name in fields if name not in known and not _is_beside(name)]:
+        raise BadItem(f"has a field {unknown[0][:40]!r} that is not the form's")
+    item = artifact.items.get(read_text(fields, "item").strip())
+    if item is None:
+        raise BadItem(f"item {read_text(fields, 'item')[:40]!r} is not in {artifact.path}")
+    if read_text(fields, "artifact").strip() != artifact.path:
+        raise BadItem(f"is of another artifact than {artifact.path}, which the form begins with")
+    edited = _read_edited(artifact, fields, is_csv)
+    read = read_cell if is_csv else read_text
+    typed = {name: read(fields, name) for name in ("reviewer", "note")}
+    if not edited and not any(str(fields.get(name) or "").strip() for name in TYPED):
+        return None
+    _check_texts(artifact, item, fields, is_csv)
+    if not read_text(fields, "decision").strip():
+        raise BadItem("has a rating, a note or an edited text, and no decision")
+    typed["reviewer"] = typed["reviewer"] or reviewer
+    return make_decision(artifact, item, {**fields, **typed}, edited, now)
+
+
+def _read_edited(artifact: ReviewedArtifact, fields: Mapping[str, object], is_csv: bool) -> dict[str, str]:
+    if not artifact.editable:
+        if fields.get("edited") not in (None, ""):
+            raise BadItem(f"has an edited text, and {artifact.path} has no column to edit")
+        return {}
+    read = read_cell if is_csv else read_text
+    texts = {name: read(fields, name_edit(artifact, name)).strip() for name in artifact.editable}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _check_texts(
+    artifact: ReviewedArtifact, item: ReviewItem, fields: Mapping[str, object], is_csv: bool
+) -> None:
+    """Refuse a line whose item has other texts by now, or whose texts were edited in their own place."""
+    for name in artifact.judged:
+        cell, text = fields.get(name), item.shown.get(name, "")
+        shown = cut_cell(text) if is_csv else text
+        if not isinstance(cell, str) or not is_same_text(cell, shown):
+            raise BadItem(
+                f"{name} is not what {artifact.path} has: it was made anew since, or edited in place "
+                "(a new text goes under `edited`)"
+            )

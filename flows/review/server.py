@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ from aiohttp.typedefs import Handler
 
 from flows.review.fields import make_decision, read_name, read_text
 from flows.review.items import ReviewedArtifact, ReviewItem
-from flows.review.page import render_review
 from flows.review.store import find_file, record_decisions
 from tasks.errors import BadInput
 from tasks.judging.decisions import Decision, load_decisions
 from tasks.models.serving.local_only import refuse_foreign
+from tasks.reports.frame import render_alone
 from tasks.scoring.items import BadItem, parse_record
 
 MAX_BODY_BYTES = 2 << 20
@@ -35,6 +36,8 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
+STYLES = ("report.css", "review.css")
+SCRIPTS = ("core.js", "review.js")
 
 
 class ReviewServer:
@@ -164,3 +167,18 @@ async def _serve(server: ReviewServer, port: int, announce: Callable[[str], None
         await asyncio.Event().wait()
     finally:
         await runner.cleanup()
+
+
+@dataclass(frozen=True)
+class ReviewPage:
+    """The content of the page. count: number of items. editable: names of the columns to word anew."""
+
+    artifact: str
+    count: int
+    editable: tuple[str, ...]
+
+
+def render_review(artifact: ReviewedArtifact, count: int) -> str:
+    """Render the page; its items come by the server, one at a time, and are never markup."""
+    content = ReviewPage(artifact.path, count, artifact.editable)
+    return render_alone("review.html", content, home="", styles=STYLES, scripts=SCRIPTS)

@@ -13,7 +13,7 @@ from tasks.models.ask import Answer, Prompt, Request, Send, Tool
 from tasks.models.calls import Call, make_call
 from tasks.models.logprobs import read_logprobs
 from tasks.models.recording.entries import LedgerEntry
-from tasks.models.recording.unfinished import Unfinished
+from tasks.models.recording.ledger import Unfinished
 from tasks.models.request_builder import RequestBuilder, read_system, read_vector
 from tasks.models.sending.budget import NOTHING, Amount
 from tasks.models.sending.client import CallResult

@@ -13,8 +13,11 @@ from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Passage, System, Turn
-from tasks.systems.retrieved import name_documents
+from tasks.systems.contract import Passage
+from tasks.systems.contract import System
+from tasks.systems.contract import Turn
+from tasks.systems.contract import name_documents
+from tasks.systems.contract import Document
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,10 @@ from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Passage, System
-from tasks.systems.retrieved import name_documents
+from tasks.systems.contract import Passage
+from tasks.systems.contract import System
+from tasks.systems.contract import name_documents
+from tasks.systems.contract import Document
 
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
 """Rules of contexts: what the answer was written from, found by the question, or what question and reference

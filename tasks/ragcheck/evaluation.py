@@ -31,10 +31,9 @@ from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, recognise_set
 from tasks.ragcheck.questions import ReferenceQuestion, questions
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
 from tasks.reports.printed import Column, Printed, Rows
-from tasks.systems.capabilities import can_search, check_documents, needs_documents
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
-from tasks.systems.entries import SystemEntry
+from tasks.systems.entries import SystemEntry, can_search, check_documents, needs_documents
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
 Figure = TypeVar("Figure", MeasureCorrelation, ConversationFigure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tasks.models.ask import Ask
-from tasks.systems.code import CodeSystem
+from tasks.systems.code import CodeSystem, find_plugged
 from tasks.systems.contract import Document, System
 from tasks.systems.endpoint import EndpointSystem
 from tasks.systems.entries import (
@@ -18,7 +18,6 @@ from tasks.systems.entries import (
     SystemEntry,
 )
 from tasks.systems.http import HttpSystem
-from tasks.systems.plugged import find_plugged
 from tasks.systems.rag import build_rag
 from tasks.systems.replayed import ReplayedSystem
 

@@ -1,16 +1,28 @@
-"""A Python function as a system under test."""
+"""A Python function as a system under test: named in params.yaml, or of a plug.
+
+A plug is a file in tasks/systems/own/, or a module of an installed package.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from tasks.errors import BadInput
 from tasks.models.ask import Ask
+from tasks.plugs import find_plug, refuse_twice
 from tasks.systems.contract import Passage, Response, Turn
-from tasks.systems.entries import CallableEntry
+from tasks.systems.entries import CallableEntry, PlugEntry
 from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
 PATHS = ReplyPaths(text="answer", contexts="contexts", ids="ids", titles="titles", scores="scores")
 """Where a function's result holds what; a plain string is the answer."""
+FOLDER = Path(__file__).parent / "own"
+"""Where a project's own plugs lie."""
+KIND = "systems"
+DIGITS = 16
 
 
 class CodeSystem:
@@ -57,3 +69,64 @@ class CodeSystem:
         )
         reply: Reply | None = answer.value
         return None if reply is None else reply.passages
+
+
+@dataclass(frozen=True)
+class Plugged:
+    """A plug's functions.
+
+    entry: their names as the ledger records them; resolving it needs no installed package. locate: maps such
+    a name to the `package.module:name` to call; raises BadInput if the installed package is not the one that
+    the parameters name.
+    """
+
+    entry: CallableEntry
+    locate: Callable[[str], str]
+
+
+def find_plugged(name: str, entry: PlugEntry) -> Plugged:
+    """Find the plug of `systems.<name>`: a file of the project, else an installed package. Imports nothing.
+
+    Raises BadInput if the entry gives a version or record for a file, or a package has that name too.
+    """
+    module = (entry.plug or name).replace("-", "_")
+    path = FOLDER / f"{module}.py"
+    if not path.is_file():
+        version = f"{entry.version}-{entry.record[:DIGITS]}"
+        return Plugged(make_entry(module, version, entry), lambda function: locate(name, entry, function))
+    if (plug := find_plug(KIND, entry.plug or name)) is not None:
+        raise refuse_twice(f"tasks/systems/{FOLDER.name}/{path.name}", plug)
+    if entry.version or entry.record:
+        raise BadInput(
+            f"params.yaml: systems.{name}",
+            f"is {path.name}, whose version is its text",
+            hint="leave version and record out",
+        )
+    version = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
+    named = make_entry(f"{__package__}.{FOLDER.name}.{module}", version, entry)
+    return Plugged(named, lambda function: function)
+
+
+def make_entry(module: str, version: str, entry: PlugEntry) -> CallableEntry:
+    """Make the entry of a module's functions `answer` and, if the plug has it, `search`."""
+    search = f"{module}:search" if entry.search else None
+    return CallableEntry(kind="callable", version=version, function=f"{module}:answer", search=search)
+
+
+def locate(name: str, entry: PlugEntry, function: str) -> str:
+    """Return the `package.module:name` of a function of an installed plug.
+
+    Raises BadInput if the plug is not installed, or its version or record is not the entry's.
+    """
+    place, plug_name = f"params.yaml: systems.{name}", entry.plug or name
+    plug = find_plug(KIND, plug_name)
+    if plug is None:
+        problem = f"no file {FOLDER.name}/{plug_name}.py, and no installed plug {plug_name}"
+        raise BadInput(place, problem, hint="see docs/plugs.md")
+    if (entry.version, entry.record) != (plug.version, plug.record):
+        problem = f"{plug.package} {plug.version} is installed, and not what is named there"
+        raise BadInput(place, problem, hint=f'version: "{plug.version}", record: {plug.record}')
+    wanted = function.partition(":")[2]
+    if not callable(getattr(plug.load(), wanted, None)):
+        raise BadInput(str(plug), f"has no function {wanted!r}", hint="see docs/plugs.md")
+    return f"{plug.value}:{wanted}"

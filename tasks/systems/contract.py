@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -82,3 +82,18 @@ class System(Protocol):
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         """Retrieve passages without answering, best first; None if the system cannot. Raises as `answer`."""
         ...
+
+
+def name_documents(
+    passages: Iterable[Passage] | None, artifact: str, corpus: Collection[str]
+) -> list[Origin]:
+    """Name the documents of passages, each once, best first: rows of `artifact`, whose ids are `corpus`.
+
+    A system may search documents of its own: one that is not in the corpus is named as evidence.
+    """
+    documents = dict.fromkeys(passage.document for passage in passages or ())
+    return [
+        Origin("row", f"{artifact}#{document}") if document in corpus else Origin("evidence", document)
+        for document in documents
+        if document
+    ]

@@ -1,16 +1,31 @@
-"""An OpenAI-compatible endpoint as a system under test: it gets the question and earlier turns only."""
+"""An OpenAI-compatible endpoint as a system under test: it gets the question and earlier turns only.
+
+The reference RAG takes the prompt folder, the answer parser and the turns as messages from here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from tasks.models.ask import Ask
-from tasks.systems.answers import PROMPTS, make_turns, read_answer
+from tasks.models.ask import Ask, Unparsed
 from tasks.systems.contract import Passage, Response, Turn
 from tasks.systems.entries import OpenAiEntry
 
+PROMPTS = Path(__file__).parent / "prompts"
 BARE, INSTRUCTED = PROMPTS / "bare.md", PROMPTS / "instructed.md"
+
+
+def read_answer(text: str) -> str:
+    """Parse a model's reply: the stripped text. Raises Unparsed if it is empty."""
+    if not (answer := text.strip()):
+        raise Unparsed("is empty")
+    return answer
+
+
+def make_turns(history: Sequence[Turn]) -> list[tuple[str, str]]:
+    """Convert earlier turns to (user, assistant) messages."""
+    return [(turn.question, turn.answer) for turn in history]
 
 
 class EndpointSystem:

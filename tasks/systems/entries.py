@@ -13,6 +13,8 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from tasks.errors import BadInput
+
 RetrieverKind = Literal["keyword", "bm25", "dense", "hybrid", "none"]
 FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
@@ -203,3 +205,30 @@ SystemEntry = Annotated[
     CallableEntry | PlugEntry | OpenAiEntry | HttpEntry | RagEntry | ReplayEntry, Field(discriminator="kind")
 ]
 """One entry of `systems:`."""
+
+
+def needs_documents(entry: SystemEntry) -> bool:
+    """Tell whether a system retrieves from documents that it is given."""
+    return isinstance(entry, RagEntry) and entry.retriever != "none"
+
+
+def can_search(entry: SystemEntry) -> bool:
+    """Tell whether a system can retrieve without answering, which contexts for a judge require."""
+    if isinstance(entry, HttpEntry | CallableEntry):
+        return entry.search is not None
+    return needs_documents(entry)
+
+
+def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> None:
+    """Check that documents exist if a system needs them, and are not given to one that ignores them.
+
+    given: by --documents; found: there or in the dataset. Raises BadInput.
+    """
+    if needs_documents(entry) and not found:
+        raise BadInput(
+            f"systems.{name}",
+            "retrieves, and there are no documents",
+            hint="--documents PATH, a file or folder",
+        )
+    if given and not needs_documents(entry):
+        raise BadInput("--documents", f"the system {name!r} does not retrieve from documents of ours")

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tasks.models.ask import Ask, Unparsed
-from tasks.systems.answers import PROMPTS, make_turns, read_answer
-from tasks.systems.bm25 import Bm25Retriever
 from tasks.systems.chunks import Chunk, fit_chunks, make_chunks
 from tasks.systems.contract import Document, Passage, Response, Turn
-from tasks.systems.dense import DenseRetriever
+from tasks.systems.endpoint import PROMPTS, make_turns, read_answer
 from tasks.systems.entries import RagEntry
-from tasks.systems.fusion import HybridRetriever
-from tasks.systems.keyword import KeywordRetriever
-from tasks.systems.retriever import Retriever
+from tasks.systems.retrievers import (
+    Bm25Retriever,
+    DenseRetriever,
+    HybridRetriever,
+    KeywordRetriever,
+    Retriever,
+)
 
 ANSWER, REWRITE = (PROMPTS / f"{name}.md" for name in ("answer", "rewrite"))
 ALONE = {"ours": PROMPTS / "answer_alone.md", "concise": PROMPTS / "answer_concise.md"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from flows.run.snapshots import find_servers, refresh_records
+from flows.commands.snapshot import find_servers, refresh_records
 from tasks.databases.columns import Column
 from tasks.databases.content import (
     DatabaseContent,

@@ -15,7 +15,7 @@ from flows.discovery import find_stage, list_evaluating, list_flows, list_stages
 from flows.graph import FROM_PARAMS
 from flows.graph_file import compare_graph
 from flows.night_settings import EvaluatedEntry
-from flows.nights.selection import select_night
+from flows.nights.preparation import select_night
 from flows.run.binding import find_function
 from flows.run.record.recorder import Recorder
 from flows.run.selection import order_nodes, select_nodes

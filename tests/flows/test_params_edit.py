@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.params_edit import put_value, write_value
+from flows.params_file import put_value, write_value
 from tasks.errors import BadInput
 
 PARAMS = """\

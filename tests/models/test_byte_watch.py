@@ -1,7 +1,7 @@
 import re
 import time
 
-from tasks.models.serving.byte_watch import MB, watch_bytes
+from tasks.models.serving.fetching import MB, watch_bytes
 
 
 def test_bytes_rate_and_time_left_are_said_while_a_file_comes(tmp_path):

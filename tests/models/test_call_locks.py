@@ -1,11 +1,11 @@
 import subprocess
 import sys
 
-from tasks.models.recording.call_locks import FileLocks
+from tasks.models.recording.sqlite_store import FileLocks
 
 KEY, OTHER = "ab" * 32, "cd" * 32
 HOLD = (
-    "import sys, time; from pathlib import Path; from tasks.models.recording.call_locks import FileLocks;"
+    "import sys, time; from pathlib import Path; from tasks.models.recording.sqlite_store import FileLocks;"
     "locks = FileLocks(Path(sys.argv[1])); print(locks.acquire(sys.argv[2]), flush=True); time.sleep(600)"
 )
 

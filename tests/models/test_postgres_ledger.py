@@ -32,7 +32,7 @@ from tests.models.scenes import (
 )
 from tests.models.worker import record_sums
 
-GRACE_S = pytest.importorskip("tasks.models.recording.postgres_locks", reason="an extra's driver").GRACE_S
+GRACE_S = pytest.importorskip("tasks.models.recording.postgres_store", reason="an extra's driver").GRACE_S
 CALLS, IN_FLIGHT = 50, 4
 LIMIT = ("--in-flight", str(IN_FLIGHT))
 KEY = "ab" * 32
@@ -279,8 +279,8 @@ def test_an_account_that_may_make_no_tables_uses_those_there_are(place, address)
 
 
 def test_without_the_driver_a_line_says_what_to_install(monkeypatch):
-    for name in ("postgres_store", "postgres_locks", "postgres_session"):
-        monkeypatch.delitem(sys.modules, f"tasks.models.{name}", raising=False)
+    for name in ("postgres_store", "postgres_session"):
+        monkeypatch.delitem(sys.modules, f"tasks.models.recording.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(BadInput) as caught:
         Ledger("postgresql://team@server/ledger")

@@ -5,8 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from tasks.scoring.power import find_clustered_error, find_detectable
-from tasks.scoring.statistics import compare_paired
+from tasks.scoring.statistics import compare_paired, find_clustered_error, find_detectable
 
 
 def test_without_clusters_it_is_the_plain_standard_error():

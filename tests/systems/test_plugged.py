@@ -8,7 +8,7 @@ import pytest
 import tasks.systems.own
 from tasks.errors import BadInput, CallMissing
 from tasks.plugs import find_plug
-from tasks.systems import plugged
+from tasks.systems import code
 from tasks.systems.contract import Passage
 from tests.packages import install, read_example
 from tests.systems.test_kinds import answer, run
@@ -33,7 +33,7 @@ POINTS = "[benchloom.systems]\nacme-rag = acme_rag\n"
 def own(tmp_path, monkeypatch):
     folder = tmp_path / "own"
     folder.mkdir()
-    monkeypatch.setattr(plugged, "FOLDER", folder)
+    monkeypatch.setattr(code, "FOLDER", folder)
     monkeypatch.setattr(tasks.systems.own, "__path__", [str(folder)])
     return folder
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from pydantic import ValidationError
 
-from tasks.systems.capabilities import can_search
 from tasks.systems.contract import Turn
+from tasks.systems.entries import can_search
 from tasks.systems.rag import read_query
 from tests.systems.scripted import ENTRY, ScriptedAsk, build, document
 

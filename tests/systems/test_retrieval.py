@@ -9,13 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.errors import BadInput
-from tasks.systems.bm25 import Bm25Retriever
 from tasks.systems.chunks import Chunk, Hit, fit_chunks, make_chunks
 from tasks.systems.contract import Document
-from tasks.systems.dense import DenseRetriever
 from tasks.systems.entries import Chunking
-from tasks.systems.fusion import fuse
-from tasks.systems.keyword import KeywordRetriever
+from tasks.systems.retrievers import Bm25Retriever, DenseRetriever, KeywordRetriever, fuse
 from tasks.systems.tokenization import load_tokenizer
 from tests.systems.scripted import ScriptedAsk, build, document
 

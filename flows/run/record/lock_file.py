@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
@@ -48,14 +48,9 @@ class LockFile:
         blocks = split_blocks(text)
         if blocks is None:
             return self._require_entries(self._parse(text).get("stages") or {})
-        known, found, stages = self._load_kept(), dict[str, list[Any]](), dict[str, Entry]()
-        for block in blocks:
-            digest = hash_text(block)
-            named = known.get(digest) or next(([*item] for item in self._parse(block).items()), None)
-            if named is None:
-                continue
-            found[digest] = named
-            stages[named[0]] = named[1]
+        known = self._load_kept()
+        found = self._parse_blocks(blocks, known)
+        stages = {named[0]: named[1] for named in found.values()}
         if found.keys() != known.keys():
             self._keep(found)
         return self._require_entries(stages)
@@ -72,12 +67,8 @@ class LockFile:
             stages = dict(sorted({**(data.get("stages") or {}), **entries}.items()))
             text = dump({"schema": "2.0", **data, "stages": stages})
         else:
-            known, found = self._load_kept(), dict[str, list[Any]]()
-            texts = {}
-            for block in blocks:
-                digest = hash_text(block)
-                named = known.get(digest) or next([*item] for item in self._parse(block).items())
-                texts[named[0]], found[digest] = block, named
+            found = self._parse_blocks(blocks, self._load_kept())
+            texts = {found[digest][0]: block for block in blocks if (digest := hash_text(block)) in found}
             for name, entry in entries.items():
                 texts[name] = dump({"stages": {name: entry}}).partition("\n")[2]
                 found[hash_text(texts[name])] = [name, entry]
@@ -85,6 +76,16 @@ class LockFile:
             self._keep({digest: named for digest, named in found.items() if is_kept_whole(named)})
         with write_beside(self.path) as draft:
             draft.write_text(text, encoding="utf-8")
+
+    def _parse_blocks(self, blocks: Iterable[str], known: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+        """Parse blocks that are not `known`; return the stage and entry of each by the hash of its text."""
+        found = {}
+        for block in blocks:
+            digest = hash_text(block)
+            named = known.get(digest) or next(([*item] for item in self._parse(block).items()), None)
+            if named is not None:
+                found[digest] = named
+        return found
 
     def _read_text(self) -> str:
         try:

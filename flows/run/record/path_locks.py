@@ -1,9 +1,13 @@
-"""DVC's read and write locks per path, shared by the threads of one process."""
+"""DVC's read and write locks per path, shared by the threads of one process, and its run cache.
+
+Both are read past what a killed process left half written.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 from collections import Counter
@@ -14,8 +18,12 @@ from typing import IO, Any
 
 import dvc.rwlock
 from dvc.exceptions import DvcException
+from dvc.stage.cache import StageCache, _get_stage_hash
 
 from tasks.files import write_beside
+
+ENTRY = re.compile(r"[0-9a-f]{64}")
+"""An entry is named by its hash; before it is whole it lies under another name in the same folder."""
 
 
 class WholeFiles:
@@ -116,3 +124,16 @@ class PathLocks:
                         # not let go of here DVC would let go of at the interpreter's end, and hang there.
                         with suppress(OSError, DvcException, AssertionError):
                             group[0].close()
+
+
+class WholeEntries(StageCache):  # type: ignore[misc] # DVC has no types
+    """Restores whole entries alone, where DVC takes the newest file of any name."""
+
+    def _load(self, stage: Any) -> dict[str, Any] | None:
+        folder = Path(self._get_cache_dir(key)) if (key := _get_stage_hash(stage)) else None
+        if folder is None or not folder.is_dir():
+            return None
+        whole = [path for path in folder.iterdir() if ENTRY.fullmatch(path.name)]
+        newest = max(whole, key=lambda path: path.stat().st_mtime, default=None)
+        entry: dict[str, Any] | None = None if newest is None else self._load_cache(key, newest.name)
+        return entry

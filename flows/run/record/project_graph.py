@@ -6,14 +6,19 @@ Names, commands and paths are enough to say what is stale; a stage's DVC object 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+import dvc
 from dvc.dependency import ParamsDependency
 from dvc.dvcfile import PROJECT_FILE, is_valid_filename, load_file
 from dvc.exceptions import DvcException
@@ -23,13 +28,16 @@ from dvc.stage.loader import StageLoader
 from flows.run.node import PARAMS, Node, normalise, split_command
 from flows.run.record.dvc_boundary import hold_repo
 from flows.run.record.lock_file import KEPT_ENTRIES, LOCK, Entry, LockFile
-from flows.run.record.resolved_blocks import ResolvedBlocks
 from flows.settings import load_params
 from tasks.errors import BadInput
+from tasks.files import write_text
 
 KNOWN = frozenset({"cmd", "deps", "params", "outs", "desc", "meta"})
 """What a block may say to be read without a DVC object. What says more (`frozen`, `wdir`, an output without
 cache) is DVC's to judge."""
+KEPT = ".benchloom/blocks.json"
+FURTHER = re.compile(rb"^vars:|^  *vars:", re.MULTILINE)
+"""By which dvc.yaml takes values from further files, or from itself."""
 
 
 class ProjectGraph:
@@ -211,3 +219,44 @@ def list_parents(path: str) -> list[str]:
     # As text: `status` asks this of thousands of paths, and an object of each costs more than the answer.
     parts = path.split("/")
     return [above for end in range(len(parts) - 1, 0, -1) if (above := "/".join(parts[:end]))]
+
+
+class ResolvedBlocks:
+    """The blocks of dvc.yaml as DVC resolved them, by stage, kept until it or params.yaml changes.
+
+    DVC parses both and fills in every template each time: of 216 stages that takes it half a second. Of files
+    that take values from elsewhere, no blocks are kept.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root, self._kept = root, root / KEPT
+        self._digest = self._hash_files()
+
+    def load(self) -> dict[str, Any] | None:
+        """Load the blocks of just these files; None where there are none, or the file is broken."""
+        try:
+            kept = json.loads(self._kept.read_bytes())
+            if self._digest and kept["of"] == self._digest and isinstance(kept["blocks"], dict):
+                return dict(kept["blocks"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return None
+
+    def keep(self, blocks: Mapping[str, Any]) -> None:
+        """Keep blocks, if they are the same after JSON."""
+        with suppress(OSError, TypeError, ValueError):
+            text = json.dumps({"of": self._digest, "blocks": blocks})
+            unchanged = self._digest and self._hash_files() == self._digest
+            if unchanged and json.loads(text)["blocks"] == blocks:
+                write_text(self._kept, text)
+
+    def _hash_files(self) -> str:
+        """Hash what blocks are resolved from, and by what; nothing where that is more than two files."""
+        texts = [read_bytes(self._root / name) for name in ("dvc.yaml", PARAMS)]
+        hashes = [hashlib.sha256(text).hexdigest() for text in texts]
+        return "" if FURTHER.search(texts[0]) else " ".join([dvc.__version__, *hashes])
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file; nothing of one that is not there."""
+    return path.read_bytes() if path.is_file() else b""

@@ -29,9 +29,8 @@ from flows.run.record.code_watch import CodeWatch
 from flows.run.record.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
 from flows.run.record.kept_files import keep_foreign, note_begun, note_ended
 from flows.run.record.path_hashes import PathHashes, parse_hash, set_hash
-from flows.run.record.path_locks import PathLocks
+from flows.run.record.path_locks import PathLocks, WholeEntries
 from flows.run.record.project_graph import ProjectGraph
-from flows.run.record.run_cache import WholeEntries
 from flows.run.record.staleness import Staleness
 from tasks.errors import BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
 from tasks.files import remove_leftovers

@@ -12,9 +12,8 @@ from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.models.ask import Ask
 from tasks.systems.build import build_system
-from tasks.systems.contract import Document, Passage, Response
+from tasks.systems.contract import Document, Passage, Response, name_documents
 from tasks.systems.entries import SystemEntry
-from tasks.systems.retrieved import name_documents
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,9 @@ from tasks.scoring.items import BadItem, Record, describe_type
 from tasks.scoring.label import score_label
 from tasks.scoring.running import Bootstrap
 from tasks.sources.stream_dataset import digest_file
-from tasks.systems.capabilities import check_documents, needs_documents
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
-from tasks.systems.entries import SystemEntry
+from tasks.systems.entries import SystemEntry, check_documents, needs_documents
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 from tasks.systems.own_items import OwnItems, Reader, Source, read_items, sample_groups, take_text
 

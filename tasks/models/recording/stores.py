@@ -7,12 +7,27 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tasks.errors import BadInput
-from tasks.models.recording.call_locks import CallLocks
 from tasks.models.recording.committer import Writer
 from tasks.models.recording.ledger_address import Address
 from tasks.models.recording.sqlite_store import SqliteStore
 
 Row = tuple[Any, ...]
+
+
+class CallLocks(Protocol):
+    """The locks that one process holds on calls of one ledger.
+
+    They keep two processes from paying for the same call.
+    """
+
+    def acquire(self, key: str) -> bool:
+        """Lock a call; return False if another process holds it. Locking again in this process succeeds."""
+
+    def release(self, key: str) -> None:
+        """Release a lock, if it is held."""
+
+    def close(self) -> None:
+        """Release all locks."""
 
 
 class Store(Protocol):

@@ -20,9 +20,9 @@ from openai.types import Batch
 from tasks.errors import BadInput, BenchloomError, ModelFailed
 from tasks.models.ask import Request
 from tasks.models.incoming import plain
-from tasks.models.recording.call_locks import CallLocks
 from tasks.models.recording.entries import LedgerEntry
 from tasks.models.recording.ledger import Ledger, OpenBatch, PossiblyPaid
+from tasks.models.recording.stores import CallLocks
 from tasks.models.sending.batch_files import BatchOutcome, read_results, write_calls
 from tasks.models.sending.budget import Budget, Reservation
 from tasks.models.sending.client import CallResult, EndpointClient, ModelClient, estimate_worst_case

@@ -161,13 +161,8 @@ def read_state(path: Path) -> RunningServer | None:
 def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServer:
     """Start a model's server in a process of its own, which outlives this one.
 
-    Raises BadInput if the model's file or library is missing, ModelFailed if the server does not start.
+    Raises BadInput if the model's file is missing, ModelFailed if the server does not start.
     """
-    library, extra = LIBRARIES[model.kind]
-    if find_spec(library) is None:
-        raise BadInput(
-            name, f"needs {library}, which is not installed", hint=f"pip install 'benchloom[{extra}]'"
-        )
     paths = [find_file(file) for file in model.files]
     for path, file in zip(paths, model.files, strict=True):
         if not is_sound(path, file):

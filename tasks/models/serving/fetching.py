@@ -11,10 +11,13 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
@@ -23,12 +26,14 @@ import platformdirs
 
 from tasks.errors import BadInput, ModelFailed
 from tasks.files import write_beside
-from tasks.models.serving.byte_watch import MB, watch_bytes
 from tasks.models.settings import EmbeddedModel, ModelFile, Wheels
+from tasks.models.stream_board import format_time
 
 BLOCK = 1 << 20
 HUB_TIMEOUT_S = 5.0
 Say = Callable[[str], None]
+PAUSE_S = 5.0
+MB = 1_000_000
 
 
 def find_file(model: ModelFile) -> Path:
@@ -213,3 +218,41 @@ def _copy(blocks: Iterable[bytes], file: BinaryIO, max_bytes: int) -> tuple[str,
             raise SourceFailed(f"more than {max_bytes} bytes")
         file.write(block)
     return digest.hexdigest(), size
+
+
+@contextmanager
+def watch_bytes(
+    folder: Path, total: int, say: Callable[[str], None], pause_s: float = PAUSE_S
+) -> Iterator[None]:
+    """Say every `pause_s` seconds how many of `total` bytes lie in a folder, while the block runs.
+
+    The time left follows from all that has come since the first byte, so that one pause does not shake it.
+    """
+    done = threading.Event()
+
+    def work() -> None:
+        begun, before = time.monotonic(), count_bytes(folder)
+        while not done.wait(pause_s):
+            there = min(count_bytes(folder), total)
+            rate = (there - before) / (time.monotonic() - begun)
+            left = f"{format_time((total - there) / rate)} left" if rate > 0 else "nothing has come yet"
+            say(f"{there / MB:,.0f} of {total / MB:,.0f} MB, {max(rate, 0) / MB:,.1f} MB a second, {left}")
+
+    thread = threading.Thread(target=work, name="bytes", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def count_bytes(folder: Path) -> int:
+    """Count the bytes of all files below a folder, which may come and go meanwhile."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue
+    return total

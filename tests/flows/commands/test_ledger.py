@@ -9,10 +9,9 @@ from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
 from tasks.models.ask import Prompt
 from tasks.models.calls import Call, make_call
-from tasks.models.recording.ledger import Ledger, PossiblyPaid
+from tasks.models.recording.ledger import NOTED_AT_ONCE, Ledger, PossiblyPaid, Unfinished, list_unfinished
 from tasks.models.recording.ledger_address import find_ledger
 from tasks.models.recording.shipped import read_shipped, write_shipped
-from tasks.models.recording.unfinished import NOTED_AT_ONCE, Unfinished, list_unfinished
 from tests.models.ledger_places import ENGINES, damage, place_ledger
 from tests.models.scenes import MODEL, LedgerServer, answering, make_entry, make_request, say, serving
 

@@ -3,7 +3,7 @@
 import pytest
 
 from flows.night_settings import find_evaluation, list_evaluations
-from flows.nights.selection import select_night
+from flows.nights.preparation import select_night
 from flows.run.node import Node
 from tasks.errors import BadInput
 from tasks.judging.answered import Scored

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 
 from flows.night_settings import FOLDER, find_evaluation
-from flows.nights.gold import prove_gold, write_digests
+from flows.nights.inside import prove_gold, write_digests
 from flows.settings import load_params
 from tasks.artifacts.parquet import read_rows
 from tasks.longform.build.items import LongformItem

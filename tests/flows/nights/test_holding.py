@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from flows.nights.holding import (
+from flows.nights.once import (
     UnfinishedNight,
     forget_unfinished,
     hold_lock,
@@ -19,7 +19,7 @@ from tasks.errors import LockHeld
 HOLD = """
 import sys, time
 from pathlib import Path
-from flows.nights.holding import hold_lock
+from flows.nights.once import hold_lock
 with hold_lock(Path(sys.argv[1])) as lock:
     lock.note("monday")
     print("held", flush=True)

@@ -1,6 +1,6 @@
 """What a run says it paid, and what its artifacts cost in all."""
 
-from flows.run.bill import describe_bill
+from flows.commands.run import describe_bill
 from flows.run.runner import run_plain
 from flows.run.selection import order_nodes
 

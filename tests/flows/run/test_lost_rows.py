@@ -4,10 +4,9 @@ import pytest
 import yaml
 
 from flows import discovery
-from flows.commands.run import conclude
+from flows.commands.run import conclude, run_preview
 from flows.run import lost_rows
 from flows.run.node import Node
-from flows.run.preview import run_preview
 from flows.run.runner import run_plain
 from flows.run.selection import order_nodes
 from flows.stage import Scope

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.run.preview import FOLDER, run_preview
+from flows.commands.run import FOLDER, run_preview
 from flows.run.selection import order_nodes
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput

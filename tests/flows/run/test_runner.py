@@ -22,8 +22,7 @@ from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes, select_failed
 from flows.settings import load_params
 from tasks.errors import BadInput, ModelFailed, StageFailed
-from tasks.models.recording.ledger import Ledger
-from tasks.models.recording.unfinished import list_unfinished
+from tasks.models.recording.ledger import Ledger, list_unfinished
 
 
 def run_until(run: Run, condition) -> None:

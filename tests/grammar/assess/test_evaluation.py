@@ -16,8 +16,8 @@ from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import TrustThresholds
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.running import Bootstrap
-from tasks.systems.capabilities import check_documents
 from tasks.systems.contract import Document
+from tasks.systems.entries import check_documents
 from tests.flows.evaluated import measure_rows
 from tests.systems.scripted import ENTRY
 
