@@ -280,7 +280,7 @@ def test_an_account_that_may_make_no_tables_uses_those_there_are(place, address)
 
 def test_without_the_driver_a_line_says_what_to_install(monkeypatch):
     for name in ("postgres_store", "postgres_locks", "postgres_session"):
-        monkeypatch.delitem(sys.modules, f"tasks.models.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"tasks.models.recording.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(BadInput) as caught:
         Ledger("postgresql://team@server/ledger")
