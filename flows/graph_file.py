@@ -46,7 +46,7 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
 
     Raises BadInput where the code cannot be placed, or `params` has a key that nothing reads.
     """
-    from flows.sections import check_names
+    from flows.sections import check_names, check_params, find_sections
 
     path = root / DVC_YAML
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -58,7 +58,11 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     check_signatures(graph)
     check_names(params, graph)
     blocks = graph.make_blocks(params)
-    check_entries(graph, params, blocks)
+    try:
+        check_entries(graph, params, blocks)
+    except BadInput:
+        check_params(params, find_sections(graph))  # a model of the entry knows the key and its line
+        raise
     own = split_own(before, graph)
     if taken := next((name for name in SHOWN if re.search(rf"^{name}:", own, re.MULTILINE)), None):
         raise BadInput(

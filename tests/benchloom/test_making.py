@@ -47,7 +47,7 @@ def test_it_is_committed_whole_and_names_what_it_was_made_from(own):
         "README.md",
         ".dvc/config",
         "flows/cli.py",
-        "tasks/grammar/pages/report.html",
+        "tasks/grammar/pages/made.html",
     } <= listed
     assert not {"setup.py", "Makefile", "benchloom/launcher.py"} & listed
     settings = (own / "pyproject.toml").read_text()

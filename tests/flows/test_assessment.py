@@ -81,7 +81,7 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
     # The stages run in this process: a copy of their code is as good as its own.
     for place in ("recorder", "code_watch"):
-        monkeypatch.setattr(f"flows.run.{place}.check_code", lambda root: None)
+        monkeypatch.setattr(f"flows.run.record.{place}.check_code", lambda root: None)
     shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]

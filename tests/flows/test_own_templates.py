@@ -38,7 +38,7 @@ def root(tmp_path, monkeypatch):
     monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
     # The stages run in this process: a copy of their code is as good as its own.
     for place in ("recorder", "code_watch"):
-        monkeypatch.setattr(f"flows.run.{place}.check_code", lambda root: None)
+        monkeypatch.setattr(f"flows.run.record.{place}.check_code", lambda root: None)
     shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
     for folder in ("data/templates", "data/worlds", "data/labels"):
         (root / folder).mkdir(parents=True)

