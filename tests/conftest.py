@@ -26,6 +26,16 @@ PARTS = ("postgresql", "mariadb", "driver", "Chromium", "bubblewrap", "extra `")
 """Words of the reasons by which a test skips where a part of the machine or of the set-up is missing."""
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what a browser is needed for where there is none."""
+    if item.get_closest_marker("browser"):
+        from tests.browser.watch import find_chromium
+
+        if find_chromium() is None:
+            pytest.skip("no Chromium on this machine")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

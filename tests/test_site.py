@@ -12,7 +12,7 @@ import pytest
 
 from bench.commands_page import PAGE, write_commands
 from tests.browser.look import find_overflow, new_page
-from tests.browser.watch import Complaints, find_chromium, find_violations, open_chromium
+from tests.browser.watch import Complaints, find_violations, open_chromium
 
 ROOT = Path(__file__).parents[1]
 
@@ -79,7 +79,6 @@ def test_a_page_loads_nothing_from_elsewhere(site):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 def test_a_page_breaks_no_rule_of_axe_wide_or_narrow(site):
     with open_chromium() as browser:
         path = next(path for path in site if path.parent.name == "assessment")

@@ -5,13 +5,10 @@ from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.reports.site import write_index
 from tests.browser.assessments import open_answer
 from tests.browser.look import BRIEFLY, look_at_site
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import Complaints, open_chromium
 from tests.grammar.assess.test_assessment_report import write_page
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
-]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +25,6 @@ def sites(tmp_path_factory):
 def browser(sites):
     with open_chromium() as opened:
         yield opened
-
-
-@pytest.fixture
-def page(browser):
-    context = browser.new_context()
-    yield context.new_page()
-    context.close()
 
 
 @pytest.mark.drill
@@ -58,7 +48,7 @@ def test_a_wrong_answer_is_found_and_read_with_its_documents(page, sites):
     out = sites["hostile"]
     complaints = Complaints(out.as_uri())
     complaints.hear(page)
-    page.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())
+    page.on("dialog", complaints.hear_dialog)
     page.goto((out / "index.html").as_uri())
     page.wait_for_selector("#list a")
 

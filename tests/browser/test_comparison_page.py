@@ -3,7 +3,7 @@ import pytest
 from tasks.reports.comparison import ITEMS, mark_words
 from tests.browser.compared import write_compared
 from tests.browser.look import BRIEFLY, COMPARISON, look_at_page
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import open_watched
 
 
 def test_words_that_the_other_has_not_got_are_marked():
@@ -21,16 +21,12 @@ def test_a_page_is_bounded_and_says_what_it_leaves_out(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 420)])
-def test_answers_stand_side_by_side_and_hostile_texts_are_not_run(tmp_path, scheme, width):
+def test_answers_stand_side_by_side_and_hostile_texts_are_not_run(browser, tmp_path, scheme, width):
     write_compared(tmp_path / "page.html")
-    with open_chromium() as browser:
-        page = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}).new_page()
-        complaints = Complaints((tmp_path / "page.html").as_uri())
-        complaints.hear(page)
-        page.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())
-        page.goto((tmp_path / "page.html").as_uri())
+    address, window = (tmp_path / "page.html").as_uri(), {"width": width, "height": 900}
+    with open_watched(browser, address, color_scheme=scheme, viewport=window) as page:
+        page.goto(address)
         page.click("details.case >> nth=0 >> summary")
         a, b = (page.locator("details.case >> nth=0 >> .sides > div").nth(n).bounding_box() for n in (0, 1))
         beside = a["y"] == b["y"]
@@ -39,12 +35,9 @@ def test_answers_stand_side_by_side_and_hostile_texts_are_not_run(tmp_path, sche
         assert "only in A: trial.lost" in page.inner_text("main")
         assert page.locator("img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        assert complaints.lines == []
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
-def test_every_look_is_quiet_and_fits(tmp_path):
+def test_every_look_is_quiet_and_fits(browser, tmp_path):
     write_compared(tmp_path / "page.html")
-    with open_chromium() as browser:
-        assert look_at_page(browser, COMPARISON, tmp_path / "page.html", tmp_path, looks=BRIEFLY) == []
+    assert look_at_page(browser, COMPARISON, tmp_path / "page.html", tmp_path, looks=BRIEFLY) == []

@@ -5,19 +5,10 @@ from tasks.lineage.records import Graph
 from tasks.lineage.result import LineageResult
 from tasks.lineage.walk import Lineage
 from tasks.reports.lineage_page import write_lineage
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import open_watched
 from tests.grammar.sample import write_sample
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with open_chromium() as opened:
-        yield opened
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +23,10 @@ def written(tmp_path_factory):
 
 @pytest.fixture(params=["light", "dark"])
 def page(browser, written, request):
-    context = browser.new_context(color_scheme=request.param)
-    page = context.new_page()
-    complaints = Complaints(written[1].as_uri())
-    complaints.hear(page)
-    page.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())
-    page.goto(written[1].as_uri())
-    yield page
-    context.close()
-    assert complaints.lines == []
+    address = written[1].as_uri()
+    with open_watched(browser, address, color_scheme=request.param) as page:
+        page.goto(address)
+        yield page
 
 
 def wait_for_heading(page, words):

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import Complaints, open_chromium
 from tests.longform.test_page import write_example
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 def test_what_an_agent_did_is_shown_and_its_answer_leads_to_its_queries(tmp_path: Path) -> None:
     out, _ = write_example(tmp_path)
     complaints = Complaints("file:")

@@ -6,20 +6,11 @@ from playwright.sync_api import expect
 from tasks.grammar.publish.report import report
 from tasks.reports.site import write_index
 from tests.browser.look import BRIEFLY, look_at_site, open_question
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import open_watched
 from tests.grammar.sample import HOSTILE, write_sample
 from tests.reports.figure_folders import place_figures
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with open_chromium() as opened:
-        yield opened
+pytestmark = pytest.mark.browser
 
 
 def write_site(root, **options):
@@ -28,13 +19,6 @@ def write_site(root, **options):
     report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
     write_index([out], root / "data" / "reports" / "index.html")
     return sample, out
-
-
-@pytest.fixture
-def page(browser):
-    context = browser.new_context()
-    yield context.new_page()
-    context.close()
 
 
 @pytest.mark.drill
@@ -46,19 +30,15 @@ def test_all_looks_are_quiet_and_pictured(browser, tmp_path):
     assert len(list((tmp_path / "pictures").iterdir())) == 3 * len(BRIEFLY)
 
 
-def test_hostile_data_is_shown_and_not_run(page, tmp_path):
+def test_hostile_data_is_shown_and_not_run(browser, tmp_path):
     _, out = write_site(tmp_path, hostile=True)
-    complaints = Complaints(out.as_uri())
-    complaints.hear(page)
-    page.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())
+    with open_watched(browser, out.as_uri()) as page:
+        page.goto((out / "index.html").as_uri())
+        open_question(page)
 
-    page.goto((out / "index.html").as_uri())
-    open_question(page)
-
-    assert "<img src=x onerror=alert(1)>" in page.inner_text("#detail .question")
-    assert "</script>" in page.inner_text("#detail .call[open] pre >> nth=0")
-    assert page.locator("img").count() == 0
-    assert complaints.lines == []
+        assert "<img src=x onerror=alert(1)>" in page.inner_text("#detail .question")
+        assert "</script>" in page.inner_text("#detail .call[open] pre >> nth=0")
+        assert page.locator("img").count() == 0
     assert HOSTILE.startswith("</script>")
 
 

@@ -12,14 +12,11 @@ from tests.browser.look import (
     open_conversation,
 )
 from tests.browser.staged import run_ragcheck, stage_ragcheck
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import open_chromium, open_watched
 from tests.grammar.sample import HOSTILE
 from tests.ragcheck.scenes import reply
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
-]
+pytestmark = pytest.mark.browser
 
 IMAGE = "<img src=x onerror=alert(1)>"
 
@@ -52,14 +49,8 @@ def browser(site):
 
 @pytest.fixture
 def page(browser, site):
-    context = browser.new_context()
-    page = context.new_page()
-    complaints = Complaints(site.as_uri())
-    complaints.hear(page)
-    page.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())
-    yield page
-    context.close()
-    assert complaints.lines == []
+    with open_watched(browser, site.as_uri()) as page:
+        yield page
 
 
 def visit(page, site, name):

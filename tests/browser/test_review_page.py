@@ -7,7 +7,7 @@ import pytest
 from tasks.judging.decisions import load_decisions
 from tests.browser.look import look_at_review
 from tests.browser.reviewing import DECISIONS, make_project
-from tests.browser.watch import find_chromium, open_chromium
+from tests.browser.watch import open_chromium
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 def test_two_people_review_and_strangers_are_refused(project: Path, tmp_path: Path) -> None:
     with open_chromium() as browser:
         assert look_at_review(browser, project, tmp_path) == []

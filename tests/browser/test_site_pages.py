@@ -14,19 +14,10 @@ from tasks.reports.page import ASSESSMENTS, Page, SampleQuestion, SystemFigure
 from tasks.reports.record import RECORD, write_record
 from tasks.reports.site import write_index
 from tests.browser.test_pages import write_site
-from tests.browser.watch import Complaints, find_chromium, find_violations, open_chromium
+from tests.browser.watch import Complaints, find_violations
 from tests.grammar.sample import HOSTILE
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with open_chromium() as opened:
-        yield opened
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")

@@ -9,20 +9,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.look import BRIEFLY, OVERVIEW, STREAM, look_at_page
 from tests.browser.streams import write_stream
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import open_watched
 from tests.streambench.made_evaluation import EVIL
 from tests.streambench.made_overview import make_evaluations, write_overview
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_chromium() as opened:
-        yield opened
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +23,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser: Browser, path: Path) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 860})
-    opened = context.new_page()
-    complaints = Complaints(path.parent.as_uri())
-    complaints.hear(opened)
-    opened.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())  # type: ignore[func-returns-value]
-    opened.goto(path.as_uri())
-    yield opened
-    assert complaints.lines == []
-    context.close()
+    window = {"width": 1280, "height": 860}
+    with open_watched(browser, path.parent.as_uri(), viewport=window) as opened:
+        opened.goto(path.as_uri())
+        yield opened
 
 
 @pytest.mark.drill

@@ -6,10 +6,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, sync_playwright
 
 from tasks.errors import BadInput
 
@@ -40,6 +41,10 @@ class Complaints:
         page.on("request", lambda request: self._hear_request(request.url))
         page.on("websocket", lambda socket: self._hear_request(socket.url.replace("ws", "http", 1)))
 
+    def hear_dialog(self, dialog: Dialog) -> None:
+        self.lines.append(dialog.message)
+        dialog.dismiss()
+
     def _hear_console(self, message: ConsoleMessage) -> None:
         where = message.location.get("url", "")
         known = where.startswith("http") and urlsplit(where).path.startswith(MISSING_ICONS)
@@ -59,6 +64,18 @@ def find_violations(page: Page) -> list[str]:
         f"{one['id']}: {one['help']} ({len(one['nodes'])} times, {one['nodes'][0]['html'][:200]})"
         for one in found
     ]
+
+
+@contextmanager
+def open_watched(browser: Browser, home: str, **options: Any) -> Iterator[Page]:
+    """Open a page; hold at its end that it complained of nothing, asked only `home` and opened no dialog."""
+    context = browser.new_context(**options)
+    page, complaints = context.new_page(), Complaints(home)
+    complaints.hear(page)
+    page.on("dialog", complaints.hear_dialog)
+    yield page
+    context.close()
+    assert complaints.lines == []
 
 
 @contextmanager

@@ -13,15 +13,15 @@ import yaml
 from aiohttp import web
 from dvc.repo import Repo
 
-from flows.commands.run import make_run
 from flows.run.outcomes import Outcome
 from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes
 from flows.settings import load_params
+from tests.flows.running import finish_run, open_run
 from tests.flows.sample import ROOT, make_sample
 from tests.flows.trial import answers, page, words
-from tests.models.scenes import answering
+from tests.models.scenes import answering, say
 
 DVC_YAML = """\
 stages:
@@ -135,18 +135,10 @@ class Trial(Project):
 
     def open(self, **options) -> Run:
         """Open a run of the project as the command line does."""
-        recorder = Recorder(self.root)
-        run = make_run(self.root, recorder, load_params(self.root), **options)
-        run.say = lambda line: None
-        return run
+        return open_run(self.root, **options)
 
     def run(self, **options) -> dict[str, Outcome]:
-        run = self.open(**options)
-        try:
-            run_plain(run, order_nodes(run.recorder.nodes), 4)
-        finally:
-            run.finish()
-            run.recorder.close()
+        run = finish_run(self.open(**options), workers=4)
         self.errors = run.errors
         return run.outcomes
 
@@ -160,12 +152,7 @@ class Trial(Project):
         self.asked.append(question)
         await asyncio.sleep(self.delay_s)
         text = "Nonsense" if "odd" in question else f"It is {question.split()[-1]}"
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-        usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
-        return web.json_response(
-            {"id": "1", "object": "chat.completion", "created": 0, "model": "tester",
-             "choices": [choice], "usage": usage}
-        )  # fmt: skip
+        return say(text, prompt_tokens=20, completion_tokens=5)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import yaml
 
 from benchloom.yaml_files import load_yaml, write_yaml
@@ -170,3 +172,17 @@ def interrupt(process: subprocess.Popen[str], number: signal.Signals = signal.SI
     """Send a signal to a process alone, wait for its end, return what it said."""
     process.send_signal(number)
     return process.communicate(timeout=1800)[1]
+
+
+def find_port() -> int:
+    """Find a port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def kill_family(pid: int) -> None:
+    """Kill a process with all that it started."""
+    parent = psutil.Process(pid)
+    for process in [*parent.children(recursive=True), parent]:
+        process.kill()

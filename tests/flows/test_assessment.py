@@ -2,17 +2,12 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 from aiohttp import web
 
-from flows.commands.run import make_run
-from flows.run.record.recorder import Recorder
-from flows.run.runner import run_plain
-from flows.run.selection import order_nodes
 from flows.settings import load_params
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Origin
@@ -26,6 +21,7 @@ from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.systems.contract import Document
 from tests.flows.conftest import make_folder
+from tests.flows.running import copy_code, finish_run, list_states, open_run
 from tests.grammar.assess_world import make_world, number_verdicts
 from tests.judging.scripted import sign
 from tests.models.scenes import answering, say
@@ -79,11 +75,7 @@ def project(tmp_path, monkeypatch):
     root = make_folder(tmp_path / "project")
     monkeypatch.chdir(root)
     monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
-    # The stages run in this process: a copy of their code is as good as its own.
-    for place in ("recorder", "code_watch"):
-        monkeypatch.setattr(f"flows.run.record.{place}.check_code", lambda root: None)
-    shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
+    copy_code(root, monkeypatch)
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
     own = {name: stages[name] for name in (f"grammar-{stage}" for stage in STAGES)}
     (root / "dvc.yaml").write_text(yaml.safe_dump({"stages": own}, sort_keys=False))
@@ -140,16 +132,7 @@ def write_params(root: Path, url: str) -> None:
 
 
 def run(root: Path) -> dict[str, str]:
-    recorder = Recorder(root)
-    work = make_run(root, recorder, load_params(root))
-    work.say = lambda line: None
-    try:
-        run_plain(work, order_nodes(recorder.nodes), 2)
-    finally:
-        work.finish()
-        recorder.close()
-    assert not work.errors, work.errors
-    return {name: outcome.state for name, outcome in work.outcomes.items()}
+    return list_states(finish_run(open_run(root)))
 
 
 def read_figures(root: Path, name: str):

@@ -8,12 +8,7 @@ import pytest
 import yaml
 
 from benchloom.yaml_files import load_yaml
-from flows.commands.run import make_run
 from flows.importing import bring_in
-from flows.run.record.recorder import Recorder
-from flows.run.runner import run_plain
-from flows.run.selection import select_nodes
-from flows.settings import load_params
 from tasks.artifacts.parquet import count_rows, read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
@@ -22,6 +17,7 @@ from tasks.grammar.construct.sql_templates import OwnTemplate
 from tasks.grammar.corpus.entities import EntityProfile
 from tasks.grammar.importers.templates import Templates
 from tests.flows.conftest import make_folder
+from tests.flows.running import copy_code, finish_run, list_states, open_run
 from tests.grammar.construct.test_own_templates import LINES, TOWN
 from tests.grammar.scripted import make_database
 
@@ -36,14 +32,10 @@ def root(tmp_path, monkeypatch):
     root = make_folder(tmp_path / "project")
     monkeypatch.chdir(root)
     monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
-    # The stages run in this process: a copy of their code is as good as its own.
-    for place in ("recorder", "code_watch"):
-        monkeypatch.setattr(f"flows.run.record.{place}.check_code", lambda root: None)
-    shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_code(root, monkeypatch)
     for folder in ("data/templates", "data/worlds", "data/labels"):
         (root / folder).mkdir(parents=True)
         shutil.copy(ROOT / folder / "README.md", root / folder / "README.md")
-    shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
     make_database(root / "clinic.sqlite")
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
     own = {name: each for name, each in stages.items() if each.get("foreach") == "${databases}"}
@@ -62,16 +54,7 @@ def root(tmp_path, monkeypatch):
 
 
 def run(root, last=LAST):
-    recorder = Recorder(root)
-    work = make_run(root, recorder, load_params(root))
-    work.say = lambda line: None
-    try:
-        run_plain(work, select_nodes(recorder.nodes, [last]), 2)
-    finally:
-        work.finish()
-        recorder.close()
-    assert not work.errors, work.errors
-    return {name: outcome.state for name, outcome in work.outcomes.items()}
+    return list_states(finish_run(open_run(root), [last]))
 
 
 def write(root, lines):

@@ -19,7 +19,7 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin, make_id
 from tasks.judging.decisions import load_decisions
 from tests.browser.reviewing import serve_review
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import open_chromium, open_watched
 
 PATIENCE_MS = 30_000
 """For a browser on a machine that is busy with other things."""
@@ -511,20 +511,12 @@ def test_a_taken_port_is_one_clear_line(project, served):
 @pytest.fixture
 def page(served):
     expect.set_options(timeout=PATIENCE_MS)
-    with open_chromium() as browser:
-        context = browser.new_context()
-        page = context.new_page()
-        complaints = Complaints(served)
-        complaints.hear(page)
-        page.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())
+    with open_chromium() as browser, open_watched(browser, served) as page:
         page.goto(served)
         yield page
-        context.close()
-    assert complaints.lines == []
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 def test_items_are_decided_by_keys_alone_and_a_reload_loses_nothing(project, page):
     page.fill("#name", "Anna")
     page.keyboard.press("Enter")

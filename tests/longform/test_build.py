@@ -368,15 +368,19 @@ def write_dogs(question: ControlledQuestion, weights: dict[str, list[float]]) ->
         ([[20, 22], [20, 22]], "No, by neither."),
     ],
 )
-def test_the_answer_follows_from_the_rows(sources: Path, weights: list[list[float]], answer: str) -> None:
+def test_the_answer_follows_from_the_rows(
+    sources: Path, weights: list[list[float]], answer: str
+) -> None:
+    question = breed(sources, TYPICAL)
+    assert answer_to(
+        question, write_dogs(question, dict(zip("AB", weights, strict=True))), tmp_path
+    ).startswith(answer)
+
+
+def breed(sources: Path, design: str) -> ControlledQuestion:
+    """Ask a question of a design of the breeders A and B, about weight."""
     questions = write_questions(sources, ScriptedJudges(reply))
-    found = next(one for one in questions if one.design == TYPICAL)
-    question = breed(found, questions)
-    assert answer_to(question, write_dogs(question, dict(zip("AB", weights, strict=True)))).startswith(answer)
-
-
-def breed(question: ControlledQuestion, questions: list[ControlledQuestion]) -> ControlledQuestion:
-    """Ask a question of the breeders A and B, about weight."""
+    question = next(question for question in questions if question.design == design)
     focus = next(one.focus for one in questions if one.focus.group == "breeders.breeder_name")
     figures = tuple(replace(figure, measure="dogs.weight_kg") for figure in question.figures)
     return replace(question, focus=focus, groups=("A", "B"), figures=figures)
@@ -389,9 +393,10 @@ def breed(question: ControlledQuestion, questions: list[ControlledQuestion]) -> 
         ([[30, 1], [20, 22]], "No, not most of them."),
     ],
 )
-def test_most_means_more_than_half(sources: Path, weights: list[list[float]], answer: str) -> None:
-    questions = write_questions(sources, ScriptedJudges(reply))
-    question = breed(next(one for one in questions if one.design == MOST), questions)
+def test_most_means_more_than_half(
+    sources: Path, weights: list[list[float]], answer: str
+) -> None:
+    question = breed(sources, MOST)
     script = write_dogs(question, dict(zip("AB", weights, strict=True)))
     assert answer_to(question, script).startswith(answer)
 
@@ -415,16 +420,20 @@ INSERT INTO dogs (dog_id, dog_name, weight_kg, litters, breeder_id) VALUES
 ```"""
 
 
-def test_statements_that_do_not_run_go_back_with_what_was_wrong(sources: Path) -> None:
-    ask = ScriptedJudges(reply)
-    questions = write_questions(sources, ask, 60)
+def confirm_one(sources: Path) -> tuple[ControlledQuestion, list[ConfirmedQuestion]]:
+    """Take a definite question of two breeders, and confirm it."""
+    questions = write_questions(sources, ScriptedJudges(reply), 60)
     question = next(
         one for one in questions if one.focus.group == "breeders.breeder_name" and one.design == TYPICAL
     )
+    return question, [ConfirmedQuestion(question.id, question.text, "model", ())]
+
+
+def test_statements_that_do_not_run_go_back_with_what_was_wrong(sources: Path) -> None:
+    question, confirmed = confirm_one(sources)
     good = GOOD.format(*question.groups)
     replies = iter(["DROP TABLE dogs;", good.replace("(2, '", "(3, '"), good])
     ask = ScriptedJudges(lambda asked: next(replies) if asked.prompt == "construct" else reply(asked))
-    confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
     guesses = list(asyncio.run(conjecture(confirmed, [question], sources, ask)).rows)
     (made,) = asyncio.run(construct(confirmed, [question], guesses, sources, Construct(), ask)).rows
     asked = [each.text for each in ask.asked if each.prompt == "construct"]
@@ -435,14 +444,9 @@ def test_statements_that_do_not_run_go_back_with_what_was_wrong(sources: Path) -
 
 
 def test_rows_without_one_of_the_groups_go_back(sources: Path) -> None:
-    ask = ScriptedJudges(reply)
-    questions = write_questions(sources, ask, 60)
-    question = next(
-        one for one in questions if one.focus.group == "breeders.breeder_name" and one.design == TYPICAL
-    )
+    question, confirmed = confirm_one(sources)
     lost = GOOD.format(question.groups[0], "Nobody")
     ask = ScriptedJudges(lambda asked: lost if asked.prompt == "construct" else reply(asked))
-    confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
     guesses = list(asyncio.run(conjecture(confirmed, [question], sources, ask)).rows)
     drafts = asyncio.run(construct(confirmed, [question], guesses, sources, Construct(), ask))
     assert [row.reason for row in drafts.dropped] == ["nothing_to_compare"]
@@ -450,13 +454,8 @@ def test_rows_without_one_of_the_groups_go_back(sources: Path) -> None:
 
 
 def test_rows_must_bear_the_conjecture_out_where_that_is_wished(sources: Path) -> None:
-    ask = ScriptedJudges(reply)
-    questions = write_questions(sources, ask, 60)
-    question = next(
-        one for one in questions if one.focus.group == "breeders.breeder_name" and one.design == TYPICAL
-    )
+    question, confirmed = confirm_one(sources)
     first, second = question.groups
-    confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
     guess = Conjecture(question.id, "A guess.", (second, second), ())
     weight = question.figures[0].measure == "dogs.weight_kg"
     good = GOOD.format(first, second) if weight else GOOD.format(second, first)
@@ -503,10 +502,14 @@ def test_a_short_question_keeps_what_its_answer_needs(sources: Path) -> None:
     assert [row.reason for row in drafts.dropped] == ["uncondensed"]
 
 
-def test_people_overrule_the_model(sources: Path, tmp_path: Path) -> None:
+def shorten_two(sources: Path) -> tuple[list[ControlledQuestion], list[CondensedQuestion]]:
     ask = ScriptedJudges(reply)
     questions = write_questions(sources, ask, 2)
-    short = list(asyncio.run(condense(questions, Condense(), ask)).rows)
+    return questions, list(asyncio.run(condense(questions, Condense(), ask)).rows)
+
+
+def test_people_overrule_the_model(sources: Path, tmp_path: Path) -> None:
+    questions, short = shorten_two(sources)
     first, second = short
     refusing = ScriptedJudges(lambda asked: "Verdict: 1 No\nVerdict: 2 No\nVerdict: 3 No")
     path = tmp_path / "review" / name_decisions("data/longform/k/condense.parquet")
@@ -532,9 +535,7 @@ def test_people_overrule_the_model(sources: Path, tmp_path: Path) -> None:
 
 
 def test_a_refusal_by_the_model_is_dropped_with_what_it_missed(sources: Path, tmp_path: Path) -> None:
-    ask = ScriptedJudges(reply)
-    questions = write_questions(sources, ask, 2)
-    short = list(asyncio.run(condense(questions, Condense(), ask)).rows)
+    questions, short = shorten_two(sources)
     refusing = ScriptedJudges(lambda asked: "Verdict: 1 Yes\nVerdict: 2 No\nVerdict: 3 Yes")
     drafts = asyncio.run(confirm(short, questions, sources, tmp_path, "k", Confirm(), refusing))
     assert {row.reason for row in drafts.dropped} == {"refused_by_model"}
@@ -546,8 +547,7 @@ def test_a_refusal_by_the_model_is_dropped_with_what_it_missed(sources: Path, tm
 @pytest.fixture
 def answered(sources: Path, tmp_path: Path) -> tuple[ControlledQuestion, str]:
     """A definite question of the breeders A and B, and its database: A's dogs are heavier by both figures."""
-    questions = write_questions(sources, ScriptedJudges(reply))
-    question = breed(next(one for one in questions if one.design == TYPICAL), questions)
+    question = breed(sources, TYPICAL)
     return question, write_dogs(question, {"A": [30, 32], "B": [20, 22.5]})
 
 
@@ -693,8 +693,7 @@ def test_where_few_rows_have_one_group_those_of_none_asked_about_do(kennel: Sour
 
 
 def test_an_answer_says_of_how_many_rows_an_amount_is_known(sources: Path) -> None:
-    questions = write_questions(sources, ScriptedJudges(reply))
-    question = breed(next(one for one in questions if one.design == TYPICAL), questions)
+    question = breed(sources, TYPICAL)
     script = write_dogs(question, {"A": [30, 32], "B": [20]})
     script += "\nINSERT INTO dogs VALUES (NULL, NULL, 3, 0);"
     answer = answer_to(question, script)
@@ -744,8 +743,7 @@ def test_figures_have_three_digits_that_tell(typical: float, digits: int) -> Non
 
 
 def test_values_that_rounding_makes_the_same_are_told_apart(sources: Path) -> None:
-    questions = write_questions(sources, ScriptedJudges(reply))
-    question = breed(next(one for one in questions if one.design == TYPICAL), questions)
+    question = breed(sources, TYPICAL)
     answer = answer_to(question, write_dogs(question, {"A": [30.04], "B": [30.01]}))
     assert answer.startswith("Yes, by both.")
     assert "30.04 kilograms" in answer
@@ -753,8 +751,7 @@ def test_values_that_rounding_makes_the_same_are_told_apart(sources: Path) -> No
 
 
 def test_an_amount_below_zero_is_said_in_words_where_there_are_some(sources: Path) -> None:
-    questions = write_questions(sources, ScriptedJudges(reply))
-    question = breed(next(one for one in questions if one.design == TYPICAL), questions)
+    question = breed(sources, TYPICAL)
     focus = question.focus
     measures = tuple(replace(one, negative="too light") for one in focus.measures)
     question = replace(question, focus=replace(focus, measures=measures))
@@ -814,9 +811,7 @@ def test_a_key_back_to_the_measured_table_is_no_group_of_its_rows(tmp_path: Path
 
 
 def test_without_a_model_s_word_what_nobody_decided_says_so(sources: Path, tmp_path: Path) -> None:
-    ask = ScriptedJudges(reply)
-    questions = write_questions(sources, ask, 2)
-    short = list(asyncio.run(condense(questions, Condense(), ask)).rows)
+    questions, short = shorten_two(sources)
     silent = ScriptedJudges(lambda asked: "I cannot say.")
     drafts = asyncio.run(confirm(short, questions, sources, tmp_path, "k", Confirm(least=0), silent))
     assert [row.confirmed_by for row in drafts.rows] == ["nobody", "nobody"]

@@ -2,12 +2,8 @@
 
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from tasks.artifacts.parquet import read_rows, write_rows
-from tasks.errors import BadInput
 from tasks.longform.judge.error_types import ErrorLabel
 from tasks.longform.judge.human_labels import PersonLabel
 from tasks.longform.judge.judge_repeats import SWAPPED, JudgeRepeat
@@ -15,6 +11,7 @@ from tasks.longform.judge.reference_verdicts import ReferenceVerdict, list_score
 from tasks.longform.labels import ANSWER, CHOICES, ERRORS, STEPS, ErrorType, Verdict
 from tasks.scoring.label import UnknownLabel
 from tests.longform.scripted_judges import make_review
+from tests.scoring.labelled_file import assert_unknown_word_is_named
 
 VERDICT = ReferenceVerdict("row-a", "x1", "i1", "conclusive", Verdict.MATCH, None, "", "", ())
 REVIEW = make_review("Perfect", id="row-a")
@@ -37,16 +34,7 @@ REPEAT = JudgeRepeat("row-a", "x1", "i1", ANSWER, SWAPPED, Verdict.FOUR, Verdict
 def test_an_unknown_word_names_the_stage_s_artifact_the_row_and_the_word(
     tmp_path: Path, stage: str, row: object, column: str
 ) -> None:
-    path = tmp_path / f"{stage}.parquet"
-    write_rows(path, type(row), [row])
-    assert read_rows(path, type(row)) == [row]
-    table = pq.read_table(path)
-    place = table.column_names.index(column)
-    pq.write_table(table.set_column(place, table.schema.field(place), pa.array(["Splendid"])), path)
-    with pytest.raises(
-        BadInput, match=rf"{stage}\.parquet: row 1 \(row-a\), {column}: 'Splendid' is not a known"
-    ):
-        read_rows(path, type(row))
+    assert_unknown_word_is_named(tmp_path, stage, row, column)
 
 
 def test_a_score_beyond_the_scale_raises() -> None:

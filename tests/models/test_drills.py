@@ -1,7 +1,9 @@
-"""The slow, destructive proofs of the model layer: processes that are killed, starved, multiplied."""
+"""The slow, destructive proofs of the model layer: processes that are killed and multiplied.
+
+Budgets and keys: tests/flows/test_live_drills.py.
+"""
 
 import itertools
-import json
 import random
 import signal
 import sqlite3
@@ -20,7 +22,6 @@ from tests.models.worker import record_sums
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(1800)]
 
 CALLS, IN_FLIGHT, KILLS, PROCESSES = 2_000, 16, 20, 4
-SECRET = "sk-drill-0123456789abcdef"
 
 
 @pytest.fixture
@@ -133,46 +134,3 @@ def test_processes_share_one_ledger_and_no_call_is_made_twice(tmp_path, live, sc
     assert (server.counts.requests, server.counts.paid_twice, server.asked_after_commit) == (CALLS, 0, 0)
     check_ledger(live, keys)
     assert len({(tmp_path / f"{number}.calls.parquet").read_bytes() for number in range(PROCESSES)}) == 1
-
-
-def test_a_budget_stops_cleanly_and_goes_on_when_raised(tmp_path, scripted):
-    ledger, keys = scripted
-    server = Watch(ledger, tmp_path / "live.sqlite")
-    limit = 5_000  # a call uses 10 and may need some 27
-    with serving(server.application()) as url:
-        process = start(tmp_path, url, "--tokens", str(limit))
-        _, stderr = process.communicate(timeout=600)
-        assert process.returncode == 3
-        assert f"the limit is {limit} tokens" in stderr
-        with Ledger(tmp_path / "live.sqlite") as live:
-            spent = 10 * live.stats().live_calls
-        assert 0.9 * limit < spent <= limit
-        report = finish(start(tmp_path, url, "--tokens", str(100 * CALLS)))
-    print(f"budget: {spent} of {limit} tokens spent, then {report['tokens']} more")
-    assert spent + report["tokens"] == 10 * CALLS
-    assert (server.counts.requests, server.asked_after_commit) == (CALLS, 0)
-    check_ledger(tmp_path / "live.sqlite", keys)
-
-
-def test_a_key_is_in_no_file_and_no_output_after_a_run_with_faults(tmp_path, scripted):
-    ledger, _ = scripted
-    server = Watch(ledger, tmp_path / "live.sqlite", faults=0.3, seed=2)
-    with serving(server.application()) as url:
-        process = start(
-            tmp_path,
-            url,
-            "--timeout",
-            "10",
-            "--key-env",
-            "DRILL_KEY",
-            DRILL_KEY=SECRET,
-            OPENAI_LOG="debug",
-            PYTHONASYNCIODEBUG="1",
-        )
-        stdout, stderr = process.communicate(timeout=900)
-    assert process.returncode == 0
-    assert len(json.loads(stdout)["values"]) == CALLS
-    assert SECRET not in stdout + stderr
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) >= 5
-    assert not [path for path in files if SECRET.encode() in path.read_bytes()]

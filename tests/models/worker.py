@@ -1,6 +1,6 @@
-"""A process that asks scripted questions through the whole layer: what drills kill, starve and multiply.
+"""A process that asks scripted questions through the whole layer: what drills kill and multiply.
 
-`python -m tests.models.worker LEDGER URL CALLS OUT [--in-flight N] [--key-env NAME] ...`
+`python -m tests.models.worker LEDGER URL CALLS OUT [--in-flight N] ...`
 """
 
 import argparse
@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 from tasks.artifacts.parquet import write_rows
-from tasks.errors import BenchloomError
 from tasks.models.ask import Role
 from tasks.models.calls import Call
 from tasks.models.recorded_model import RecordedModel
@@ -20,7 +19,7 @@ from tasks.models.request_builder import RequestBuilder
 from tasks.models.sending.budget import Budget
 from tasks.models.sending.client import ModelClient
 from tasks.models.sending.dispatcher import Dispatcher
-from tasks.models.settings import BatchMode, BudgetLimits, Endpoint
+from tasks.models.settings import BatchMode, Endpoint
 from tests.models.scenes import MODEL, make_entry
 
 PROMPT = "# user\nHow much is {{ number }} plus {{ number }}?\n"
@@ -62,25 +61,17 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--in-flight", type=int, default=16)
     parser.add_argument("--timeout", type=float, default=60.0)
-    parser.add_argument("--tokens", type=int)
-    parser.add_argument("--key-env")
     parser.add_argument("--batch", action="store_true")
     parser.add_argument("--rounds", type=int, default=1, help="each waits for the one before")
     options = parser.parse_args()
-    budget = Budget(BudgetLimits(tokens=options.tokens))
-    endpoint = Endpoint(
-        url=options.url, in_flight=options.in_flight, timeout_s=options.timeout, key_env=options.key_env
-    )
+    budget = Budget()
+    endpoint = Endpoint(url=options.url, in_flight=options.in_flight, timeout_s=options.timeout)
     mode = BatchMode(stages=("*",) if options.batch else (), gather_s=0.1, poll_s=0.1)
     with Ledger(options.ledger) as ledger:
         client = ModelClient({MODEL: endpoint}, budget, record_possibly_paid=ledger.record_possibly_paid)
         with Dispatcher(ledger, client, budget, mode) as dispatcher:
             ask = RecordedModel(make_builder(options.out.parent / "prompts"), dispatcher)
-            try:
-                values = asyncio.run(ask_all(ask, options.calls, options.rounds))
-            except BenchloomError as error:
-                print(error, file=sys.stderr)
-                return error.exit_code
+            values = asyncio.run(ask_all(ask, options.calls, options.rounds))
     write_rows(options.out, Call, ask.call_rows())
     spent = {"tokens": budget.spent.tokens, "doubtful": budget.possibly_paid.tokens}
     print(json.dumps({"values": values, "live": ask.usage().live_calls, **spent}))

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.benchloom.scenes import ROOT, call
+from tests.flows.sample import find_port
 from tests.newcomer.boatyard import make_boatyard
 from tests.newcomer.system import BAD_ANSWERER, BAD_RETRIEVER, GOOD
 
@@ -59,9 +60,7 @@ NAMED = {GOOD: "none shown", BAD_ANSWERER: "model", BAD_RETRIEVER: "retrieval"}
 @contextmanager
 def serve(module: str, *words: str):
     """Serve a module of this folder on a free port; give its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = find_port()
     process = subprocess.Popen(
         [sys.executable, "-m", f"tests.newcomer.{module}", *words, str(port)], cwd=ROOT
     )

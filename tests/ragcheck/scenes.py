@@ -12,15 +12,12 @@ from typing import Any
 import yaml
 from aiohttp import web
 
-from flows.commands.run import make_run
 from flows.run.outcomes import Outcome
-from flows.run.record.recorder import Recorder
-from flows.run.runner import Run, run_plain
-from flows.run.selection import order_nodes
 from flows.settings import load_params
 from tests.flows.conftest import make_folder
+from tests.flows.running import finish_run, open_run
 from tests.judging.scripted import sign
-from tests.models.scenes import answering
+from tests.models.scenes import answering, say
 
 ROOT = Path(__file__).parents[2]
 ROLE = {"model": "tester", "temperature": 0.0, "top_p": 1.0, "max_tokens": 200, "attempts": 1}
@@ -74,19 +71,8 @@ class RagProject:
     reply: Callable[[list[dict[str, str]], int], str] = reply
     errors: dict[str, BaseException] = field(default_factory=dict)
 
-    def open(self, **options: Any) -> Run:
-        recorder = Recorder(self.root)
-        run = make_run(self.root, recorder, load_params(self.root), **options)
-        run.say = lambda line: None
-        return run
-
     def run(self, **options: Any) -> dict[str, Outcome]:
-        run = self.open(**options)
-        try:
-            run_plain(run, order_nodes(run.recorder.nodes), 2)
-        finally:
-            run.finish()
-            run.recorder.close()
+        run = finish_run(open_run(self.root, **options))
         self.errors = run.errors
         return run.outcomes
 
@@ -127,12 +113,7 @@ class RagProject:
         await asyncio.sleep(self.delay_s)
         self.asked.append(json.dumps(body["messages"], ensure_ascii=False))
         text = self.reply(body["messages"], len(self.asked))
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-        usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
-        return web.json_response(
-            {"id": "1", "object": "chat.completion", "created": 0, "model": "tester",
-             "choices": [choice], "usage": usage}
-        )  # fmt: skip
+        return say(text, prompt_tokens=20, completion_tokens=5)
 
 
 def write_set(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ from tasks.ragcheck.scores import JudgeScore
 from tasks.sources.mtrag import read_tasks
 from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
-from tests.flows.sample import interrupt, wait_for
 from tests.ragcheck.scenes import QUESTIONS, ROOT, RagProject, make_project, reply
 
 OWN = "data/raw/trial"
@@ -181,42 +179,13 @@ def test_a_squad_file_and_a_folder_of_mtrag_are_told_apart(project, tmp_path):
     assert any("Hm?" in body for body in project.asked), "the turns before are handed to the system"
 
 
-@pytest.mark.drill
-def test_a_budget_stops_it_and_more_of_it_goes_on(project):
-    evaluate(project, "--budget-tokens", "900", code=3)
-    before = len(project.asked)
-    assert before
-    evaluate(project)
-    assert len(project.asked) == len(set(project.asked)), "what was paid for is not asked again"
-
-
-@pytest.mark.drill
-def test_ctrl_c_ends_it_and_the_same_command_goes_on(project):
-    project.delay_s = 0.4
-    process = start(project, "--dataset", OWN, "--system", "good", "--turns", "3")
-    wait_for(lambda: len(project.asked) >= 4, process, 120)
-    said = interrupt(process, signal.SIGINT)
-    assert process.returncode == 130, said
-    assert "the same command goes on" in said
-    assert "Traceback" not in said
-    project.delay_s = 0
-    before = len(project.asked)
-    evaluate(project, "--turns", "3")
-    assert len(project.asked) > before
-    assert len(project.asked) <= len(set(project.asked)) + 4, "only what was in flight may be asked twice"
-
-
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--system", "nobody"), "(there: good, single)"),
-        (("--dataset", "nowhere"), "no such file or folder"),
         (("--dataset", "params.yaml"), "is no set of questions"),
         (("--dataset", "broken"), "questions.jsonl, line 2: is no JSON"),
         (("--dataset", "alone"), "systems.good: retrieves, and there are no documents"),
         (("--language", "english"), "--language english: is no language"),
-        (("--as-of", "../x"), "is no label"),
-        (("--out", "params.yaml"), "cannot be made a folder (file exists)"),
     ],
 )
 def test_what_is_wrong_is_one_line_before_anybody_is_asked(project, words, line):
@@ -232,9 +201,4 @@ def test_what_is_wrong_is_one_line_before_anybody_is_asked(project, words, line)
     assert (process.returncode, out) == (2, ""), said
     assert line in said
     assert len(said.splitlines()) == 1
-    assert not project.asked
-
-
-def test_a_missing_call_under_replay_is_exit_4(project):
-    evaluate(project, "--replay", code=4)
     assert not project.asked

@@ -8,8 +8,6 @@ import pytest
 
 from flows.commands.lineage import open_lineage
 from flows.lineage.lock import read_graph
-from flows.run.runner import run_plain
-from flows.run.selection import order_nodes
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.judging.canaries import CanaryRow, read_canaries
@@ -22,6 +20,7 @@ from tasks.ragcheck.conversations import Conversation
 from tasks.ragcheck.correlations import MeasureCorrelation
 from tasks.ragcheck.guards import Guard
 from tasks.reports.record import RECORD
+from tests.flows.running import finish_run, open_run
 from tests.ragcheck.scenes import make_project
 
 STAGES = 16
@@ -132,7 +131,7 @@ def test_every_figure_of_both_pages_is_traced_to_a_raw_file_without_a_gap(projec
 def test_conversations_that_are_stopped_go_on_and_pay_for_nothing_twice(project):
     project.set(ragcheck__correctness={})
     project.delay_s = 0.15
-    run = project.open()
+    run = open_run(project.root)
 
     def watch():
         while len(project.asked) < 9:
@@ -140,11 +139,7 @@ def test_conversations_that_are_stopped_go_on_and_pay_for_nothing_twice(project)
         run.stopping.set()
 
     threading.Thread(target=watch, daemon=True).start()
-    try:
-        run_plain(run, order_nodes(run.recorder.nodes), 1)
-    finally:
-        run.finish()
-        run.recorder.close()
+    finish_run(run, workers=1)
     assert run.outcomes["ragcheck-conversations@trial"].state == "skipped"
     assert not (project.root / "data/ragcheck/trial/conversations.parquet").exists()
 

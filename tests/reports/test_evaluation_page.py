@@ -8,7 +8,7 @@ import pytest
 from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import EvaluatedRows, Strand
 from tasks.reports.evaluation_page import draw_interval, evaluation_page
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import Complaints, open_chromium
 
 SCORES = {"good": [1, 1, 1, 0, 1, 1, 1, None], "bad": [0, 1, 0, 0, 0, 0, 1, 0]}
 
@@ -66,7 +66,6 @@ def test_an_interval_is_drawn_over_groups_and_there_is_none_of_one():
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 def test_an_answer_is_opened_and_wrong_ones_are_found(tmp_path):
     out = write_example(tmp_path)
     complaints = Complaints("file:")

@@ -17,7 +17,7 @@ from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, P
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import Cell, leave_empty, rate_cell
 from tasks.reports.viewer import Choice, Filter, ViewedRow, Viewer
-from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.browser.watch import Complaints, open_chromium
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,6 @@ def test_a_page_records_the_tables_of_all_parts(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 def test_the_viewer_draws_every_block_filters_by_choices_and_walks(tmp_path):
     out = write_example(tmp_path)
     complaints = Complaints("file:")

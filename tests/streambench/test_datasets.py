@@ -1,17 +1,11 @@
 """A stream depends on its own datasets, as one stage lists their files, and on no other dataset."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
-from flows.commands.run import make_run
 from flows.graph import DeclaredGraph
-from flows.run.record.recorder import Recorder
-from flows.run.runner import run_plain
-from flows.run.selection import select_nodes
-from flows.settings import load_params
 from flows.streambench import RAW
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
@@ -19,6 +13,7 @@ from tasks.sources.stream_dataset import digest_file
 from tasks.streambench.build.datasets import datasets
 from tasks.streambench.entries import Stream
 from tests.flows.conftest import make_folder
+from tests.flows.running import copy_code, finish_run, list_states, open_run
 from tests.streambench.test_build import write
 
 ROOT = Path(__file__).parents[2]
@@ -45,10 +40,7 @@ def root(tmp_path, monkeypatch):
     """A project with two streams: one of two datasets, and one of a third."""
     root = make_folder(tmp_path / "project")
     monkeypatch.chdir(root)
-    for place in ("recorder", "code_watch"):
-        monkeypatch.setattr(f"flows.run.record.{place}.check_code", lambda root: None)
-    shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
+    copy_code(root, monkeypatch)
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     streams = {"both": {"datasets": ["one", "two"]}, "third": {"datasets": ["three"]}}
     params["streambench"] |= {"databases": {}, "streams": streams, "evaluations": {}, "overviews": {}}
@@ -63,17 +55,8 @@ def root(tmp_path, monkeypatch):
 
 def run(root):
     """Run both streams; return how each stage ended."""
-    recorder = Recorder(root)
-    work = make_run(root, recorder, load_params(root))
-    work.say = lambda line: None
     wanted = [name.format(stream) for name in LAST for stream in ("both", "third")]
-    try:
-        run_plain(work, select_nodes(recorder.nodes, wanted), 2)
-    finally:
-        work.finish()
-        recorder.close()
-    assert not work.errors, work.errors
-    return {name: outcome.state for name, outcome in work.outcomes.items()}
+    return list_states(finish_run(open_run(root), wanted))
 
 
 def list_run(states):

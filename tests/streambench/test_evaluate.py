@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.evaluation import measure, prepare, run_stages, write_artifacts, write_figures
-from flows.run.session import open_session
+from flows.evaluation import prepare
 from flows.settings import load_params
 from tasks.errors import BadInput
-from tasks.reports.printed import print_tables
-from tasks.streambench.evaluation import EVALUATION
 from tasks.systems.evaluation import EvaluationOptions
 
 ROOT = Path(__file__).parents[2]
@@ -43,54 +40,6 @@ def params(monkeypatch, tmp_path):
     given["streambench"]["system_steps"]["methods"] = ["zero_shot", "grow_prompt"]
     given["streambench"]["system_steps"]["seeds"] = [42, 7]
     return given
-
-
-def run(params, options, *, replay=False):
-    begun = prepare(ROOT, "streambench", params, options)
-    session = open_session(ROOT, params, replay=replay)
-    try:
-        rows, calls = run_stages(begun, session)
-    finally:
-        session.close()
-    write_artifacts(begun, rows, calls)
-    figures = write_figures(begun, measure(begun, rows))
-    return begun.own, {name: given for name, (_, given) in rows.items()}, calls, figures
-
-
-def test_a_system_goes_through_the_stream_and_is_measured(folder, params, capsys, tmp_path):
-    options = EvaluationOptions(dataset=folder, system="ours", out=tmp_path)
-    own, rows, calls, figures = run(params, options)
-    assert len(own.problems) == 1
-    assert "no_gold" in own.problems[0], "what cannot be asked is named"
-    assert len(rows["steps"]) == 4 * 2 * 2
-    assert {row.agent for row in rows["steps"]} == {"ours"}
-    # Zero-shot knows item a alone; with any step before it in the window all but the one that fails is known.
-    assert figures["methods"]["zero_shot"]["accuracy"]["value"] == 0.25
-    grown = [row for row in rows["steps"] if row.method == "grow_prompt"]
-    expected = sum(
-        "fails" not in item.text and (bool(row.shown) or "one" in item.text)
-        for row in grown
-        for item in rows["items"]
-        if item.id == row.item
-    )
-    assert figures["methods"]["grow_prompt"]["accuracy"]["value"] == expected / 8
-    assert figures["methods"]["grow_prompt"]["memory"] == 3
-    assert figures["counts"] == {
-        "items": 4,
-        "steps": 16,
-        "right": 2 + expected,
-        "failed": 4,
-        "unjudged": 0,
-    }
-    assert len(figures["failures"]) == 4
-    assert "raised ValueError" in figures["failures"][0]
-    assert any(warning.startswith("4 of 16 steps have no answer") for warning in figures["warnings"])
-    print_tables(EVALUATION.printed, figures, EVALUATION.notes(figures))
-    assert "grow_prompt" in capsys.readouterr().out
-
-    again = run(params, options, replay=True)
-    assert again[1]["steps"] == rows["steps"], "the ledger answers"
-    assert {call.id for call in again[2]} == {call.id for call in calls}
 
 
 def test_a_limit_takes_the_first_items(folder, params):

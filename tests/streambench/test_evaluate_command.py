@@ -117,6 +117,10 @@ def test_a_stream_of_ones_own_is_run_measured_and_replayed(project, asked):
     counts = {"items": 5, "steps": 20, "right": right.total(), "failed": 4, "unjudged": 0}
     assert figures["counts"] == counts
     assert len(figures["failures"]) == 4
+    assert any(warning.startswith("4 of 20 steps have no answer") for warning in figures["warnings"])
+    assert figures["methods"]["self_stream_icl"]["memory"] == right["self_stream_icl"] / 2, (
+        "a mean of two seeds"
+    )
     assert_figures_lead_to("cities/items.jsonl", project.root / "mine", project.root)
 
     before = dict(asked)

@@ -13,16 +13,6 @@ from tests.streambench.scripted import (
     run_steps,
 )
 
-ALL = (
-    "zero_shot",
-    "few_shot",
-    "chain",
-    "self_refine",
-    "grow_prompt",
-    "mem_prompt",
-    "self_stream_icl",
-    "mam_stream_icl",
-)
 SHOTS = make_shots(6)
 
 
@@ -33,58 +23,8 @@ def run(reply, count, *methods, **more):
     return ask, {rows[0].method: rows for rows in runs.values()}
 
 
-def wrong_on_green(asked):
-    return "NONE" if "green" in asked.question else know_all(asked)
-
-
 def bits(rows):
     return "".join(str(int(row.bit)) for row in rows)
-
-
-def test_a_model_that_is_always_right_is_right_by_every_method():
-    _, runs = run(
-        lambda asked: "NO NEED TO REFINE" if asked.prompt == "critique" else know_all(asked), 9, *ALL
-    )
-    assert sorted(runs) == sorted(ALL)
-    assert {method: bits(rows) for method, rows in runs.items()} == dict.fromkeys(ALL, "1" * 9)
-    sizes = {method: rows[-1].memory_size for method, rows in runs.items()}
-    assert sizes == {
-        **dict.fromkeys(ALL[:4], 0),
-        **dict.fromkeys(ALL[4:], 9),
-    }, "every step enters a memory that has one"
-
-
-def test_a_model_that_is_always_wrong_is_wrong_by_every_method():
-    _, runs = run(lambda asked: "it is bad" if asked.prompt == "critique" else "NONE", 9, *ALL)
-    assert {method: bits(rows) for method, rows in runs.items()} == dict.fromkeys(ALL, "0" * 9)
-    sizes = {method: rows[-1].memory_size for method, rows in runs.items()}
-    assert (sizes["self_stream_icl"], sizes["mam_stream_icl"]) == (0, 0), "only right answers enter"
-    assert (sizes["grow_prompt"], sizes["mem_prompt"]) == (9, 9)
-
-
-def test_a_model_that_needs_an_example_of_the_class():
-    """Right only with a right example of the same class in the prompt: nobody can begin by itself."""
-    _, runs = run(follow_examples, 9, *ALL)
-    assert bits(runs["few_shot"]) == "1" * 9, "the shots show every class"
-    others = {method: bits(rows) for method, rows in runs.items() if method != "few_shot"}
-    assert others == dict.fromkeys(others, "0" * 9)
-
-
-def test_a_model_that_needs_an_example_and_knows_the_first_of_each_class():
-    """With a right beginning, memories carry on what windows forget."""
-
-    def reply(asked):
-        return know_all(asked) if int(asked.question.split()[1]) < 3 else follow_examples(asked)
-
-    _, runs = run(reply, 12, *ALL, k=2)
-    right = {method: bits(rows) for method, rows in runs.items()}
-    first = "111" + "0" * 9
-    assert right["self_stream_icl"] == right["mam_stream_icl"] == right["mem_prompt"] == "1" * 12
-    # A window of two steps never holds an item of the same class: they take turns by three.
-    assert right["grow_prompt"] == first
-    assert right["zero_shot"] == right["chain"] == first
-    # The first two shots are of red and green.
-    assert right["few_shot"] == "111" + "110" * 3
 
 
 def test_few_shot_shows_the_first_k_shots_in_their_order_each_time():

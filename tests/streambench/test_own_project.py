@@ -1,7 +1,6 @@
 """A project of `benchloom init`: a method in one file, a stream in one folder, both through to the report."""
 
 import json
-import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -12,9 +11,8 @@ from aiohttp import web
 from benchloom.making import init_command
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
-from tasks.streambench.build.items import StreamItem
 from tasks.streambench.solve.stream_step import StreamStep
-from tests.benchloom.scenes import ROOT, call
+from tests.benchloom.scenes import call
 from tests.models.scenes import answering, say
 from tests.packages import read_example
 
@@ -23,8 +21,6 @@ ITEMS = [
     for number in range(6)
 ]
 Answering = Callable[[web.Request], Awaitable[web.Response]]
-SAMPLE = ROOT / "data/raw/streambench"
-"""GRAMMAR's questions over films and flights, where `make reproduce` made them."""
 
 
 async def know_the_first_or_follow(request: web.Request) -> web.Response:
@@ -103,47 +99,3 @@ def test_a_method_in_one_file_goes_beside_the_others_into_the_report(own):
     traced = call(own, "lineage", figure)
     assert traced.returncode == 0, traced.stderr
     assert "last_right|agent|" in traced.stdout
-
-
-@pytest.mark.skipif(not SAMPLE.is_dir(), reason="no sample stream: make reproduce")
-@pytest.mark.drill
-def test_a_method_in_one_file_runs_on_the_sample_stream(own):
-    """On a model that knows every third question, and every one with an example in the prompt."""
-    for dataset in ("films", "flights"):
-        shutil.copytree(SAMPLE / dataset, own / "data/raw/streambench" / dataset)
-    golds = {
-        item["text"]: (place, item["gold"])
-        for dataset in ("films", "flights")
-        for place, item in enumerate(
-            map(json.loads, (SAMPLE / dataset / "items.jsonl").open(encoding="utf-8"))
-        )
-    }
-
-    async def know_a_third_or_follow(request: web.Request) -> web.Response:
-        user = (await request.json())["messages"][-1]["content"]
-        asked = user.rpartition("Question: ")[2].partition("\n")[0]
-        place, gold = golds[asked]
-        knows = place % 3 == 0 or "earlier tasks" in user
-        return say(gold if knows else "SELECT 'no'", prompt_tokens=20, completion_tokens=5)
-
-    runs = run_stream(
-        own,
-        know_a_third_or_follow,
-        "streambench.streams={mine: {datasets: [films, flights], take: 45, rule: streambench}}",
-        "streambench.evaluations={mine: {stream: mine, methods: [zero_shot, grow_prompt, last_right], k: 4}}",
-    )
-    texts = {
-        item.id: item.text for item in read_rows(own / "data/streambench/mine/items.parquet", StreamItem)
-    }
-    third = [golds[texts[row.item]][0] % 3 == 0 for row in runs["zero_shot|agent|42"]]
-    first = third.index(True)
-    assert [row.bit for row in runs["zero_shot|agent|42"]] == third
-    assert [row.bit for row in runs["grow_prompt|agent|42"]] == [third[0]] + [True] * 44
-    assert [row.bit for row in runs["last_right|agent|42"]] == [False] * first + [True] * (45 - first)
-    assert read_means(own, "streambench/mine") == pytest.approx(
-        {
-            "Non-streaming · Zero-Shot": sum(third) / 45,
-            "Streaming · GrowPrompt": (44 + third[0]) / 45,
-            "Streaming · last_right": (45 - first) / 45,
-        }
-    )

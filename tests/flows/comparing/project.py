@@ -4,8 +4,8 @@ import hashlib
 import json
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
@@ -46,41 +46,44 @@ def fill(row: type, **given: Any) -> Any:
     return row(**rest, **given)
 
 
+def fill_all(row: type, given: Iterable[Mapping[str, Any]]) -> tuple[type, list[Any]]:
+    return row, [fill(row, **fields) for fields in given]
+
+
 def name_items(n: int) -> list[str]:
     return [f"q{number:02}" for number in range(n)]
+
+
+def ask_items(row: type, items: Sequence[str], answer: str, asked: str = "question") -> Any:
+    """Make an item of each name. answer, asked: the fields of its true answer and its question."""
+    return fill_all(row, ({"id": item, asked: f"What of {item}?", answer: f"true {item}"} for item in items))
 
 
 def make_grammar(entry: str, right: Sequence[bool | None], say: str = "said") -> Rows:
     """One assessment. right: of each question, of whom every two are a group; None is unscored."""
     items = name_items(len(right))
+    marks = [*zip(items, right, strict=True)]
     folder = f"data/grammar/films/{entry}"
     return {
-        "data/grammar/films/questions.parquet": (
-            AskedQuestion,
-            [
-                fill(AskedQuestion, id=item, question=f"What of {item}?", answer=f"true {item}")
-                for item in items
-            ],
-        ),
-        f"{folder}/answers.parquet": (
+        "data/grammar/films/questions.parquet": ask_items(AskedQuestion, items, "answer"),
+        f"{folder}/answers.parquet": fill_all(
             AssessedAnswer,
-            [
-                fill(AssessedAnswer, id=f"a-{item}", question=item, response=f"{entry} {say} {item} {mark}")
-                for item, mark in zip(items, right, strict=True)
-            ],
+            (
+                {"id": f"a-{item}", "question": item, "response": f"{entry} {say} {item} {mark}"}
+                for item, mark in marks
+            ),
         ),
-        f"{folder}/judgements.parquet": (
+        f"{folder}/judgements.parquet": fill_all(
             Judgement,
-            [
-                fill(
-                    Judgement,
-                    id=f"a-{item}",
-                    question=item,
-                    group=f"g{number // 2}",
-                    judgement=None if mark is None else "Correct" if mark else "Incorrect",
-                )
-                for number, (item, mark) in enumerate(zip(items, right, strict=True))
-            ],
+            (
+                {
+                    "id": f"a-{item}",
+                    "question": item,
+                    "group": f"g{number // 2}",
+                    "judgement": None if mark is None else "Correct" if mark else "Incorrect",
+                }
+                for number, (item, mark) in enumerate(marks)
+            ),
         ),
     }
 
@@ -91,42 +94,36 @@ def make_longform(right: Mapping[str, Sequence[bool]]) -> Rows:
     kinds = [CONCLUSIVE if number % 2 == 0 else "interpretive" for number in range(len(items))]
     folder = "data/longform/sample"
     runs = [(agent, number, mark) for agent, marks in right.items() for number, mark in enumerate(marks)]
+    row, asked = ask_items(LongformItem, items, "reference")
+    kept = [replace(item, kind=kind) for item, kind in zip(asked, kinds, strict=True)]
     return {
-        f"{folder}/items.parquet": (
-            LongformItem,
-            [
-                fill(LongformItem, id=item, question=f"What of {item}?", reference=f"true {item}", kind=kind)
-                for item, kind in zip(items, kinds, strict=True)
-            ],
-        ),
-        f"{folder}/sample/interactions.parquet": (
+        f"{folder}/items.parquet": (row, kept),
+        f"{folder}/sample/interactions.parquet": fill_all(
             Interaction,
-            [
-                fill(
-                    Interaction,
-                    id=f"{agent}-{number}",
-                    item=items[number],
-                    agent=agent,
-                    model="agent",
-                    answer=f"{agent} says {mark}",
-                )
+            (
+                {
+                    "id": f"{agent}-{number}",
+                    "item": items[number],
+                    "agent": agent,
+                    "model": "agent",
+                    "answer": f"{agent} says {mark}",
+                }
                 for agent, number, mark in runs
-            ],
+            ),
         ),
-        f"{folder}/sample/reference_verdicts.parquet": (
+        f"{folder}/sample/reference_verdicts.parquet": fill_all(
             ReferenceVerdict,
-            [
-                fill(
-                    ReferenceVerdict,
-                    id=f"v-{agent}-{number}",
-                    interaction=f"{agent}-{number}",
-                    item=items[number],
-                    kind=kinds[number],
-                    label=("Match" if mark else "Not Match") if kinds[number] == CONCLUSIVE else None,
-                    score=None if kinds[number] == CONCLUSIVE else 5 if mark else 1,
-                )
+            (
+                {
+                    "id": f"v-{agent}-{number}",
+                    "interaction": f"{agent}-{number}",
+                    "item": items[number],
+                    "kind": kinds[number],
+                    "label": ("Match" if mark else "Not Match") if kinds[number] == CONCLUSIVE else None,
+                    "score": None if kinds[number] == CONCLUSIVE else 5 if mark else 1,
+                }
                 for agent, number, mark in runs
-            ],
+            ),
         ),
     }
 
@@ -136,42 +133,27 @@ def make_tanq(f1: Mapping[str, Sequence[float | None]]) -> Rows:
     items = name_items(len(next(iter(f1.values()))))
     folder = "data/tanq/sample"
     runs = [
-        (system, items[number], value) for system, all_ in f1.items() for number, value in enumerate(all_)
+        ({"id": f"{system}-{item}", "item": item, "system": system}, value)
+        for system, values in f1.items()
+        for item, value in zip(items, values, strict=True)
     ]
     return {
-        f"{folder}/items.parquet": (
+        f"{folder}/items.parquet": fill_all(
             TanqItem,
-            [
-                fill(TanqItem, id=item, question=f"What of {item}?", answer_table=f"entity\ntrue {item}")
+            (
+                {"id": item, "question": f"What of {item}?", "answer_table": f"entity\ntrue {item}"}
                 for item in items
-            ],
+            ),
         ),
-        f"{folder}/sample/predictions.parquet": (
-            Prediction,
-            [
-                fill(
-                    Prediction,
-                    id=f"{system}-{item}",
-                    item=item,
-                    system=system,
-                    reply=f"{system} says {value}",
-                )
-                for system, item, value in runs
-            ],
+        f"{folder}/sample/predictions.parquet": fill_all(
+            Prediction, ({**run, "reply": f"{run['system']} says {value}"} for run, value in runs)
         ),
-        f"{folder}/sample/scores.parquet": (
+        f"{folder}/sample/scores.parquet": fill_all(
             PredictionScore,
-            [
-                fill(
-                    PredictionScore,
-                    id=f"{system}-{item}",
-                    item=item,
-                    system=system,
-                    released_f1=value,
-                    paper_f1=None if value is None else value / 2,
-                )
-                for system, item, value in runs
-            ],
+            (
+                {**run, "released_f1": value, "paper_f1": None if value is None else value / 2}
+                for run, value in runs
+            ),
         ),
     }
 
@@ -180,28 +162,24 @@ def make_stream(right: Mapping[str, Sequence[bool]]) -> Rows:
     """One evaluation under two seeds. right: of each method, of each item."""
     items = name_items(len(next(iter(right.values()))))
     folder = "data/streambench/sample"
-    steps = [
-        fill(
-            StreamStep,
-            id=f"{method}-{seed}-{item}",
-            method=method,
-            agents=("agent",),
-            seed=seed,
-            item=item,
-            answer=f"{method} says {mark}",
-            bit=mark,
-            outcome="correct" if mark else "wrong",
-        )
+    steps = (
+        {
+            "id": f"{method}-{seed}-{item}",
+            "method": method,
+            "agents": ("agent",),
+            "seed": seed,
+            "item": item,
+            "answer": f"{method} says {mark}",
+            "bit": mark,
+            "outcome": "correct" if mark else "wrong",
+        }
         for method, marks in right.items()
         for seed in (7, 42)
         for item, mark in zip(items, marks, strict=True)
-    ]
+    )
     return {
-        f"{folder}/items.parquet": (
-            StreamItem,
-            [fill(StreamItem, id=item, text=f"What of {item}?", gold=f"true {item}") for item in items],
-        ),
-        f"{folder}/sample/steps.parquet": (StreamStep, steps),
+        f"{folder}/items.parquet": ask_items(StreamItem, items, "gold", "text"),
+        f"{folder}/sample/steps.parquet": fill_all(StreamStep, steps),
     }
 
 
@@ -209,66 +187,44 @@ def make_ragcheck(scores: Mapping[str, Sequence[int | None]]) -> Rows:
     """Both parts. scores: of each system, of each question, by two rules; also its conversation's."""
     items = name_items(len(next(iter(scores.values()))))
     runs = [
-        (system, items[number], score) for system, all_ in scores.items() for number, score in enumerate(all_)
+        ({"question": item, "system": system}, f"{system}-{item}", f"{system} says {score}", score)
+        for system, values in scores.items()
+        for item, score in zip(items, values, strict=True)
     ]
     folder = "data/ragcheck/trial"
     return {
-        f"{folder}/questions.parquet": (
-            ReferenceQuestion,
-            [
-                fill(ReferenceQuestion, id=item, question=f"What of {item}?", reference=f"true {item}")
-                for item in items
-            ],
+        f"{folder}/questions.parquet": ask_items(ReferenceQuestion, items, "reference"),
+        f"{folder}/answers.parquet": fill_all(
+            SystemAnswer, ({**run, "id": name, "text": said} for run, name, said, _ in runs)
         ),
-        f"{folder}/answers.parquet": (
-            SystemAnswer,
-            [
-                fill(
-                    SystemAnswer,
-                    id=f"{system}-{item}",
-                    question=item,
-                    system=system,
-                    text=f"{system} says {score}",
-                )
-                for system, item, score in runs
-            ],
-        ),
-        f"{folder}/scores.parquet": (
+        f"{folder}/scores.parquet": fill_all(
             JudgeScore,
-            [
-                fill(
-                    JudgeScore,
-                    id=f"{system}-{item}-{rule}",
-                    answer=f"{system}-{item}",
-                    question=item,
-                    system=system,
-                    rule=rule,
-                    judge="judge",
-                    score=score,
-                )
-                for system, item, score in runs
+            (
+                {
+                    **run,
+                    "id": f"{name}-{rule}",
+                    "answer": name,
+                    "rule": rule,
+                    "judge": "judge",
+                    "score": score,
+                }
+                for run, name, _, score in runs
                 for rule in ("E2", "E3")
-            ],
+            ),
         ),
-        f"{folder}/conversations.parquet": (
+        f"{folder}/conversations.parquet": fill_all(
             Conversation,
-            [
-                fill(
-                    Conversation,
-                    id=f"{system}-{item}",
-                    question=item,
-                    system=system,
-                    ended="failed",
-                    turns=(
-                        ConversationTurn(f"What of {item}?", f"{system} says {score}", "", None, None, None),
-                    ),
-                    scores=() if score is None else (score,),
-                    wscore=score,
-                    lscore=score,
-                    mscore=score,
-                )
-                for system, item, score in runs
-            ],
+            (
+                {
+                    **run,
+                    "id": name,
+                    "ended": "failed",
+                    "turns": (ConversationTurn(f"What of {run['question']}?", said, "", None, None, None),),
+                    "scores": () if score is None else (score,),
+                    **dict.fromkeys(("wscore", "lscore", "mscore"), score),
+                }
+                for run, name, said, score in runs
+            ),
         ),
     }
 

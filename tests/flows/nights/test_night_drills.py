@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,7 +20,7 @@ from flows.run.servers import find_server, stop_servers
 from tasks.artifacts.parquet import count_rows
 from tests.flows.nights.night_project import list_branches, run_git, run_night, set_param
 from tests.flows.prefect_api import ask_prefect
-from tests.flows.sample import Sample, wait_for
+from tests.flows.sample import Sample, find_port, kill_family, wait_for
 from tests.models.scenes import answering
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(1500)]
@@ -45,12 +44,6 @@ def told(root: Path, url: str, state: str, words: str = "") -> list[str]:
     """List what the fired runs of a state say."""
     said = [run["state"]["message"] or "" for run in fired(root, url) if run["state_type"] == state]
     return [line for line in said if words in line]
-
-
-def find_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Deployed:
@@ -78,12 +71,6 @@ class Deployed:
             self.worker.send_signal(signal.SIGTERM)
             self.worker.communicate(timeout=120)
         stop_servers(server_folder(self.sample.root))
-
-
-def kill_family(pid: int) -> None:
-    process = psutil.Process(pid)
-    for each in [*process.children(recursive=True), process]:
-        each.kill()
 
 
 def find_processes(sample: Sample, *words: str) -> list[psutil.Process]:

@@ -25,6 +25,7 @@ from flows.run.prefect_server import (
 )
 from flows.run.servers import ensure_server, find_server, require_free_port, stop_servers
 from tasks.errors import BadInput
+from tests.flows.sample import find_port
 
 PARAMS = {
     "run": {"endpoints": {"hosted": {"url": "https://host/v1", "key_env": "MY_API_KEY"}}},
@@ -49,12 +50,6 @@ def taken():
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         yield listener.getsockname()[1]
-
-
-def find_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_neither_file_holds_a_secret_and_the_one_for_keys_is_its_owners(root, monkeypatch):

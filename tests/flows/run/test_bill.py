@@ -1,18 +1,11 @@
 """What a run says it paid, and what its artifacts cost in all."""
 
 from flows.commands.run import describe_bill
-from flows.run.runner import run_plain
-from flows.run.selection import order_nodes
+from tests.flows.running import finish_run
 
 
 def run_and_bill(trial) -> str:
-    run = trial.open()
-    try:
-        run_plain(run, order_nodes(run.recorder.nodes), 2)
-    finally:
-        run.finish()
-        run.recorder.close()
-    return describe_bill(run)
+    return describe_bill(finish_run(trial.open()))
 
 
 # An answer is 20 + 5 tokens, by the trial's prices 20 x $100 + 5 x $1,000 per million = $0.007.

@@ -7,14 +7,21 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 import yaml
 
 from flows.run.prefect_server import SERVER, server_folder, start_server
 from flows.run.servers import find_server, stop_servers
 from tasks.errors import BenchloomError
-from tests.flows.sample import NOWHERE, Sample, interrupt, make_datasets, replay_datasets, wait_for
+from tests.flows.sample import (
+    NOWHERE,
+    Sample,
+    interrupt,
+    kill_family,
+    make_datasets,
+    replay_datasets,
+    wait_for,
+)
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 MEGABYTE = 1_000_000
@@ -199,12 +206,6 @@ def comes_up(sample: Sample) -> bool:
     except BenchloomError:
         return False
     return True
-
-
-def kill_family(pid: int) -> None:
-    parent = psutil.Process(pid)
-    for process in [*parent.children(recursive=True), parent]:
-        process.kill()
 
 
 @pytest.fixture

@@ -18,11 +18,12 @@ from flows.run.failures import Interrupted, describe_error, is_disk_full
 from flows.run.outcomes import Outcome
 from flows.run.record.recorder import Recorder
 from flows.run.reproduce import bring_up_lost
-from flows.run.runner import Run, run_plain
+from flows.run.runner import Run
 from flows.run.selection import order_nodes, select_failed
 from flows.settings import load_params
 from tasks.errors import BadInput, ModelFailed, StageFailed
 from tasks.models.recording.ledger import Ledger, list_unfinished
+from tests.flows.running import finish_run
 
 
 def run_until(run: Run, condition) -> None:
@@ -34,11 +35,7 @@ def run_until(run: Run, condition) -> None:
         run.stopping.set()
 
     threading.Thread(target=watch, daemon=True).start()
-    try:
-        run_plain(run, order_nodes(run.recorder.nodes), 2)
-    finally:
-        run.finish()
-        run.recorder.close()
+    finish_run(run)
 
 
 def test_a_stage_that_asks_is_stopped_between_two_answers_and_pays_for_none_twice(trial):

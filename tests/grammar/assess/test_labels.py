@@ -2,11 +2,8 @@
 
 import dataclasses
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import BadInput
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.baselines import BaselineLabel, BaselinePart, BaselineVerdict, Support
@@ -16,6 +13,7 @@ from tasks.grammar.assess.judged import JudgedRow, tag_rows
 from tasks.grammar.assess.judgements import Judgement, list_scored
 from tasks.judging.canaries import read_canaries
 from tasks.scoring.correctness import Correctness
+from tests.scoring.labelled_file import UNKNOWN, assert_unknown_word_is_named
 
 RIGHT = Correctness.CORRECT
 ENTRY = AssessmentEntry(database="clinic", system="rag", llm_only="alone")
@@ -31,27 +29,15 @@ ROWS = {
 @pytest.mark.parametrize(
     ("artifact", "column", "cell", "place"),
     [
-        ("judgements", "judgement", "Wrong", "judgement"),
-        ("judgements", "verdicts", ["Correct", "Wrong"], "verdicts.1"),
-        ("human_labels", "label", "Wrong", "label"),
-        ("baselines", "verdict", "Wrong", "verdict"),
-        ("baselines", "parts", [{"text": "x", "holds": "Wrong", "rule": ""}], "parts.0.holds"),
+        ("judgements", "judgement", UNKNOWN, "judgement"),
+        ("judgements", "verdicts", ["Correct", UNKNOWN], "verdicts.1"),
+        ("human_labels", "label", UNKNOWN, "label"),
+        ("baselines", "verdict", UNKNOWN, "verdict"),
+        ("baselines", "parts", [{"text": "x", "holds": UNKNOWN, "rule": ""}], "parts.0.holds"),
     ],
 )
 def test_an_unknown_word_raises_and_is_named(tmp_path, artifact, column, cell, place):
-    path = tmp_path / f"{artifact}.parquet"
-    row = ROWS[artifact]
-    write_rows(path, type(row), [row])
-    table = pq.read_table(path)
-    field = table.schema.get_field_index(column)
-    pq.write_table(
-        table.set_column(field, table.schema.field(field), pa.array([cell], table.schema.field(field).type)),
-        path,
-    )
-    with pytest.raises(
-        BadInput, match=rf"{artifact}\.parquet: row 1 \(row-a\), {place}: 'Wrong' is not a known"
-    ):
-        read_rows(path, type(row))
+    assert_unknown_word_is_named(tmp_path, artifact, ROWS[artifact], column, cell, place)
 
 
 def test_a_canary_with_an_unknown_label_is_refused(tmp_path):

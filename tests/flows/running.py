@@ -1,0 +1,49 @@
+"""Runs of a project in this process, and a copy of the code that they run."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.commands.run import make_run
+from flows.run.record.recorder import Recorder
+from flows.run.runner import Run, run_plain
+from flows.run.selection import order_nodes, select_nodes
+from flows.settings import load_params
+
+ROOT = Path(__file__).parents[2]
+
+
+def copy_code(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a project a copy of the code, which its stages are then taken to run by."""
+    # The stages run in this process: a copy of their code is as good as its own.
+    for place in ("recorder", "code_watch"):
+        monkeypatch.setattr(f"flows.run.{place}.check_code", lambda root: None)
+    shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
+
+
+def open_run(root: Path, **options: Any) -> Run:
+    """Open a run of a project as the command line does."""
+    run = make_run(root, Recorder(root), load_params(root), **options)
+    run.say = lambda line: None
+    return run
+
+
+def finish_run(run: Run, targets: Sequence[str] = (), workers: int = 2) -> Run:
+    """Bring up the stages that targets need, all stages for none, and close the run."""
+    nodes = run.recorder.nodes
+    try:
+        run_plain(run, select_nodes(nodes, [*targets]) if targets else order_nodes(nodes), workers)
+    finally:
+        run.finish()
+        run.recorder.close()
+    return run
+
+
+def list_states(run: Run) -> dict[str, str]:
+    """List how each stage of a run without an error ended."""
+    assert not run.errors, run.errors
+    return {name: outcome.state for name, outcome in run.outcomes.items()}

@@ -1,0 +1,29 @@
+"""An artifact in which a cell is no label that its row may have."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tasks.artifacts.parquet import read_rows, write_rows
+from tasks.errors import BadInput
+
+UNKNOWN = "Splendid"
+
+
+def assert_unknown_word_is_named(
+    folder: Path, stem: str, row: Any, column: str, cell: Any = UNKNOWN, place: str = ""
+) -> None:
+    """Hold that an unknown label is named by artifact, row and place. cell: what the column has then."""
+    path = folder / f"{stem}.parquet"
+    write_rows(path, type(row), [row])
+    assert read_rows(path, type(row)) == [row]
+    table = pq.read_table(path)
+    number = table.schema.get_field_index(column)
+    field = table.schema.field(number)
+    pq.write_table(table.set_column(number, field, pa.array([cell], field.type)), path)
+    said = rf"{stem}\.parquet: row 1 \({row.id}\), {place or column}: '{UNKNOWN}' is not a known label"
+    with pytest.raises(BadInput, match=said):
+        read_rows(path, type(row))
