@@ -8,12 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from tasks.judging.answered import Answered
-from tasks.judging.answered import Scored
-from tasks.scoring.statistics import find_clustered_error
-from tasks.scoring.statistics import find_detectable
-from tasks.scoring.statistics import compare_paired
-from tasks.scoring.statistics import correct_holm
+from tasks.judging.answered import Answered, Scored
+from tasks.scoring.statistics import compare_paired, correct_holm, find_clustered_error, find_detectable
 
 ALPHA = 0.05
 LEAST = 6

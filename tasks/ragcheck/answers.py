@@ -13,11 +13,7 @@ from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Passage
-from tasks.systems.contract import System
-from tasks.systems.contract import Turn
-from tasks.systems.contract import name_documents
-from tasks.systems.contract import Document
+from tasks.systems.contract import Passage, System, Turn, name_documents
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,7 @@ from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Passage
-from tasks.systems.contract import System
-from tasks.systems.contract import name_documents
-from tasks.systems.contract import Document
+from tasks.systems.contract import Passage, System, name_documents
 
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
 """Rules of contexts: what the answer was written from, found by the question, or what question and reference

@@ -21,11 +21,7 @@ from tasks.scoring.label import Label
 from tasks.scoring.multiturn import compute_wscore
 from tasks.settings import read_section
 from tasks.systems.build import SystemEntry
-from tasks.systems.contract import Passage
-from tasks.systems.contract import System
-from tasks.systems.contract import Turn
-from tasks.systems.contract import name_documents
-from tasks.systems.contract import Document
+from tasks.systems.contract import Passage, System, Turn, name_documents
 
 
 class End(Label):

@@ -20,7 +20,7 @@ def copy_code(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give a project a copy of the code, which its stages are then taken to run by."""
     # The stages run in this process: a copy of their code is as good as its own.
     for place in ("recorder", "code_watch"):
-        monkeypatch.setattr(f"flows.run.{place}.check_code", lambda root: None)
+        monkeypatch.setattr(f"flows.run.record.{place}.check_code", lambda root: None)
     shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
 

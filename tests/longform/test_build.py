@@ -368,13 +368,9 @@ def write_dogs(question: ControlledQuestion, weights: dict[str, list[float]]) ->
         ([[20, 22], [20, 22]], "No, by neither."),
     ],
 )
-def test_the_answer_follows_from_the_rows(
-    sources: Path, weights: list[list[float]], answer: str
-) -> None:
+def test_the_answer_follows_from_the_rows(sources: Path, weights: list[list[float]], answer: str) -> None:
     question = breed(sources, TYPICAL)
-    assert answer_to(
-        question, write_dogs(question, dict(zip("AB", weights, strict=True))), tmp_path
-    ).startswith(answer)
+    assert answer_to(question, write_dogs(question, dict(zip("AB", weights, strict=True)))).startswith(answer)
 
 
 def breed(sources: Path, design: str) -> ControlledQuestion:
@@ -393,9 +389,7 @@ def breed(sources: Path, design: str) -> ControlledQuestion:
         ([[30, 1], [20, 22]], "No, not most of them."),
     ],
 )
-def test_most_means_more_than_half(
-    sources: Path, weights: list[list[float]], answer: str
-) -> None:
+def test_most_means_more_than_half(sources: Path, weights: list[list[float]], answer: str) -> None:
     question = breed(sources, MOST)
     script = write_dogs(question, dict(zip("AB", weights, strict=True)))
     assert answer_to(question, script).startswith(answer)
