@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.commands.run import FOLDER, run_preview
+from flows.commands.run import PREVIEW, run_preview
 from flows.run.selection import order_nodes
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
@@ -25,8 +25,8 @@ def test_a_first_preview_makes_every_stage_from_the_first_items(trial):
     code, said = preview(trial, 2)
     assert code == 0
     assert [line.partition(":")[0] for line in said] == ["trial-words", "trial-answers", "trial-page"]
-    preview_answers = trial.root / FOLDER / "trial/answers.parquet"
-    words = read_rows(trial.root / FOLDER / "trial/words.parquet", Word)
+    preview_answers = trial.root / PREVIEW / "trial/answers.parquet"
+    words = read_rows(trial.root / PREVIEW / "trial/words.parquet", Word)
     assert len(words) == 4
     assert len(set(trial.asked)) == 2
     answered = {row.origin[0].reference for row in read_rows(preview_answers, Answer)}
@@ -49,7 +49,7 @@ def test_a_fresh_stage_is_not_previewed_and_its_artifact_is_the_next_ones_input(
     _, said = preview(trial, 1)
     assert [line.partition(":")[0] for line in said] == ["trial-answers", "trial-page"]
     assert len(set(trial.asked)) == 1
-    assert not (trial.root / FOLDER / "trial/words.parquet").exists()
+    assert not (trial.root / PREVIEW / "trial/words.parquet").exists()
 
 
 def test_what_a_preview_paid_for_the_run_need_not_pay_again(trial):
