@@ -20,7 +20,7 @@ from tasks.grammar.company.clients import CompanyClient
 from tasks.grammar.company.employees import Employee
 from tasks.grammar.company.plans import collect_company, plan_documents
 from tasks.grammar.company.profile import CompanyProfile
-from tasks.grammar.company.projects import Project
+from tasks.grammar.company.projects import CompanyProject
 from tasks.grammar.company.settings import Company
 from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.machine_reading import names_fact
@@ -65,7 +65,7 @@ def check_facts(folder: Path, company: Company) -> list[FactCheck]:
         read_rows(folder / "profile.parquet", CompanyProfile),
         read_rows(folder / "employees.parquet", Employee),
         read_rows(folder / "clients.parquet", CompanyClient),
-        read_rows(folder / "projects.parquet", Project),
+        read_rows(folder / "projects.parquet", CompanyProject),
     )
     documents = {row.id: row for row in read_rows(folder / "documents.parquet", Document)}
     dropped = {row.id: row.reason for row in read_rows(folder / "documents.dropped.parquet", Dropped)}

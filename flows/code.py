@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from flows.code_slices import EVERYTHING, CodeSlices, Node, Slice
+from flows.code_slices import EVERYTHING, CodeSlice, CodeSlices, Node
 from tasks.errors import BadInput
 
 TASKS = "tasks"
@@ -50,7 +50,9 @@ class Code:
         """The definitions of tasks/."""
         return CodeSlices(self.root, TASKS)
 
-    def find_slice(self, starts: Iterable[Node], files: Iterable[str], folders: Iterable[str] = ()) -> Slice:
+    def find_slice(
+        self, starts: Iterable[Node], files: Iterable[str], folders: Iterable[str] = ()
+    ) -> CodeSlice:
         """Find the definitions that determine what functions write.
 
         starts: their modules and names. files: the data that they read and write. folders: paths of code that
@@ -67,7 +69,7 @@ class Code:
             whole.update(ASK)
         return self.slices.cut([*starts, *((name, EVERYTHING) for name in whole)]).leave_out(plugged)
 
-    def list_pages(self, code: Slice) -> set[str]:
+    def list_pages(self, code: CodeSlice) -> set[str]:
         """List templates, styles and scripts named in a slice, and the templates that these refer to."""
         found: set[str] = set()
         for module, text in code.texts:

@@ -65,7 +65,7 @@ class Module:
 
 
 @dataclass(frozen=True)
-class Slice:
+class CodeSlice:
     """The definitions that a function can run."""
 
     nodes: frozenset[Node]
@@ -77,11 +77,11 @@ class Slice:
         """The modules that have any of the definitions."""
         return {module for module, _ in self.nodes}
 
-    def leave_out(self, modules: Collection[str]) -> Slice:
+    def leave_out(self, modules: Collection[str]) -> CodeSlice:
         """Return the definitions of all modules but some."""
         nodes = frozenset(node for node in self.nodes if node[0] not in modules)
         texts = frozenset(text for text in self.texts if text[0] not in modules)
-        return Slice(nodes, texts)
+        return CodeSlice(nodes, texts)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class CodeSlices:
             self._read[module] = _read_module(module, self.modules[module].read_bytes())
         return self._read[module]
 
-    def cut(self, starts: Iterable[Node]) -> Slice:
+    def cut(self, starts: Iterable[Node]) -> CodeSlice:
         """Follow names from the starts."""
         nodes = self._follow(start for start in starts if start[0] in self.modules)
         modules = {module for module, _ in nodes}
@@ -123,7 +123,7 @@ class CodeSlices:
             for definition in self._list_definitions(module, name)
             for text in definition.texts
         )
-        return Slice(frozenset(nodes), frozenset(texts))
+        return CodeSlice(frozenset(nodes), frozenset(texts))
 
     def _follow(self, starts: Iterable[Node]) -> set[Node]:
         todo, nodes = list(starts), set[Node]()

@@ -19,7 +19,7 @@ from tasks.databases.reflection import reflect
 from tasks.errors import BadInput, BenchloomError
 from tasks.files import write_text
 from tasks.plugs import tell_error
-from tasks.sources.base_importer import BaseImporter, Imported, Piece, Project
+from tasks.sources.base_importer import BaseImporter, Imported, ImportStep, Project
 from tasks.sources.importer import PAGE, Importer, call
 from tasks.streambench.environments.finding import list_kinds
 
@@ -93,7 +93,7 @@ def keep(root: Path, path: Path) -> None:
 
 
 def work(
-    root: Path, given: ShardEngine | None, pieces: Sequence[Piece], engine: str, workers: int | None
+    root: Path, given: ShardEngine | None, pieces: Sequence[ImportStep], engine: str, workers: int | None
 ) -> None:
     """Do pieces as shards; a single one, and all without an engine, in this process."""
     with nullcontext(given) if given else open_engine(root, engine, workers, say) as opened:

@@ -25,7 +25,7 @@ from tasks.models.settings import EmbeddedModel, ModelRun
 from tasks.systems.entries import SystemEntry
 
 
-class Evaluation(BaseModel):
+class EvaluationSection(BaseModel):
     """The night that an evaluation belongs to: systems, judges and canaries are asked anew under each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,7 +34,7 @@ class Evaluation(BaseModel):
     """The night's label, part of the key of every call of an evaluation. Empty: of no night."""
 
 
-class BaselineNight(Evaluation):
+class BaselineNight(EvaluationSection):
     """The night that the calls of baselines belong to; a night raises it only if `nightly.baselines`."""
 
 
@@ -52,7 +52,7 @@ class RunSettings(ModelRun):
 HOUSE: Mapping[str, object] = {
     "baselines": BaselineNight,
     "databases": dict[str, DatabaseEntry],
-    "evaluation": Evaluation,
+    "evaluation": EvaluationSection,
     "judging.further_canaries": bool,
     "judging.thresholds": TrustThresholds,
     "models": dict[str, EmbeddedModel],

@@ -22,7 +22,7 @@ from flows.run.failures import Interrupted
 from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
 from flows.run.lost_rows import require_rows
-from flows.run.outcomes import Outcome, find_last_time
+from flows.run.outcomes import StageOutcome, find_last_time
 from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import explain_nothing, select_failed, select_nodes
@@ -158,7 +158,7 @@ def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -
     if many or not (stale or is_server_up(run.root)):
         for name in names:
             if name not in stale:
-                run.keep(Outcome(name, "fresh"))
+                run.keep(StageOutcome(name, "fresh"))
         names = stale
     if not names:
         return
@@ -183,7 +183,7 @@ def tell_lineage(run: Run) -> None:
         run.say(f"OpenLineage: {error}")
 
 
-def describe_failed(run: Run, outcome: Outcome) -> FailedStage:
+def describe_failed(run: Run, outcome: StageOutcome) -> FailedStage:
     """Describe a stage that failed in this run."""
     node = run.recorder.nodes[outcome.stage]
     kept = find_last_time(run.root, node.name)

@@ -16,7 +16,7 @@ from flows.parameters import validate
 from flows.run.binding import collect_settings
 from flows.run.hook import Hook, Output, RunEnd, StageEnd
 from flows.run.node import Node, normalise
-from flows.run.outcomes import Outcome
+from flows.run.outcomes import StageOutcome
 from flows.settings import get_section
 from flows.stage import FIGURES
 from tasks.plugged_classes import PluggedClasses
@@ -47,7 +47,7 @@ class Hooks:
         self._thread = threading.Thread(target=self._work, name="hooks", daemon=True)
         self._thread.start()
 
-    def end_stage(self, run: Run, outcome: Outcome) -> None:
+    def end_stage(self, run: Run, outcome: StageOutcome) -> None:
         """Hand over the end of a stage."""
         self._queue.put(describe_end(run, outcome))
 
@@ -97,7 +97,7 @@ def open_hooks(run: Run) -> Hooks | None:
     return Hooks(hooks, run.say) if hooks else None
 
 
-def describe_end(run: Run, outcome: Outcome) -> StageEnd:
+def describe_end(run: Run, outcome: StageOutcome) -> StageEnd:
     """Put what is known of a stage into what hooks are handed."""
     node = run.recorder.nodes[outcome.stage]
     flow = find_flow_of(node.stage)

@@ -17,7 +17,7 @@ State = Literal["ran", "restored", "fresh", "failed", "skipped"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StageOutcome:
     """How a stage ended, and what it did on the way.
 
     prompt_tokens, completion_tokens, usd: of all calls that its artifact stands on. paid_tokens,
@@ -40,15 +40,15 @@ class Outcome:
     error: str = ""
 
 
-def save_outcome(root: Path, outcome: Outcome) -> None:
+def save_outcome(root: Path, outcome: StageOutcome) -> None:
     """Keep an outcome for `status` and `plan`."""
     write_text(_place(root, outcome.stage), json.dumps(asdict(outcome), indent=1, ensure_ascii=False))
 
 
-def load_outcome(root: Path, stage: str) -> Outcome | None:
+def load_outcome(root: Path, stage: str) -> StageOutcome | None:
     """Read a stage's last outcome; None where there is none that can be read."""
     try:
-        return Outcome(**json.loads(_place(root, stage).read_text(encoding="utf-8")))
+        return StageOutcome(**json.loads(_place(root, stage).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -61,7 +61,7 @@ def find_last_time(root: Path, stage: str) -> float | None:
         return None
 
 
-def describe_outcome(outcome: Outcome) -> str:
+def describe_outcome(outcome: StageOutcome) -> str:
     """Write an outcome as one line for people."""
     parts = []
     if outcome.rows_out is not None:

@@ -17,7 +17,7 @@ from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.run.binding import collect_settings
-from flows.run.outcomes import Outcome, describe_outcome
+from flows.run.outcomes import StageOutcome, describe_outcome
 from flows.run.runner import STOPPING, Run, run_plain, schedule
 from tasks.errors import ModelFailed
 
@@ -85,7 +85,7 @@ class Pages:
     run: Run
     lost: bool = False
 
-    def report(self, outcome: Outcome) -> None:
+    def report(self, outcome: StageOutcome) -> None:
         """Leave a stage's line and table. A stage that is recorded does not fail for want of them."""
         if self.lost:
             return
@@ -152,7 +152,7 @@ def artifact_key(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def tabulate(outcome: Outcome, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+def tabulate(outcome: StageOutcome, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Lay an outcome out as the table that Prefect's UI shows. settings: the stage's parameters, dotted."""
     rows = [
         ("rows in", outcome.rows_in),

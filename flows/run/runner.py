@@ -24,7 +24,7 @@ from flows.run.engine.stage_work import StageRun, digest_inputs, mark_inputs
 from flows.run.failures import Interrupted, describe_error
 from flows.run.lost_rows import require_rows
 from flows.run.node import Node
-from flows.run.outcomes import Outcome, State, describe_outcome, save_outcome
+from flows.run.outcomes import StageOutcome, State, describe_outcome, save_outcome
 from flows.run.progress import say_line
 from flows.run.record.recorder import Begun, Recorder
 from flows.settings import get_section, load_params
@@ -43,7 +43,7 @@ STOPPING = "stopping: what has finished is kept, calls in flight are recorded; C
 class RunHooks(Protocol):
     """What is told of the ends of stages and of the run (`flows.run.hooking`)."""
 
-    def end_stage(self, run: Run, outcome: Outcome) -> None: ...  # noqa: D102 - see the class
+    def end_stage(self, run: Run, outcome: StageOutcome) -> None: ...  # noqa: D102 - see the class
 
     def end_run(  # noqa: D102
         self, run: Run, names: Sequence[str], title: str, exit_code: int, commit: str
@@ -66,7 +66,7 @@ class Run:
     replay: bool = False
     say: Callable[[str], None] = say_line
     stopping: threading.Event = field(default_factory=threading.Event)
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, StageOutcome] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
     mutex: threading.Lock = field(default_factory=threading.Lock)
     session: Session | None = None
@@ -86,7 +86,7 @@ class Run:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
 
-    def bring_up(self, name: str) -> Outcome:
+    def bring_up(self, name: str) -> StageOutcome:
         """Bring one stage up to date; its upstream stages must be. Raises what the stage raises."""
         started = time.monotonic()
         node = self.recorder.nodes[name]
@@ -97,24 +97,24 @@ class Run:
                 self.errors[name] = error
             seconds = round(time.monotonic() - started, 3)
             state: State = "skipped" if isinstance(error, Interrupted) else "failed"
-            self.keep(Outcome(name, state, error=describe_error(error), seconds=seconds))
+            self.keep(StageOutcome(name, state, error=describe_error(error), seconds=seconds))
             raise
         with self.mutex:
             self.errors.pop(name, None)  # of a try before this one
         self.keep(outcome)
         return outcome
 
-    def _bring_up(self, node: Node) -> Outcome:
+    def _bring_up(self, node: Node) -> StageOutcome:
         if self.stopping.is_set():
             raise Interrupted("the run was stopped")
         if not self.recorder.explain(node.name):
-            return Outcome(node.name, "fresh")
+            return StageOutcome(node.name, "fresh")
         with self.recorder.hold(node.name):
             for path, kept in self.recorder.keep_foreign(node.name):
                 self.say(f"{path}: no run of {node.name} wrote what lies there; it is kept as {kept}")
             if (hashes := self.recorder.restore(node.name)) is not None:
                 self.recorder.adopt(node.name, hashes)
-                return Outcome(node.name, "restored")
+                return StageOutcome(node.name, "restored")
             started = time.monotonic()
             marks = {} if node.asks else mark_inputs(self.root, node)
             begun = self.recorder.begin(node.name)
@@ -125,7 +125,7 @@ class Run:
                 ask.finish()
             elif self.computing is not None:
                 forget_parts(self.root, node)
-        return Outcome(**{**outcome, "seconds": round(time.monotonic() - started, 3)})
+        return StageOutcome(**{**outcome, "seconds": round(time.monotonic() - started, 3)})
 
     def _execute(
         self, node: Node, begun: Begun, marks: Mapping[str, str]
@@ -196,7 +196,7 @@ class Run:
             if self.computing is not None:
                 self.computing.close()
 
-    def keep(self, outcome: Outcome) -> None:
+    def keep(self, outcome: StageOutcome) -> None:
         """Keep what a stage came to, and say it."""
         with self.mutex:
             self.outcomes[outcome.stage] = outcome
@@ -272,7 +272,7 @@ def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
 
         def submit(name: str, ended: Callable[[str], None]) -> None:
             if blocker := find_blocker(run, name):
-                run.keep(Outcome(name, "skipped", error=f"waits for {blocker}"))
+                run.keep(StageOutcome(name, "skipped", error=f"waits for {blocker}"))
                 ended(name)
             else:
                 pool.submit(run.bring_up, name).add_done_callback(lambda _: ended(name))

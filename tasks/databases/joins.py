@@ -42,7 +42,7 @@ class JoinTree:
 
 
 @dataclass(frozen=True, order=True)
-class _Key:
+class _JoinKey:
     """One foreign key from `table` to `target`."""
 
     table: str
@@ -55,7 +55,7 @@ class _Hop:
     """A connection of two tables: by one key, or by the two keys of a link table."""
 
     ends: tuple[str, str]
-    keys: tuple[_Key, ...]
+    keys: tuple[_JoinKey, ...]
     link: str = ""
 
 
@@ -78,23 +78,24 @@ def list_join_trees(columns: Sequence[Column], max_tables: int) -> list[JoinTree
     return found
 
 
-def _collect_keys(columns: Iterable[Column]) -> list[_Key]:
+def _collect_keys(columns: Iterable[Column]) -> list[_JoinKey]:
     pairs: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for column in columns:
         target, name = split_column_id(column.references or "")
         if target and target != column.table:
             pairs[column.table, target].append((column.name, name))
-    keys: list[_Key] = []
+    keys: list[_JoinKey] = []
     for (table, target), on in pairs.items():
         # Keys to different columns of a table are one composite key, keys to the same column alternatives.
         composite = len({theirs for _, theirs in on}) == len(on)
         keys.extend(
-            _Key(table, target, part) for part in ([tuple(sorted(on))] if composite else [(p,) for p in on])
+            _JoinKey(table, target, part)
+            for part in ([tuple(sorted(on))] if composite else [(p,) for p in on])
         )
     return sorted(keys)
 
 
-def _find_links(columns: Iterable[Column], keys: Iterable[_Key]) -> set[str]:
+def _find_links(columns: Iterable[Column], keys: Iterable[_JoinKey]) -> set[str]:
     telling = {column.table for column in columns if column.descriptive}
     targets: defaultdict[str, list[str]] = defaultdict(list)
     pointed: set[str] = set()
@@ -108,7 +109,7 @@ def _find_links(columns: Iterable[Column], keys: Iterable[_Key]) -> set[str]:
     }
 
 
-def _collect_hops(keys: Sequence[_Key], links: set[str]) -> list[_Hop]:
+def _collect_hops(keys: Sequence[_JoinKey], links: set[str]) -> list[_Hop]:
     direct = [_Hop(_sort_pair(key.table, key.target), (key,)) for key in keys if key.table not in links]
     linked = []
     for link in links:

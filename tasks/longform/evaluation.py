@@ -29,7 +29,7 @@ from tasks.longform.publish.cautions import warn_failed
 from tasks.longform.solve.interaction import Interaction, find_gap
 from tasks.longform.tables_peers import derive_perfect, rate_perfect
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
-from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.printed import Printed, PrintedColumn, Rows
 from tasks.reports.tables import Cell, mean_cell
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
 from tasks.systems.own_items import ItemDataset
@@ -195,7 +195,7 @@ EVALUATION = Evaluation(
         Printed(
             ("measure",),
             (Rows("/answers/*", ("{0}",)), Rows("/steps/*/*", ("{0} Perfect, {1}",))),
-            (Column("n", "n"), Column("without", "failed"), Column("figure", digits=2)),
+            (PrintedColumn("n", "n"), PrintedColumn("without", "failed"), PrintedColumn("figure", digits=2)),
             "{items} items, {scored} scored, {failed} failed, {unscored} unscored",
             names={
                 "match rate": "match rate, conclusive (0 to 1)",

@@ -21,7 +21,7 @@ from tasks.longform.build.statement import Claim
 from tasks.longform.labels import KINDS
 from tasks.longform.solve.describe_database import read_database
 from tasks.scoring.items import BadItem, Record
-from tasks.systems.own_items import LINES, Reader, Source, check_choice, take_text
+from tasks.systems.own_items import LINES, ItemReader, ItemSource, check_choice, take_text
 
 LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_000_000, bytes=100_000)
 CREATE = re.compile(
@@ -38,7 +38,7 @@ One that is not closed runs to the end, so that a script is passed over once.
 """
 
 
-def _make_item(record: Record, source: Source) -> LongformItem:
+def _make_item(record: Record, source: ItemSource) -> LongformItem:
     question, reference, kind = (take_text(record, name) for name in ("question", "reference", "kind"))
     stated = record.get("script") is not None
     script = take_text(record, "script", LIMITS.characters) if stated else _dump(record, source.file.parent)
@@ -137,4 +137,4 @@ def _run_claims(claims: Sequence[Claim], script: str) -> tuple[Claim, ...]:
     )
 
 
-READER = Reader(_make_item, _check, LongformItem, page="docs/longform.md")
+READER = ItemReader(_make_item, _check, LongformItem, page="docs/longform.md")

@@ -11,18 +11,13 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from tasks.errors import BadInput
 from tasks.models.recording.ledger_address import read_address
+from tasks.settings import Settings
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
-
-
-class Settings(BaseModel):
-    """Base that refuses unknown keys: a misspelt key must not be read as a default."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Wheels(Settings):

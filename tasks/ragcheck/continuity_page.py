@@ -40,7 +40,7 @@ from tasks.ragcheck.tables_continuity import (
 from tasks.ragcheck.view import view_conversations
 from tasks.reports.calls import derive_shown_calls, read_calls
 from tasks.reports.page import ASSESSMENTS, Headline, Page
-from tasks.reports.parts import Browse, Charts, Part, Text
+from tasks.reports.parts import Browse, Charts, PagePart, TextBlock
 from tasks.reports.report_page import write_page
 from tasks.settings import read_section
 
@@ -140,21 +140,21 @@ def continuity_page(
             systems=list_conversation_systems(comparison),
         ),
         [
-            Part("means", "Means of each system", "Means", [Text(MEANS), show({"means": means})]),
-            Part(
+            PagePart("means", "Means of each system", "Means", [TextBlock(MEANS), show({"means": means})]),
+            PagePart(
                 "pairs",
                 "Systems in pairs",
                 "In pairs",
-                [Text(PAIRS), show(pairs, folded=True, closed=["pairs-by-dataset"])] if pairs else [],
+                [TextBlock(PAIRS), show(pairs, folded=True, closed=["pairs-by-dataset"])] if pairs else [],
             ),
-            Part("datasets", "Means by dataset", "Datasets", [Charts(plots)] if plots else []),
-            Part(
+            PagePart("datasets", "Means by dataset", "Datasets", [Charts(plots)] if plots else []),
+            PagePart(
                 "guards",
                 "What the agents had no right to know",
                 "Guards",
-                [Text(GUARDS), show({"rates": rates})],
+                [TextBlock(GUARDS), show({"rates": rates})],
             ),
-            Part("ends", "How conversations ended", "Ends", [show({"ends": ends})]),
+            PagePart("ends", "How conversations ended", "Ends", [show({"ends": ends})]),
             make_judges_part([judge]),
             make_drops_part([conversations_dropped]),
             Browse("Conversations", view_conversations(questions, conversations, guards, artifact)),

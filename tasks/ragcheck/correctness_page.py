@@ -41,7 +41,7 @@ from tasks.ragcheck.tables import (
 from tasks.ragcheck.view import view_answers
 from tasks.reports.calls import derive_shown_calls, read_calls
 from tasks.reports.page import ASSESSMENTS, Headline, Page
-from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, Part, PartBlock, Text
+from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, PagePart, PartBlock, TextBlock
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import FigureTable
 from tasks.settings import read_section
@@ -179,7 +179,7 @@ def _make_figures_part(
     recorded: Mapping[str, FigureTable],
     *,
     rated: bool,
-) -> Part:
+) -> PagePart:
     """Make the part with figure 2: a table for each system, and closed ones for its datasets."""
     measures = {
         f"measures-{number}": tabulate_measures(correlations, system, dataset, entry.judges)
@@ -189,14 +189,14 @@ def _make_figures_part(
     }
     whole = list(measures)[: len(entry.systems)]
     blocks: list[PartBlock] = [
-        Text(MEASURED + _describe_ratings(entry, rated=rated)),
+        TextBlock(MEASURED + _describe_ratings(entry, rated=rated)),
         Charts([chart for key in whole for chart in draw_means(measures[key])]),
         show_tables(measures, recorded, closed=[key for key in measures if key not in whole]),
     ]
     if rules:
         compared = show_tables({"compared": tabulate_rules(rules)}, recorded, folded=False)
-        blocks += [Head("E3 minus E2, on the same answers"), Text(RULES), compared]
-    return Part("figures", "Means, and agreement with people", "Figures", blocks)
+        blocks += [Head("E3 minus E2, on the same answers"), TextBlock(RULES), compared]
+    return PagePart("figures", "Means, and agreement with people", "Figures", blocks)
 
 
 def _describe_ratings(entry: Assessment, *, rated: bool) -> str:

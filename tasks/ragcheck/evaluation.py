@@ -30,7 +30,7 @@ from tasks.ragcheck.page_parts import report_judge
 from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, recognise_set
 from tasks.ragcheck.questions import ReferenceQuestion, questions
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
-from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.printed import Printed, PrintedColumn, Rows
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry, can_search, check_documents, needs_documents
@@ -245,10 +245,10 @@ EVALUATION = Evaluation(
             ("dataset", "measure"),
             (Rows("/correctness/*/*", ("{0}", "{1}")),),
             (
-                Column("scored", "scored"),
-                Column("not sure", "unsure"),
-                Column("failed", "failed"),
-                Column("mean", digits=3),
+                PrintedColumn("scored", "scored"),
+                PrintedColumn("not sure", "unsure"),
+                PrintedColumn("failed", "failed"),
+                PrintedColumn("mean", digits=3),
             ),
             "{questions} questions, {failed} without an answer; {grades} grades, {unscored} unscored",
             names={
@@ -262,7 +262,7 @@ EVALUATION = Evaluation(
         Printed(
             ("dataset", "figure"),
             (Rows("/continuity/*/*", ("{0}", "{1}")),),
-            (Column("n", "n"), Column("mean or share", digits=3)),
+            (PrintedColumn("n", "n"), PrintedColumn("mean or share", digits=3)),
             "{conversations} conversations of at most {turns} turns, {failed_conversations} failed",
         ),
     ),

@@ -18,7 +18,7 @@ from tasks.judging.trust import HumanAlpha, TrustThresholds, find_warnings, warn
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.page import Headline
-from tasks.reports.parts import Part, PartBlock, Tables, Text
+from tasks.reports.parts import PagePart, PartBlock, TableBlock, TextBlock
 from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
 
 STYLES = Path(__file__).with_name("pages") / "ragcheck.css"
@@ -81,11 +81,11 @@ def list_warnings(judges: Iterable[JudgeReport]) -> list[str]:
 
 def make_judges_part(
     judges: Sequence[JudgeReport], more: Sequence[PartBlock] = (), *, rated: bool = False
-) -> Part:
+) -> PagePart:
     """Make the part on how reliable the judges are. rated: whether people may have rated answers."""
-    remark = Text(CANARIES + (AGREEMENT if rated else ""))
-    table = Tables({"judges": tabulate_judges(judges, rated=rated)}, folded=False)
-    return Part("judges", "How reliable the judges are", "Judges", [remark, table, *more])
+    remark = TextBlock(CANARIES + (AGREEMENT if rated else ""))
+    table = TableBlock({"judges": tabulate_judges(judges, rated=rated)}, folded=False)
+    return PagePart("judges", "How reliable the judges are", "Judges", [remark, table, *more])
 
 
 def tabulate_judges(judges: Sequence[JudgeReport], *, rated: bool) -> FigureTable:
@@ -121,7 +121,7 @@ def tabulate_judges(judges: Sequence[JudgeReport], *, rated: bool) -> FigureTabl
     )
 
 
-def make_drops_part(paths: Iterable[Path]) -> Part:
+def make_drops_part(paths: Iterable[Path]) -> PagePart:
     """Make the part on the rows of `.dropped` artifacts, counted by artifact and reason."""
     lines = tuple(
         Line((path.name.partition(".")[0], reason.replace("_", " ")), (_count(count),))
@@ -129,8 +129,8 @@ def make_drops_part(paths: Iterable[Path]) -> Part:
         for reason, count in sorted(Counter(row.reason for row in read_rows(path, Dropped)).items())
     )
     table = FigureTable("", "", ("artifact", "reason"), ("rows",), lines)
-    shown = [Tables({"drops": table}, folded=False)] if lines else []
-    return Part("drops", "What was left out, and why", "Left out", shown)
+    shown = [TableBlock({"drops": table}, folded=False)] if lines else []
+    return PagePart("drops", "What was left out, and why", "Left out", shown)
 
 
 def _count(number: int) -> Cell:

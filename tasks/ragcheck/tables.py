@@ -17,7 +17,7 @@ from tasks.reports.charts import Scale
 from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.metrics import MetricGroup, choose_column
 from tasks.reports.page import SystemFigure
-from tasks.reports.parts import Tables
+from tasks.reports.parts import TableBlock
 from tasks.reports.tables import Cell, FigureTable, leave_empty, read_systems
 
 ALL = "all"
@@ -66,7 +66,7 @@ def show_tables(
     *,
     folded: bool = True,
     closed: Sequence[str] = (),
-) -> Tables:
+) -> TableBlock:
     """Show tables whose cells lead to the figures of the record that have the same basis."""
     places = {
         repr(cell.basis): f"/tables/{place}/lines/{number}/cells/{column}"
@@ -78,7 +78,7 @@ def show_tables(
         key: [[places.get(repr(cell.basis), "") for cell in line.cells] for line in table.lines]
         for key, table in shown.items()
     }
-    return Tables(shown, folded, closed, pointers)
+    return TableBlock(shown, folded, closed, pointers)
 
 
 def _has(row: object, columns: Mapping[str, str]) -> bool:

@@ -23,7 +23,7 @@ STYLES = ("report.css", "comparison.css")
 
 
 @dataclass(frozen=True)
-class Piece:
+class AnswerPiece:
     """A part of an answer. own: whether the other answer has not got it."""
 
     text: str
@@ -35,8 +35,8 @@ class ShownCase:
     """A changed item. a, b: each answer in pieces."""
 
     case: ChangedCase
-    a: Sequence[Piece]
-    b: Sequence[Piece]
+    a: Sequence[AnswerPiece]
+    b: Sequence[AnswerPiece]
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,15 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT else f"{text[:TEXT]}… ({len(text) - TEXT:,} characters more)"
 
 
-def mark_words(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
+def mark_words(a: str, b: str) -> tuple[list[AnswerPiece], list[AnswerPiece]]:
     """Split two answers into pieces, and mark the words that the other has not got."""
     words_a, words_b = a.split(" "), b.split(" ")
     if max(len(words_a), len(words_b)) > WORDS:
-        return [Piece(a, own=False)], [Piece(b, own=False)]
-    pieces_a, pieces_b = list[Piece](), list[Piece]()
+        return [AnswerPiece(a, own=False)], [AnswerPiece(b, own=False)]
+    pieces_a, pieces_b = list[AnswerPiece](), list[AnswerPiece]()
     matcher = SequenceMatcher(None, words_a, words_b, autojunk=False)
     for kind, start_a, end_a, start_b, end_b in matcher.get_opcodes():
         for pieces, words in ((pieces_a, words_a[start_a:end_a]), (pieces_b, words_b[start_b:end_b])):
             if words:
-                pieces.append(Piece(" ".join(words), own=kind != "equal"))
+                pieces.append(AnswerPiece(" ".join(words), own=kind != "equal"))
     return pieces_a, pieces_b

@@ -22,7 +22,7 @@ from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag, dim, facts, heading
 from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page
-from tasks.reports.parts import Browse, Part, Tables, Text
+from tasks.reports.parts import Browse, PagePart, TableBlock, TextBlock
 from tasks.reports.report_page import write_page
 from tasks.reports.tables import DRAWS, Cell, FigureTable, Line, leave_empty, read_systems
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
@@ -36,7 +36,7 @@ PAIRS = "Over the items that both scored; p by a paired bootstrap over groups of
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScoredAnswer:
     """What came of one item for one system. values: metric -> score, None if unscored."""
 
     system: str
@@ -52,7 +52,7 @@ class Outcome:
 def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path, bars: Path) -> Counts:
     """Write the page into the folder `out`; the counts are of scored answers."""
     outcomes = [
-        Outcome(strand.system, scored, answered)
+        ScoredAnswer(strand.system, scored, answered)
         for strand in evaluated.strands
         for scored, answered in strand.answers
     ]
@@ -82,9 +82,12 @@ def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path
             ],
         ),
         [
-            Part("means", "Scores", "Scores", [Text(MEANS), Tables({"means": means})]),
-            Part(
-                "pairs", "Systems in pairs", "Pairs", [Text(PAIRS), Tables({"pairs": pairs})] if pairs else []
+            PagePart("means", "Scores", "Scores", [TextBlock(MEANS), TableBlock({"means": means})]),
+            PagePart(
+                "pairs",
+                "Systems in pairs",
+                "Pairs",
+                [TextBlock(PAIRS), TableBlock({"pairs": pairs})] if pairs else [],
             ),
             Browse("Answers", view_answers(outcomes, evaluated.artifact)),
         ],
@@ -96,11 +99,11 @@ def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path
     return Counts(len(outcomes), len(outcomes) - unscored, {"unscored": unscored} if unscored else {})
 
 
-def tabulate_means(outcomes: Sequence[Outcome], artifact: str) -> Table[Outcome]:
+def tabulate_means(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[ScoredAnswer]:
     """Declare the table of means: a line a system, a column a metric."""
     systems = tuple(dict.fromkeys(outcome.system for outcome in outcomes))
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.values)
-    rows = [Slice[Outcome](name or "system", _is_of(name), {}) for name in systems]
+    rows = [Slice[ScoredAnswer](name or "system", _is_of(name), {}) for name in systems]
     return Table("", "Means", ("system",), rows, [_average(name, artifact) for name in names])
 
 
@@ -131,7 +134,7 @@ def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
     )
 
 
-def view_answers(outcomes: Sequence[Outcome], artifact: Path) -> Viewer:
+def view_answers(outcomes: Sequence[ScoredAnswer], artifact: Path) -> Viewer:
     """Show every answer with its question, reference and scores."""
     rows = [
         ViewedRow(
@@ -148,7 +151,7 @@ def view_answers(outcomes: Sequence[Outcome], artifact: Path) -> Viewer:
     return Viewer("answer", "answers", "words of a question or an answer", empty, filters, rows, artifact)
 
 
-def _show_answer(outcome: Outcome) -> Iterator[Block]:
+def _show_answer(outcome: ScoredAnswer) -> Iterator[Block]:
     answered = outcome.answered
     yield heading("Question")
     yield text(answered.question, "question")
@@ -163,19 +166,19 @@ def _show_answer(outcome: Outcome) -> Iterator[Block]:
     yield ids(answer=outcome.scored.id, item=answered.case)
 
 
-def _tell_outcome(outcome: Outcome) -> Tag:
+def _tell_outcome(outcome: ScoredAnswer) -> Tag:
     value = outcome.scored.value
     if value is None:
         return ("not scored", OFF)
     return ("right", GOOD) if value == 1 else ("wrong", BAD) if value == 0 else ("in part", OFF)
 
 
-def _is_of(system: str) -> Callable[[Outcome], bool]:
+def _is_of(system: str) -> Callable[[ScoredAnswer], bool]:
     return lambda outcome: outcome.system == system
 
 
-def _average(name: str, artifact: str) -> Measure[Outcome]:
-    def fill(outcomes: Sequence[Outcome], where: Where) -> Cell:
+def _average(name: str, artifact: str) -> Measure[ScoredAnswer]:
+    def fill(outcomes: Sequence[ScoredAnswer], where: Where) -> Cell:
         values = [(outcome, outcome.values[name]) for outcome in outcomes if name in outcome.values]
         given = [(outcome, value) for outcome, value in values if value is not None]
         failed = len(values) - len(given)

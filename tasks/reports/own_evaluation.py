@@ -12,8 +12,8 @@ from tasks.judging.comparison import FEW, Strand
 from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation, Number, measure_rows
 from tasks.lineage.selection import SelectedRows, Selection, select_rows
-from tasks.reports.evaluation_page import Outcome, tabulate_means
-from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.evaluation_page import ScoredAnswer, tabulate_means
+from tasks.reports.printed import Printed, PrintedColumn, Rows
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
@@ -45,7 +45,7 @@ MEASURES = (
     Printed(
         ("metric",),
         (Rows("/measures/*", ("{0}",)),),
-        (Column("n", "n"), Column("without", "failed"), Column("mean", digits=3)),
+        (PrintedColumn("n", "n"), PrintedColumn("without", "failed"), PrintedColumn("mean", digits=3)),
         "{scores} scores, {unscored} without one",
     ),
 )
@@ -108,7 +108,9 @@ def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
 def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
     """Compute the mean of each metric, with an interval over groups. artifact: of the scored rows."""
     outcomes = [
-        Outcome(strand.system, scored, answered) for strand in strands for scored, answered in strand.answers
+        ScoredAnswer(strand.system, scored, answered)
+        for strand in strands
+        for scored, answered in strand.answers
     ]
     means, rows = tabulate_means(outcomes, artifact).fill(outcomes), Selection(artifact)
     unscored = [outcome.answered for outcome in outcomes if outcome.scored.value is None]

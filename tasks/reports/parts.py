@@ -14,7 +14,7 @@ from tasks.reports.yields import StageYield
 
 
 @dataclass(frozen=True)
-class Text:
+class TextBlock:
     """A paragraph. style: `dim` for a remark, else empty. tag: (text, tone) of a box before it."""
 
     text: str
@@ -34,7 +34,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Tables:
+class TableBlock:
     """Tables by key. The key is the table's place in the address (`#table-KEY`) and in the page's record.
 
     folded: whether each stands in a box that can be closed, with its number and title; closed: keys of boxes
@@ -107,7 +107,7 @@ class Yields:
 
 
 @dataclass(frozen=True)
-class Contracts:
+class ContractList:
     """The findings of a validation stage, by artifact."""
 
     contracts: ContractResults
@@ -125,11 +125,13 @@ class Component:
     kind: ClassVar[str] = "component"
 
 
-PartBlock = Text | Head | Tables | Charts | FormLink | Folded | Facts | Yields | Contracts | Component
+PartBlock = (
+    TextBlock | Head | TableBlock | Charts | FormLink | Folded | Facts | Yields | ContractList | Component
+)
 
 
 @dataclass(frozen=True)
-class Part:
+class PagePart:
     """A part of a page; one without blocks is left out.
 
     anchor: in the address. link: its name in the page's navigation. symbol: the paper's name for what it
@@ -155,7 +157,7 @@ class Browse:
     kind: ClassVar[str] = "browse"
 
 
-Parts = Sequence[Part | Browse]
+Parts = Sequence[PagePart | Browse]
 
 
 def find_viewer(parts: Parts) -> Viewer:
@@ -168,26 +170,28 @@ def collect_tables(parts: Parts) -> dict[str, FigureTable]:
     """Collect the tables of all parts by key, in order, without those whose figures stand elsewhere."""
     found: dict[str, FigureTable] = {}
     for part in parts:
-        if isinstance(part, Part):
+        if isinstance(part, PagePart):
             _collect(part.blocks, found)
     return found
 
 
 def _collect(blocks: Sequence[PartBlock], found: dict[str, FigureTable]) -> None:
     for block in blocks:
-        if isinstance(block, Tables):
+        if isinstance(block, TableBlock):
             found |= {key: table for key, table in block.tables.items() if key not in block.pointers}
         elif isinstance(block, Folded):
             _collect(block.blocks, found)
 
 
-def make_contracts_part(contracts: ContractResults) -> Part:
+def make_contracts_part(contracts: ContractResults) -> PagePart:
     """Make the part of a dataset's contracts."""
     held, findings = contracts.count("held"), len(contracts.findings)
     said = f"{held:,} of {findings:,} hold. Great Expectations has checked them."
-    return Part("contracts", "Contracts", "Contracts", [Text(said), Contracts(contracts)] if findings else [])
+    return PagePart(
+        "contracts", "Contracts", "Contracts", [TextBlock(said), ContractList(contracts)] if findings else []
+    )
 
 
-def make_about_part(facts: Sequence[tuple[str, str]]) -> Part:
+def make_about_part(facts: Sequence[tuple[str, str]]) -> PagePart:
     """Make the part that says what the page is about."""
-    return Part("about", "About", "About", [Facts(facts)])
+    return PagePart("about", "About", "About", [Facts(facts)])

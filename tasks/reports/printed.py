@@ -17,7 +17,7 @@ NARROW, WIDE = 20, 40
 
 
 @dataclass(frozen=True)
-class Column:
+class PrintedColumn:
     """A column of a printed table.
 
     at: the figure's place below the line's object; empty for the object itself. From `/` on it is a pointer
@@ -42,7 +42,7 @@ class Rows:
 
     at: str
     label: tuple[str, ...]
-    columns: tuple[Column, ...] = ()
+    columns: tuple[PrintedColumn, ...] = ()
     """Columns that these lines have in place of the table's."""
 
 
@@ -52,14 +52,14 @@ class Printed:
 
     heads: tuple[str, ...]
     rows: tuple[Rows, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[PrintedColumn, ...]
     title: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     """Key -> how a label shows it."""
     keeps: Callable[[Any], bool] = bool
     """Tells whether an object is a line."""
 
-    def list_columns(self) -> tuple[Column, ...]:
+    def list_columns(self) -> tuple[PrintedColumn, ...]:
         """List the columns, whose heads those of all lines are."""
         return self.columns or self.rows[0].columns
 
@@ -84,7 +84,7 @@ def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes
     """Print a record's warnings, its tables, and notes below them. Keys are untrusted: they are cleaned."""
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Column as Shown
+    from rich.table import PrintedColumn as Shown
     from rich.table import Table
 
     console = Console(highlight=False)
@@ -113,7 +113,7 @@ def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes
         console.print(escape(clean(note)))
 
 
-def format_cell(cell: Cell, column: Column) -> str:
+def format_cell(cell: Cell, column: PrintedColumn) -> str:
     """Format a value with its interval, if it has one; `-` if it is undefined."""
     if cell.value is None:
         return "-"
@@ -139,7 +139,7 @@ def _match(value: Any, parts: list[str], keys: tuple[str, ...] = ()) -> Iterator
             yield from _match(value[name], rest, (*keys, name) if first == ANY else keys)
 
 
-def _read_cell(figures: Mapping[str, Any], line: Any, column: Column, keys: tuple[str, ...]) -> Cell:
+def _read_cell(figures: Mapping[str, Any], line: Any, column: PrintedColumn, keys: tuple[str, ...]) -> Cell:
     value = _find(figures, line, column.at, keys)
     interval = _find(figures, line, column.between, keys) if column.between else None
     if isinstance(value, Mapping):

@@ -30,7 +30,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FilterChoice:
     """A select that filters nothing, and decides which values of filters and tags that vary are used."""
 
     name: str
@@ -76,7 +76,7 @@ class Viewer:
     nouns: str
     placeholder: str
     empty: str
-    filters: Sequence[Filter | Choice]
+    filters: Sequence[Filter | FilterChoice]
     rows: Sequence[ViewedRow]
     artifact: Path
     shared: Mapping[str, Sequence[Block]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Viewer:
         }
 
 
-def _encode_filter(shown: Filter | Choice) -> dict[str, object]:
+def _encode_filter(shown: Filter | FilterChoice) -> dict[str, object]:
     is_filter = isinstance(shown, Filter)
     return {
         "name": shown.name,

@@ -9,15 +9,15 @@ from tasks.scoring.items import Record
 from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 from tasks.scoring.rms_paper import compute_paper
 from tasks.scoring.rms_released import compute_released
-from tasks.scoring.tables import Table, get_table
+from tasks.scoring.tables import CellTable, get_table
 
 
 @dataclass(frozen=True, slots=True)
 class TablePair:
     """A gold table and the predicted one."""
 
-    gold: Table
-    prediction: Table | None
+    gold: CellTable
+    prediction: CellTable | None
 
 
 @dataclass(frozen=True)

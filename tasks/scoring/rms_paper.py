@@ -10,7 +10,7 @@ import numpy as np
 from tasks.scoring.metric import FloatArray, IntArray
 from tasks.scoring.rms_released import RmsScores, score_empty, score_sum
 from tasks.scoring.similarity import compare_all, compare_pairs
-from tasks.scoring.tables import Cell, Table, join_values
+from tasks.scoring.tables import Cell, CellTable, join_values
 
 
 class Triplet(NamedTuple):
@@ -28,7 +28,7 @@ class CodedTexts(NamedTuple):
     codes: IntArray
 
 
-def compute_paper(gold: Table, prediction: Table) -> RmsScores:
+def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
     """Match triplets (entity, relation, value) in descending similarity, each once; ties by position.
 
     The similarity of two triplets is the product of their fields' similarities. A list gives a cell's values
@@ -44,7 +44,7 @@ def compute_paper(gold: Table, prediction: Table) -> RmsScores:
     return score_sum(total, len(targets), len(predictions))
 
 
-def find_triplets(table: Table, whole: Iterable[str] = ()) -> Iterator[Triplet]:
+def find_triplets(table: CellTable, whole: Iterable[str] = ()) -> Iterator[Triplet]:
     """Yield a table's triplets, row by row; cells equal to one of `whole` are not split."""
     if not table.rows:
         return

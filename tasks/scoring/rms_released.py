@@ -9,7 +9,7 @@ import numpy as np
 
 from tasks.scoring.metric import FloatArray
 from tasks.scoring.similarity import compare_all_texts, compare_texts, compare_values
-from tasks.scoring.tables import Table, join_values
+from tasks.scoring.tables import CellTable, join_values
 
 KEYS_AT_ONCE = 256
 ROUNDING = 1e-9
@@ -28,7 +28,7 @@ class RmsScores(NamedTuple):
 ZERO = RmsScores(0.0, 0.0, 0.0)
 
 
-def compute_released(gold: Table, prediction: Table) -> RmsScores:
+def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
     """Score the prediction as it is and transposed; the better F1 counts, on equal F1 the transposed one.
 
     The orientation with more of gold's keys is scored first, so that the other can often be skipped early.
@@ -44,7 +44,7 @@ def compute_released(gold: Table, prediction: Table) -> RmsScores:
     return best if best.f1 > other.f1 else other
 
 
-def find_datapoints(table: Table) -> dict[str, str]:
+def find_datapoints(table: CellTable) -> dict[str, str]:
     """Return {row name + " " + header: cell}; a repeated key keeps its first position and its last cell.
 
     A title is a datapoint. Cells beyond the shorter of header and row are dropped; a table with only a

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from tasks.errors import BenchloomError
 from tasks.scoring.outcome import Outcome
-from tasks.scoring.sql_worker import COMPARED, GOLD, LENGTH, POSITION, SLOW_SECONDS, Verdict
+from tasks.scoring.sql_worker import COMPARED, GOLD, LENGTH, POSITION, SLOW_SECONDS, SqlVerdict
 
 ROOT = Path(__file__).parents[2]
 START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tasks.scoring.sql_worker import main; main()"
@@ -60,14 +60,14 @@ class SqlPool:
         self._workers: list[_Worker] = []
         self._queue: deque[NumberedPair] = deque()
 
-    def judge(self, pairs: Iterable[QueryPair]) -> Iterator[Verdict]:
+    def judge(self, pairs: Iterable[QueryPair]) -> Iterator[SqlVerdict]:
         """Yield a verdict for each pair, in their order.
 
         An outcome is the rule's (correct, wrong, empty), or error, timeout, gold-error. Raises
         BenchloomError if no worker starts, never for what a query does.
         """
         source = map(NumberedPair, count(), pairs)
-        waiting: dict[int, Verdict] = {}
+        waiting: dict[int, SqlVerdict] = {}
         following = 0
         self._fill_queue(source)
         while self._distribute():
@@ -118,7 +118,7 @@ class SqlPool:
         self._workers.append(_Worker(self._setup))
         return self._workers[-1]
 
-    def _collect(self) -> Iterator[tuple[int, Verdict]]:
+    def _collect(self) -> Iterator[tuple[int, SqlVerdict]]:
         """Wait shortly for verdicts; check the workers that send none."""
         poll = select.poll()
         for worker in self._workers:
@@ -137,7 +137,7 @@ class SqlPool:
                 yield from self._check_silent(worker)
             self._queue.extendleft(reversed(worker.pop_leftovers()))
 
-    def _check_silent(self, worker: _Worker) -> Iterator[tuple[int, Verdict]]:
+    def _check_silent(self, worker: _Worker) -> Iterator[tuple[int, SqlVerdict]]:
         silent = worker.measure_silence()
         if silent > 2 * SLOW_SECONDS:
             worker.release_rest()
@@ -146,7 +146,7 @@ class SqlPool:
                 worker, Outcome.TIMEOUT, f"no end within {self._setup['seconds']:g} s"
             )
 
-    def _end_worker(self, worker: _Worker, outcome: Outcome, reason: str) -> Iterator[tuple[int, Verdict]]:
+    def _end_worker(self, worker: _Worker, outcome: Outcome, reason: str) -> Iterator[tuple[int, SqlVerdict]]:
         """Kill a worker; its current pair gets a verdict, the rest of its batch goes to other workers."""
         self._remove(worker)
         culprit, step = worker.locate()
@@ -154,7 +154,7 @@ class SqlPool:
             outcome, reason = Outcome.GOLD_ERROR, f"the gold query: {reason}"
         if culprit is not None:
             worker.batch.remove(culprit)
-            yield culprit.number, Verdict(outcome, reason)
+            yield culprit.number, SqlVerdict(outcome, reason)
         worker.leftovers += worker.batch
 
     def _remove(self, worker: _Worker) -> None:
@@ -209,14 +209,14 @@ class _Worker:
             self._requests.write(LENGTH.pack(len(body)) + body)
             self._requests.flush()
 
-    def receive(self) -> list[tuple[int, Verdict]]:
+    def receive(self) -> list[tuple[int, SqlVerdict]]:
         """Read the batch's verdicts; pairs without one become leftovers; `alive` is False at its end."""
         header = self._replies.read(LENGTH.size)
         body = self._replies.read(*LENGTH.unpack(header)) if len(header) == LENGTH.size else b""
         if not body:
             self.alive = False
             return []
-        verdicts = [Verdict(Outcome.read(word), *rest) for word, *rest in json.loads(body)]
+        verdicts = [SqlVerdict(Outcome.read(word), *rest) for word, *rest in json.loads(body)]
         batch, self.batch = self.batch, []
         self.leftovers += batch[len(verdicts) :]
         return [(numbered.number, verdict) for numbered, verdict in zip(batch, verdicts, strict=False)]

@@ -17,7 +17,7 @@ from tasks.errors import BadInput, DatabaseGone, SqlError, SqlTimeout
 from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_pool import QueryPair
 from tasks.scoring.sql_rules import JUDGES
-from tasks.scoring.sql_worker import QueryOutcome, Verdict
+from tasks.scoring.sql_worker import QueryOutcome, SqlVerdict
 
 PASSWORD = "BENCHLOOM_DB_PASSWORD"  # noqa: S105 (the name of a variable)
 MAX_ROWS = 1_000_000
@@ -41,13 +41,13 @@ class SqlServers:
         self._databases: OrderedDict[str, SafeDatabase] = OrderedDict()
         self._open("")
 
-    def judge(self, pairs: Iterable[QueryPair]) -> Iterator[Verdict]:
+    def judge(self, pairs: Iterable[QueryPair]) -> Iterator[SqlVerdict]:
         """Yield a verdict for each pair, in their order; a pair's URI is its database's name.
 
         Raises BadInput if a database cannot be reached, never for what a query does.
         """
         source = iter(pairs)
-        under_way: deque[Future[Verdict]] = deque()
+        under_way: deque[Future[SqlVerdict]] = deque()
         while True:
             for pair in islice(source, 4 * self._size - len(under_way)):
                 under_way.append(self._threads.submit(self._judge_one, pair))
@@ -65,14 +65,14 @@ class SqlServers:
         for database in self._databases.values():
             database.close()
 
-    def _judge_one(self, pair: QueryPair) -> Verdict:
+    def _judge_one(self, pair: QueryPair) -> SqlVerdict:
         right = self._run(pair.uris[0], pair.gold)
         if right.failure:
-            return Verdict(Outcome.GOLD_ERROR, f"the gold query: {right.reason}")
+            return SqlVerdict(Outcome.GOLD_ERROR, f"the gold query: {right.reason}")
         given = self._run(pair.uris[0], pair.predicted)
         if given.failure:
-            return Verdict(given.failure, given.reason)
-        return Verdict(JUDGES[pair.rule](right.rows, given.rows, pair.ordered))
+            return SqlVerdict(given.failure, given.reason)
+        return SqlVerdict(JUDGES[pair.rule](right.rows, given.rows, pair.ordered))
 
     def _run(self, name: str, sql: str) -> QueryOutcome:
         database = self._open(name)

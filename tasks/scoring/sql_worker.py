@@ -57,7 +57,7 @@ class QueryOutcome(NamedTuple):
     """Memory is exhausted, so the process must be replaced."""
 
 
-class Verdict(NamedTuple):
+class SqlVerdict(NamedTuple):
     """The outcome of comparing a pair."""
 
     outcome: Outcome
@@ -78,7 +78,7 @@ class Worker:
         self.results: OrderedDict[tuple[str, str], QueryOutcome] = OrderedDict()
         self.cells = 0
 
-    def answer(self, batch: list[tuple[str, list[str], str, str, bool]]) -> Iterator[Verdict]:
+    def answer(self, batch: list[tuple[str, list[str], str, str, bool]]) -> Iterator[SqlVerdict]:
         """Compare pairs one after the other, until one is slow."""
         limit_cpu(2 * self.seconds + len(batch) * SLOW_SECONDS)
         for place, (rule, uris, gold, predicted, ordered) in enumerate(batch):
@@ -90,30 +90,32 @@ class Worker:
 
     def judge(
         self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool
-    ) -> Verdict:
+    ) -> SqlVerdict:
         """Compare on each database; the first that is not correct decides."""
-        verdict = Verdict(Outcome.ERROR, "there is no database")
+        verdict = SqlVerdict(Outcome.ERROR, "there is no database")
         for uri in uris:
             verdict = self.judge_one(place, rule, uri, gold, predicted, ordered)
             if verdict.outcome != Outcome.CORRECT:
                 break
         return verdict
 
-    def judge_one(self, place: int, rule: str, uri: str, gold: str, predicted: str, ordered: bool) -> Verdict:
+    def judge_one(
+        self, place: int, rule: str, uri: str, gold: str, predicted: str, ordered: bool
+    ) -> SqlVerdict:
         """Run both queries on one database and compare."""
         self.begin(place, GOLD)
         right = self.run(uri, gold)
         if right.failure:
-            return Verdict(Outcome.GOLD_ERROR, f"the gold query: {right.reason}", right.lost)
+            return SqlVerdict(Outcome.GOLD_ERROR, f"the gold query: {right.reason}", right.lost)
         self.begin(place, PREDICTED)
         given = right if predicted == gold and _is_deterministic(gold) else self.run(uri, predicted)
         if given.failure:
-            return Verdict(given.failure, given.reason, given.lost)
+            return SqlVerdict(given.failure, given.reason, given.lost)
         self.begin(place, COMPARED)
         try:
-            return Verdict(JUDGES[rule](right.rows, given.rows, ordered))
+            return SqlVerdict(JUDGES[rule](right.rows, given.rows, ordered))
         except MemoryError:
-            return Verdict(Outcome.ERROR, "the comparison needs more memory than it may have", lost=True)
+            return SqlVerdict(Outcome.ERROR, "the comparison needs more memory than it may have", lost=True)
 
     def begin(self, place: int, step: int) -> None:
         """Publish the current step to the parent."""

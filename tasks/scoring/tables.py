@@ -14,35 +14,35 @@ Cell = str | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CellTable:
     """A lower-case table. rows: the header first; their lengths may differ."""
 
     rows: tuple[tuple[Cell, ...], ...]
     title: str | None = None
 
-    def transpose(self) -> Table:
+    def transpose(self) -> CellTable:
         """Transpose the table; short rows are filled with empty cells."""
-        return Table(tuple(zip_longest(*self.rows, fillvalue="")), self.title)
+        return CellTable(tuple(zip_longest(*self.rows, fillvalue="")), self.title)
 
 
-def get_table(record: Record, field: str) -> Table:
+def get_table(record: Record, field: str) -> CellTable:
     """Read a field that must be a table. Raises BadItem."""
     value = record.get(field)
     if isinstance(value, str):
         return parse_table(value)
     if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
         raise BadItem(f"{field} is {describe_type(value)}; a table's text or a list of rows is wanted")
-    return Table(tuple(tuple(read_cell(cell, field) for cell in row) for row in value))
+    return CellTable(tuple(tuple(read_cell(cell, field) for cell in row) for row in value))
 
 
-def parse_table(text: str) -> Table:
+def parse_table(text: str) -> CellTable:
     """Parse a text table; a first line `title|x` is its title, and `title | x` a header like any other.
 
     A newline at the end leaves an empty last row, as in TANQ's released code.
     """
     lines = text.lower().split("\n")
     title = lines.pop(0).removeprefix(TITLE).strip() if lines[0].startswith(TITLE) else None
-    return Table(tuple(tuple(cell.strip() for cell in line.split("|")) for line in lines), title)
+    return CellTable(tuple(tuple(cell.strip() for cell in line.split("|")) for line in lines), title)
 
 
 def read_cell(cell: object, field: str) -> Cell:

@@ -69,7 +69,7 @@ class Imported:
 
 
 @dataclass(frozen=True)
-class Piece:
+class ImportStep:
     """Work that any process can do. part: the file or folder that is there when it is done."""
 
     name: str
@@ -94,7 +94,7 @@ class Project:
     """Return what is wrong with a SQLite file, empty if nothing is, and how large its tables are."""
     keep: Callable[[Path], None]
     """Move a person's file out of the way, and say where it is kept."""
-    work: Callable[[Sequence[Piece], str, int | None], None]
+    work: Callable[[Sequence[ImportStep], str, int | None], None]
     """Do pieces on an engine by so many workers."""
     say: Callable[[str], None]
     """Print a line that a waiting person should see."""

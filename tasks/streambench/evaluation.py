@@ -11,7 +11,7 @@ from tasks.errors import BadInput
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
-from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.printed import Printed, PrintedColumn, Rows
 from tasks.reports.tables import Cell, mean_cell
 from tasks.sources.stream_dataset import ITEMS
 from tasks.streambench.build.items import StreamItem
@@ -134,13 +134,13 @@ EVALUATION = Evaluation(
             ("method",),
             (Rows("/methods/*", ("{0}",)),),
             (
-                Column("seeds", "seeds"),
-                Column("n", "accuracy/n"),
-                Column("failed", "failed"),
-                Column("accuracy", "accuracy", scale=100, digits=1),
-                Column("first half", "first_half", scale=100, digits=1),
-                Column("second half", "second_half", scale=100, digits=1),
-                Column("memory", "memory"),
+                PrintedColumn("seeds", "seeds"),
+                PrintedColumn("n", "accuracy/n"),
+                PrintedColumn("failed", "failed"),
+                PrintedColumn("accuracy", "accuracy", scale=100, digits=1),
+                PrintedColumn("first half", "first_half", scale=100, digits=1),
+                PrintedColumn("second half", "second_half", scale=100, digits=1),
+                PrintedColumn("memory", "memory"),
             ),
             "{items} items, {steps} steps, {right} right, {failed} without an answer, "
             "{unjudged} without a verdict",

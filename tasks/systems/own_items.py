@@ -40,7 +40,7 @@ Member = TypeVar("Member")
 
 
 @dataclass(frozen=True)
-class Source:
+class ItemSource:
     """Where a row of a user's file stands. place: such as `line 3`."""
 
     file: Path
@@ -53,14 +53,14 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Reader(Generic[Item]):
+class ItemReader(Generic[Item]):
     """How the rows of a user's file become items.
 
     make: makes an item of a JSON object or a Parquet row. check: returns an item that can be asked. Both
     raise BadItem, BadInput or SqlError; the row is then left out. page: of the docs, says what a row is.
     """
 
-    make: Callable[[Record, Source], Item]
+    make: Callable[[Record, ItemSource], Item]
     check: Callable[[Item], Item] = lambda item: item
     row: type[Item] | None = None
     """A record with exactly the columns of this row type is an item as the flow writes it."""
@@ -68,7 +68,7 @@ class Reader(Generic[Item]):
     """The files that are looked for in a folder; the first that is there is read."""
     page: str = ""
 
-    def read(self, found: Record | BadItem, source: Source) -> Item:
+    def read(self, found: Record | BadItem, source: ItemSource) -> Item:
         """Make an item, and check it. found: a record, or what is wrong with it."""
         if isinstance(found, BadItem):
             raise found
@@ -85,13 +85,13 @@ class OwnItems(Generic[Item]):
     file: Path
 
 
-def read_items(path: Path, reader: Reader[Item]) -> OwnItems[Item]:
+def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
     """Read a .jsonl, .jsonl.gz or .parquet file, or a folder's. Raises BadInput if no row can be read."""
     file = _find_file(path, reader)
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
     for place, found in _read_table(file) if file.suffix == ".parquet" else _read_lines(file):
-        source = Source(file, place)
+        source = ItemSource(file, place)
         try:
             item = reader.read(found, source)
         except (BadItem, BadInput, SqlError) as error:
@@ -109,7 +109,7 @@ def read_items(path: Path, reader: Reader[Item]) -> OwnItems[Item]:
     return OwnItems(tuple(kept[name][1] for name in sorted(kept)), tuple(problems), file)
 
 
-def _find_file(path: Path, reader: Reader[Any]) -> Path:
+def _find_file(path: Path, reader: ItemReader[Any]) -> Path:
     if not path.exists():
         raise BadInput(path, "no such file or folder")
     if not path.is_dir():
@@ -183,7 +183,7 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     return value
 
 
-def fill_row(row: type[Item], record: Record, source: Source) -> Item:
+def fill_row(row: type[Item], record: Record, source: ItemSource) -> Item:
     """Make an item of a record by the names and types of a row's fields.
 
     A field without a default is required. `id` may be missing: it is then a hash of the other fields; so may
@@ -243,7 +243,7 @@ class ItemDataset(Generic[Item]):
     entries: Mapping[str, Mapping[str, object]]
     """Section of params.yaml -> the entry that the stages run for; `KEY` stands for the evaluation's key,
     `SYSTEM` for the system's name."""
-    reader: Reader[Item] | None = None
+    reader: ItemReader[Item] | None = None
     """None: the fields of a line are those of the row (`fill_row`)."""
     identify: Callable[[Item], object] = lambda item: asdict(item)  # type: ignore[call-overload] # a dataclass
     """What of an item determines the evaluation's key."""
@@ -258,7 +258,7 @@ class ItemDataset(Generic[Item]):
 
     def __call__(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
         """Read and check the items. Raises BadInput, one line."""
-        reader = self.reader or Reader(
+        reader = self.reader or ItemReader(
             lambda record, source: fill_row(self.row, record, source), row=self.row, page="docs/stages.md"
         )
         found = read_items(options.dataset, reader)

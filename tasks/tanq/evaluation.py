@@ -9,14 +9,22 @@ from tasks.artifacts.rows import Origin, make_id
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, warn_few
-from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.printed import Printed, PrintedColumn, Rows
 from tasks.reports.tables import Cell, mean_cell
 from tasks.scoring.items import BadItem, Record
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, ReadSection
-from tasks.systems.own_items import LINES, MOST_TEXT, ItemDataset, Reader, Source, check_choice, take_text
+from tasks.systems.own_items import (
+    LINES,
+    MOST_TEXT,
+    ItemDataset,
+    ItemReader,
+    ItemSource,
+    check_choice,
+    take_text,
+)
 from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow, ItemProof, TanqItem
 from tasks.tanq.graph.seed_question import KINDS
-from tasks.tanq.labels import Failure, Support
+from tasks.tanq.labels import FailureKind, Support
 from tasks.tanq.score.scores import PredictionScore
 from tasks.tanq.solve.system_predictions import SystemTables
 from tasks.tanq.solve.table_text import write_table_text
@@ -33,7 +41,7 @@ def _check(item: TanqItem) -> TanqItem:
     return item
 
 
-def _make_item(record: Record, source: Source) -> TanqItem:
+def _make_item(record: Record, source: ItemSource) -> TanqItem:
     """Make an item of its question and table; the rest is optional."""
     question = take_text(record, "question")
     table = _read_table(record.get("answer_table"))
@@ -146,7 +154,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
             "items": Derivation("count", (Selection("predictions"),)),
             "scored": Derivation("count", (GIVEN,)),
             "failed": Derivation("count", (Selection("predictions", {"failed": reasons}),)),
-            "no_table": count_failure(Failure.NOT_A_TABLE),
+            "no_table": count_failure(FailureKind.NOT_A_TABLE),
         },
         "rms": measure_rms(given, len(lost)),
         "kinds": {
@@ -159,7 +167,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
             if kind in asked
         },
         # Those of Table 11 that a rule can tell.
-        "failure_kinds": {failure: count_failure(failure) for failure in Failure if failure in failures},
+        "failure_kinds": {failure: count_failure(failure) for failure in FailureKind if failure in failures},
     }
     return Measured(figures, [f"item {row.item}: no table: {row.failed}" for row in lost])
 
@@ -193,7 +201,7 @@ def tell_failures(figures: Mapping[str, Any]) -> Iterator[str]:
     yield f"failures: {', '.join(kinds) or 'none'}"
 
 
-READER = Reader(_make_item, _check, TanqItem, page="docs/tanq.md")
+READER = ItemReader(_make_item, _check, TanqItem, page="docs/tanq.md")
 EVALUATION = Evaluation(
     ItemDataset(
         TanqItem,
@@ -215,11 +223,11 @@ EVALUATION = Evaluation(
             ("questions", "rule"),
             (Rows("/rms/*", ("all", "{0}")), Rows("/kinds/*/*", ("{0}", "{1}"))),
             (
-                Column("n", "f1/n"),
-                Column("without", "f1/failed"),
-                Column("precision", "precision", scale=100, digits=1),
-                Column("recall", "recall", scale=100, digits=1),
-                Column("F1", "f1", scale=100, digits=1),
+                PrintedColumn("n", "f1/n"),
+                PrintedColumn("without", "f1/failed"),
+                PrintedColumn("precision", "precision", scale=100, digits=1),
+                PrintedColumn("recall", "recall", scale=100, digits=1),
+                PrintedColumn("F1", "f1", scale=100, digits=1),
             ),
             "{items} items, {scored} scored, {failed} failed, {no_table} without a table",
         ),

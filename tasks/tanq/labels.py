@@ -20,7 +20,7 @@ class Hallucination(Label):
     NO = "no", "no", 0.0
 
 
-class Failure(Label):
+class FailureKind(Label):
     """The kinds of failure of Table 11, in its order; people label other hallucinations, rules the rest."""
 
     MISSING_RELATION = "missing_relation", "missing relation"
@@ -34,7 +34,7 @@ class Failure(Label):
     WRONG_CELL = "wrong_cell", "wrong cell"
 
 
-class Fault(Label):
+class AgentFault(Label):
     """The faults of section 5.7 in the steps and the table of the open agent, in its order."""
 
     SEARCH_ENDED = "search_ended", "search ended"
@@ -42,7 +42,7 @@ class Fault(Label):
     ATTRIBUTES_MISSING = "attributes_missing", "attributes missing"
     ONE_CONDITION = "one_condition", "one condition"
     INTERMEDIATES_LISTED = "intermediates_listed", "intermediates listed"
-    FILTER_IGNORED = Failure.FILTER_IGNORED.value, Failure.FILTER_IGNORED.shown
+    FILTER_IGNORED = FailureKind.FILTER_IGNORED.value, FailureKind.FILTER_IGNORED.shown
 
 
 class CellState(Label):

@@ -17,7 +17,7 @@ from tasks.scoring.metric import MeanAccumulator, Score
 from tasks.scoring.statistics import Interval, bootstrap
 from tasks.tanq.build.skill_use import SKILLS
 from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION, SIMPLE
-from tasks.tanq.labels import Failure, Fault, Hallucination
+from tasks.tanq.labels import AgentFault, FailureKind, Hallucination
 from tasks.tanq.outcomes import (
     MEASURES,
     RULES,
@@ -243,8 +243,8 @@ def tabulate_failures(
     systems = [system for system in list_main(list_systems(outcomes)) if not system.is_people]
 
     def measure(own: Sequence[TableOutcome], where: Where) -> Cell:
-        kind = Failure.read(str(where["failures"]))
-        if kind == Failure.OTHER_HALLUCINATION:
+        kind = FailureKind.read(str(where["failures"]))
+        if kind == FailureKind.OTHER_HALLUCINATION:
             return rate_labelled(own, people)
         told = [None if outcome.prediction.failed else kind in outcome.score.failures for outcome in own]
         return rate_cell(told, OF, derive_scores(own, "share", "failures", replied=True, hit=kind))
@@ -255,7 +255,7 @@ def tabulate_failures(
         "11",
         "Kinds of failure",
         ("failure",),
-        list_kinds("failures", Failure),
+        list_kinds("failures", FailureKind),
         [make_share("", measure)],
         [slice_system(system, system.name) for system in systems],
         (
@@ -271,12 +271,12 @@ def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
     systems = [system for system in list_systems(outcomes) if system.setting == OPEN]
 
     def measure_all(own: Sequence[TableOutcome], where: Where, items: Where | None = None) -> Cell:
-        fault = Fault.read(str(where["faults"]))
+        fault = AgentFault.read(str(where["faults"]))
         told = [None if outcome.score.faults is None else fault in outcome.score.faults for outcome in own]
         return rate_cell(told, OF, derive_scores(own, "share", "faults", items=items, hit=fault))
 
     def measure_able(own: Sequence[TableOutcome], where: Where) -> Cell:
-        able = [outcome for outcome in own if can_have(outcome.item)[Fault.read(str(where["faults"]))]]
+        able = [outcome for outcome in own if can_have(outcome.item)[AgentFault.read(str(where["faults"]))]]
         return measure_all(able, where, {"id": tuple(sorted({outcome.item.id for outcome in able}))})
 
     head = "faults", "Faults of the open agent (section 5.7)", ("fault",)
@@ -284,14 +284,14 @@ def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
         return FigureTable(*head, (), (), ("Not shown: the open agent was not run.",))
     return Table(
         *head,
-        list_kinds("faults", Fault),
+        list_kinds("faults", AgentFault),
         [make_share("of all", measure_all), make_share("of those that can", measure_able)],
         [slice_system(system, system.model) for system in systems],
         ("Told by rule from the agent's steps and its table.",),
     ).fill(outcomes)
 
 
-def list_kinds(column: str, kinds: Iterable[Failure] | Iterable[Fault]) -> list[Slice[TableOutcome]]:
+def list_kinds(column: str, kinds: Iterable[FailureKind] | Iterable[AgentFault]) -> list[Slice[TableOutcome]]:
     """List a line for each kind. It is over all outcomes, since a measure counts those with the kind."""
     return [Slice(kind.shown, where={column: kind}) for kind in kinds]
 

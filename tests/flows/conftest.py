@@ -13,7 +13,7 @@ import yaml
 from aiohttp import web
 from dvc.repo import Repo
 
-from flows.run.outcomes import Outcome
+from flows.run.outcomes import StageOutcome
 from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes
@@ -45,7 +45,7 @@ stages:
 class Project:
     root: Path
 
-    def run(self, **options) -> dict[str, Outcome]:
+    def run(self, **options) -> dict[str, StageOutcome]:
         """Run everything plainly; return the outcomes by stage."""
         recorder = Recorder(self.root)
         run = Run(self.root, recorder, {}, open_session=lambda: None, say=lambda line: None, **options)
@@ -137,7 +137,7 @@ class Trial(Project):
         """Open a run of the project as the command line does."""
         return open_run(self.root, **options)
 
-    def run(self, **options) -> dict[str, Outcome]:
+    def run(self, **options) -> dict[str, StageOutcome]:
         run = finish_run(self.open(**options), workers=4)
         self.errors = run.errors
         return run.outcomes

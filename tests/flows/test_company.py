@@ -14,7 +14,7 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.grammar.closed.closed_entry import Renaming
 from tasks.grammar.company.employees import Employee
-from tasks.grammar.company.projects import Project
+from tasks.grammar.company.projects import CompanyProject
 from tasks.grammar.construct.fill_in import Group
 from tasks.systems.contract import Document
 from tests.flows.sample import Sample, make_sample
@@ -60,7 +60,7 @@ def test_switched_on_they_are_made_and_asked_about_and_replayed(tmp_path):
     data = sample.root / "data"
     people = read_rows(data / "companies/trial/employees.parquet", Employee)
     assert len(people) == 7
-    assert len(read_rows(data / "companies/trial/projects.parquet", Project)) == 3
+    assert len(read_rows(data / "companies/trial/projects.parquet", CompanyProject)) == 3
     for folder in ("companies", "closed"):
         assert {finding.state for finding in read_findings(data / folder / "trial/contracts")} == {"held"}
     documents = read_rows(data / "companies/trial/documents.parquet", Document)

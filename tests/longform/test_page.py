@@ -12,7 +12,7 @@ from tasks.longform.build.conclude import Conclusion
 from tasks.longform.build.construct import SyntheticDatabase
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import FigureDesign
-from tasks.longform.build.foci import Focus, Measure
+from tasks.longform.build.foci import Focus, FocusMeasure
 from tasks.longform.build.statement import Claim
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.figures import FigureSeries, draw_agents, draw_models, tabulate_figures
@@ -126,7 +126,7 @@ def make_interactions() -> list[Interaction]:
 
 def make_rows() -> dict[str, Any]:
     claim = Claim(f"Ruvay's keepers guide 28. {EVIL}", "SELECT 28", ("ships",), "[[28]]")
-    measure = Measure("shifts.ships", "number of ships", "", "guide more ships", "", 1)
+    measure = FocusMeasure("shifts.ships", "number of ships", "", "guide more ships", "", 1)
     focus = Focus(
         id="f", table="shifts", table_words="shifts", measures=(measure,), qualities=(),
         group="keepers.island", group_words="island", relation="on {}", groups=("Ruvay", "Skarholm"),

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from aiohttp import web
 
-from flows.run.outcomes import Outcome
+from flows.run.outcomes import StageOutcome
 from flows.settings import load_params
 from tests.flows.conftest import make_folder
 from tests.flows.running import finish_run, open_run
@@ -71,7 +71,7 @@ class RagProject:
     reply: Callable[[list[dict[str, str]], int], str] = reply
     errors: dict[str, BaseException] = field(default_factory=dict)
 
-    def run(self, **options: Any) -> dict[str, Outcome]:
+    def run(self, **options: Any) -> dict[str, StageOutcome]:
         run = finish_run(open_run(self.root, **options))
         self.errors = run.errors
         return run.outcomes

@@ -13,10 +13,21 @@ from tasks.reports import blocks
 from tasks.reports.charts import Axis, Bar, Bars, Point, Scale, Series, draw_lines, draw_scatter
 from tasks.reports.declared import Measure, Slice, Table, Where, by, tabulate
 from tasks.reports.page import ASSESSMENTS, Headline, Page
-from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, Part, Parts, Tables, Text
+from tasks.reports.parts import (
+    Browse,
+    Charts,
+    Facts,
+    Folded,
+    FormLink,
+    Head,
+    PagePart,
+    Parts,
+    TableBlock,
+    TextBlock,
+)
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import Cell, leave_empty, rate_cell
-from tasks.reports.viewer import Choice, Filter, ViewedRow, Viewer
+from tasks.reports.viewer import Filter, FilterChoice, ViewedRow, Viewer
 from tests.browser.watch import Complaints, open_chromium
 
 
@@ -129,7 +140,7 @@ def make_parts(artifact: Path) -> Parts:
     table = TABLE.fill(OUTCOMES)
     cell = table.lines[0].cells[0]
     # Its figures stand nowhere in the record, so that a value is a link and no button.
-    linked = Tables({"linked": table}, pointers={"linked": [[""] * 4] * 3}, narrows={"linked": NARROWS})
+    linked = TableBlock({"linked": table}, pointers={"linked": [[""] * 4] * 3}, narrows={"linked": NARROWS})
     every = [
         blocks.heading("Question", ("simple", blocks.OFF)),
         blocks.text("Which one?", "question"),
@@ -173,7 +184,7 @@ def make_parts(artifact: Path) -> Parts:
         "Choose a question.",
         (
             Filter("kind", "Kind"),
-            Choice("mode", "Mode", (("open", "open"), ("closed", "closed")), "open"),
+            FilterChoice("mode", "Mode", (("open", "open"), ("closed", "closed")), "open"),
             Filter("tag", "Tag", varies=("mode",)),
         ),
         rows,
@@ -183,14 +194,14 @@ def make_parts(artifact: Path) -> Parts:
         walk=True,
     )
     return [
-        Part(
+        PagePart(
             "means",
             "Means",
             "Means",
-            [Text("Over all."), Head("By kind"), Tables({"1": table}), linked],
+            [TextBlock("Over all."), Head("By kind"), TableBlock({"1": table}), linked],
             "MRR",
         ),
-        Part(
+        PagePart(
             "drawn",
             "Drawn",
             "Drawn",
@@ -212,16 +223,16 @@ def make_parts(artifact: Path) -> Parts:
                 )
             ],
         ),
-        Part("empty", "Empty", "Empty", []),
+        PagePart("empty", "Empty", "Empty", []),
         Browse("Questions", viewer),
-        Part(
+        PagePart(
             "about",
             "About",
             "About",
             [
                 Facts([("System", "good"), ("None", "")]),
                 FormLink("to_label.csv", "Form", "Fill it in."),
-                Folded("More", [Tables({"2": TABLE.fill([])}, folded=False)]),
+                Folded("More", [TableBlock({"2": TABLE.fill([])}, folded=False)]),
             ],
         ),
     ]

@@ -12,7 +12,7 @@ from tasks.scoring.registry import make_metric
 from tasks.scoring.rms_paper import compute_paper
 from tasks.scoring.rms_released import compute_released, find_datapoints, score_datapoints
 from tasks.scoring.running import Bootstrap, score_file
-from tasks.scoring.tables import Table, parse_table
+from tasks.scoring.tables import CellTable, parse_table
 from tasks.scoring.toolbench import WITHOUT_JUDGE
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -90,7 +90,7 @@ def test_permuted_rows_and_columns_score_the_same_where_the_keys_are_gold_ones(r
 @given(tables(words, least=2))
 def test_a_transposed_table_scores_as_well_under_the_released_rule(rows):
     table = parse_table(write(rows))
-    assert compute_released(table, Table(table.rows).transpose()) == (1, 1, 1)
+    assert compute_released(table, CellTable(table.rows).transpose()) == (1, 1, 1)
 
 
 keys = st.sampled_from(["d1", "d2", "d3"])

@@ -6,7 +6,7 @@ from bench.rms_plain import compute_plainly
 from tasks.scoring.rms_paper import compute_paper, find_triplets
 from tasks.scoring.rms_released import compute_released, find_datapoints
 from tasks.scoring.similarity import compare_pairs, compare_values, parse_number
-from tasks.scoring.tables import Table, parse_table
+from tasks.scoring.tables import CellTable, parse_table
 
 
 def released(gold: str, prediction: str):
@@ -21,7 +21,7 @@ def make_table(source):
     if isinstance(source, str):
         return parse_table(source)
     rows = [[tuple(cell) if isinstance(cell, list) else cell for cell in row] for row in source]
-    return Table(tuple(tuple(row) for row in rows))
+    return CellTable(tuple(tuple(row) for row in rows))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
-from tasks.systems.own_items import OwnItems, Reader, fill_row, read_items, sample_groups
+from tasks.systems.own_items import ItemReader, OwnItems, fill_row, read_items, sample_groups
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Question:
     marks: tuple[str, ...] = ()
 
 
-READER = Reader(lambda record, source: fill_row(Question, record, source), row=Question, page="docs/x.md")
+READER = ItemReader(lambda record, source: fill_row(Question, record, source), row=Question, page="docs/x.md")
 
 
 def read(path: Path) -> OwnItems[Question]:

@@ -17,7 +17,7 @@ from tasks.errors import StageFailed
 from tasks.tanq.build.skill_use import SkillUse
 from tasks.tanq.build.tanq_item import FinalRow, ItemThing, TanqItem
 from tasks.tanq.entries import TableEvaluation
-from tasks.tanq.labels import Failure, Fault
+from tasks.tanq.labels import AgentFault, FailureKind
 from tasks.tanq.outcomes import TableSystem, list_main
 from tasks.tanq.publish.evaluation_figures import evaluation_figures
 from tasks.tanq.score.hallucination_labels import HallucinationLabel
@@ -264,12 +264,12 @@ def test_prompts_are_compared_with_all_else_equal(figures: Any, rule: str) -> No
 def test_failures_are_shares_of_all_replies(figures: Any) -> None:
     _, rows, scores = get_scores()
     table = figures["tables"]["11"]
-    assert [line["label"] for line in table["lines"]] == [[kind.shown] for kind in Failure]
-    for kind, line in zip(Failure, table["lines"], strict=True):
+    assert [line["label"] for line in table["lines"]] == [[kind.shown] for kind in FailureKind]
+    for kind, line in zip(FailureKind, table["lines"], strict=True):
         for system, cell in zip(MAIN, line["cells"], strict=True):
             own = [row for row in rows.values() if row.system == system and not row.failed]
             hits = sum(kind in scores[row.id].failures for row in own)
-            if kind == Failure.OTHER_HALLUCINATION:
+            if kind == FailureKind.OTHER_HALLUCINATION:
                 continue
             assert (cell["value"], cell["n"]) == (pytest.approx(hits / len(own)), len(own)), (kind, system)
             low, high = binomtest(hits, len(own)).proportion_ci(method="wilson")
@@ -292,7 +292,7 @@ def test_faults_are_shares_of_all_and_of_those_that_can(figures: Any) -> None:
         "intermediates_listed": lambda i: i.kind == "composition",
         "filter_ignored": lambda i: any(use.name.startswith("filter") for use in i.skills),
     }
-    for fault, line in zip(Fault, lines, strict=True):
+    for fault, line in zip(AgentFault, lines, strict=True):
         hits = [row for row in own if fault in (scores[row.id].faults or ())]
         those = [row for row in own if fault not in able or able[fault](items[row.item])]
         assert [(cell["value"], cell["n"]) for cell in line["cells"]] == [

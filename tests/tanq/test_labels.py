@@ -13,7 +13,7 @@ from tasks.scoring.label import UnknownLabel
 from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.build.verify import ProofVerdict
 from tasks.tanq.build.verify_canaries import VerifyCanary
-from tasks.tanq.labels import Failure, Fault, Hallucination, Support
+from tasks.tanq.labels import AgentFault, FailureKind, Hallucination, Support
 from tasks.tanq.score.hallucination_labels import HallucinationLabel
 from tasks.tanq.score.scores import PredictionScore, score_prediction
 from tests.tanq.scored_items import PERFECT, make_item, make_prediction
@@ -58,6 +58,6 @@ def test_a_canary_accepts_known_labels_alone() -> None:
 def test_wire_words_are_what_artifacts_and_labelled_files_hold() -> None:
     assert [*Support] == ["supported", "refuted", "not enough information"]
     assert [(label, label.score) for label in Hallucination] == [("yes", 1.0), ("no", 0.0)]
-    assert [label.shown for label in Failure if label in [*Fault]] == ["filter ignored"]
+    assert [label.shown for label in FailureKind if label in [*AgentFault]] == ["filter ignored"]
     with pytest.raises(UnknownLabel):
-        Failure.read("no header")
+        FailureKind.read("no header")

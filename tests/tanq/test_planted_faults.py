@@ -11,7 +11,7 @@ from tasks.artifacts.parquet import write_rows
 from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 from tasks.tanq.build.tanq_item import ItemThing, TanqItem
 from tasks.tanq.entries import TableEvaluation
-from tasks.tanq.labels import Failure, Fault
+from tasks.tanq.labels import AgentFault, FailureKind
 from tasks.tanq.publish.evaluation_figures import evaluation_figures
 from tasks.tanq.score.scores import scores
 from tasks.tanq.solve.predictions import predictions
@@ -100,7 +100,9 @@ def count(planted: list[tuple[TanqItem, str]], folder: Path, setting: str, ask: 
     return json.loads(out.read_text())["tables"]
 
 
-def read_counts(table: Any, column: int, kinds: Iterable[Failure | Fault]) -> dict[str, tuple[int, int]]:
+def read_counts(
+    table: Any, column: int, kinds: Iterable[FailureKind | AgentFault]
+) -> dict[str, tuple[int, int]]:
     """Read how many replies of how many have each kind."""
     told = {kind: line["cells"][column] for kind, line in zip(kinds, table["lines"], strict=True)}
     return {kind: (round(cell["value"] * cell["n"]), cell["n"]) for kind, cell in told.items() if cell["n"]}
@@ -110,9 +112,9 @@ def test_each_kind_of_failure_is_counted_exactly(tmp_path: Path) -> None:
     planted = plant(FAILING)
     replies = {item.question: reply for item, reply in planted}
     ask = ScriptedTables(lambda _, text: replies[re.findall("Question: (.*)", text)[-1]])
-    counted = read_counts(count(planted, tmp_path, "closed", ask)["11"], 0, Failure)
+    counted = read_counts(count(planted, tmp_path, "closed", ask)["11"], 0, FailureKind)
     assert counted == {kind: (number, len(planted)) for number, kind in enumerate(FAILING, 1)}
-    assert set(counted) == {*Failure} - {"other_hallucination"}
+    assert set(counted) == {*FailureKind} - {"other_hallucination"}
 
 
 def write_isles(folder: Path) -> None:
@@ -142,7 +144,11 @@ def test_each_fault_of_the_open_agent_is_counted_exactly(tmp_path: Path) -> None
 
     table = count(planted, tmp_path, "open", ScriptedTables(reply))["faults"]
     wanted = {kind: number for number, kind in enumerate(FAULTY, 1)}
-    assert read_counts(table, 0, Fault) == {kind: (number, len(planted)) for kind, number in wanted.items()}
+    assert read_counts(table, 0, AgentFault) == {
+        kind: (number, len(planted)) for kind, number in wanted.items()
+    }
     able = {kind: wanted[kind] if kind in KINDS else len(planted) for kind in wanted}
-    assert read_counts(table, 1, Fault) == {kind: (number, able[kind]) for kind, number in wanted.items()}
-    assert list(wanted) == list(Fault)
+    assert read_counts(table, 1, AgentFault) == {
+        kind: (number, able[kind]) for kind, number in wanted.items()
+    }
+    assert list(wanted) == list(AgentFault)

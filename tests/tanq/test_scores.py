@@ -10,7 +10,7 @@ from tasks.judging.answered import Scored
 from tasks.scoring.rms import Rms, TablePair
 from tasks.scoring.tables import get_table
 from tasks.tanq.build.tanq_item import ItemThing
-from tasks.tanq.labels import Failure
+from tasks.tanq.labels import FailureKind
 from tasks.tanq.score.same_values import count_values, is_same_name, read_amount
 from tasks.tanq.score.scores import list_scored, score_prediction, scores
 from tasks.tanq.score.table_match import match_table
@@ -61,7 +61,7 @@ def test_planted_failures_are_found_and_no_other(table: Rows | None, failures: s
 
 def test_every_kind_that_a_rule_can_tell_is_planted() -> None:
     planted = set().union(*(failures for _, _, failures in PLANTED))
-    assert planted == set(Failure) - {"other_hallucination"}
+    assert planted == set(FailureKind) - {"other_hallucination"}
 
 
 def open_table(table: Rows | None, **item: Any) -> set[str]:

@@ -19,11 +19,11 @@ from tasks.reports.parts import (
     Facts,
     Folded,
     FormLink,
-    Part,
+    PagePart,
     PartBlock,
     Parts,
-    Tables,
-    Text,
+    TableBlock,
+    TextBlock,
     make_about_part,
 )
 from tasks.reports.tables import Cell, FigureTable
@@ -82,23 +82,25 @@ def list_parts(
     a, b = figures.criteria
     planted = figures.planted
     return [
-        Part("losses", "Which module is at fault", "Module at fault", list(_show_losses(figures))),
-        Part(
+        PagePart("losses", "Which module is at fault", "Module at fault", list(_show_losses(figures))),
+        PagePart(
             "fault",
             f"{a} against {b}: which module makes the difference",
             f"{a.capitalize()} against {b}",
             list(_show_contrasts(figures, assessed)),
         ),
-        Part("rates", "Rates", "Rates", [Text(RATES), *_show_rates(figures)]),
-        Part("groups", "Groups by tag", "Groups", [Text(GROUPS), Charts(draw_tags(figures))]),
-        Part(
+        PagePart("rates", "Rates", "Rates", [TextBlock(RATES), *_show_rates(figures)]),
+        PagePart("groups", "Groups by tag", "Groups", [TextBlock(GROUPS), Charts(draw_tags(figures))]),
+        PagePart(
             "planted",
             "Documents withheld on purpose",
             "Withheld documents",
             list(_show_planted(planted)) if planted else [],
         ),
-        Part("tables", "The paper's tables", "Tables 1 to 4", [_show_tables(figures)]),
-        Part("people", "Judge and people", "Judge and people", list(_show_people(figures, form, unusable))),
+        PagePart("tables", "The paper's tables", "Tables 1 to 4", [_show_tables(figures)]),
+        PagePart(
+            "people", "Judge and people", "Judge and people", list(_show_people(figures, form, unusable))
+        ),
         Browse("Questions", viewer),
         make_about_part(about),
     ]
@@ -119,7 +121,7 @@ def _tag_module(module: str | None) -> tuple[str, str]:
 
 def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
     losses, fault = figures.losses, figures.fault
-    yield Text(
+    yield TextBlock(
         f"{losses.wrong:,} of {losses.n:,} questions of the {fault.set} set are answered wrongly, "
         f"{fault.mode} mode; {losses.why}.",
         "",
@@ -129,8 +131,8 @@ def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
         pointers = [
             [f"/losses/parts/{n}/wrong", f"/losses/parts/{n}/share"] for n in range(len(losses.parts))
         ]
-        yield Tables({"losses": tabulate_losses(losses)}, folded=False, pointers={"losses": pointers})
-    yield Text(LOSSES)
+        yield TableBlock({"losses": tabulate_losses(losses)}, folded=False, pointers={"losses": pointers})
+    yield TextBlock(LOSSES)
 
 
 def tabulate_losses(losses: Losses) -> FigureTable:
@@ -145,7 +147,7 @@ def tabulate_losses(losses: Losses) -> FigureTable:
 def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuestion]) -> Iterator[PartBlock]:
     """Show the test of the fault at the page's head, and all others in a box."""
     fault = figures.fault
-    yield Text(AGAINST)
+    yield TextBlock(AGAINST)
     yield from _show_contrast(figures, assessed, fault.set, fault.mode, fault.rule)
     every = [
         block
@@ -168,14 +170,14 @@ def _show_contrast(
     }
     links = [_link_answers(figures, assessed, name, mode, rate, contrast) for rate, contrast in rates.items()]
     key = f"contrast-{name}-{mode}{f'-{rule}' if rule else ''}"
-    yield Tables(
+    yield TableBlock(
         {key: tabulate_contrast(figures.criteria, test, rates, f"{name} set, {mode} mode")},
         folded=False,
         narrows={key: [[*link, "", "", ""] for link in links]},
     )
     for tested, found in test.fault.items():
         if tested == (rule or tested):
-            yield Text(f"{tested}: {found.why}", "dim", _tag_module(found.module))
+            yield TextBlock(f"{tested}: {found.why}", "dim", _tag_module(found.module))
 
 
 def tabulate_contrast(
@@ -264,7 +266,7 @@ def _show_rates(figures: AssessmentFigures) -> Iterator[PartBlock]:
                 ["", *(f"/rates/{name}/{mode}/{part}/{field}" for field in RATE_FIELDS)] for part in parts
             ]
             table = tabulate_rates(parts, f"{name} set, {mode} mode")
-            yield Tables({key: table}, folded=False, pointers={key: pointers})
+            yield TableBlock({key: table}, folded=False, pointers={key: pointers})
 
 
 def tabulate_rates(parts: Mapping[str, Rates], title: str) -> FigureTable:
@@ -301,7 +303,7 @@ def draw_tags(figures: AssessmentFigures) -> list[Bars]:
 
 def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
     touched = f", and {len(planted.touched)} some, which are left out here" if planted.touched else ""
-    yield Text(
+    yield TextBlock(
         f"{planted.documents:,} documents were left out of the corpus, so that {len(planted.planted)} groups "
         f"lost all of theirs{touched}. Are they found again as gaps?"
     )
@@ -314,10 +316,10 @@ def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
     }
     rows = [((rule, mode), found) for rule, modes in planted.rules.items() for mode, found in modes.items()]
     table = tabulate(("Called a gap", "mode"), rows, columns, forms=("scale", "scale", "", "", ""))
-    yield Tables({"planted": table}, folded=False)
+    yield TableBlock({"planted": table}, folded=False)
 
 
-def _show_tables(figures: AssessmentFigures) -> Tables:
+def _show_tables(figures: AssessmentFigures) -> TableBlock:
     """Show the paper's tables; Table 3 says in addition how many of its gap groups are mutual ones."""
     gaps = figures.gaps["unbalanced"]
     mutual = ", ".join(f"{counts['mutual'][GAP]} ({mode})" for mode, counts in gaps.items())
@@ -325,7 +327,7 @@ def _show_tables(figures: AssessmentFigures) -> Tables:
         f"Gap groups here are those of a column's criterion alone; in the unbalanced set {mutual} are "
         "mutual: no correct text under either criterion."
     )
-    return Tables(
+    return TableBlock(
         {
             number: note(table, said) if number == "3" else table
             for number, table in sorted(figures.tables.items())
@@ -340,9 +342,9 @@ def _show_people(
     judge = figures.judge
     named = (("all verdicts", judge.people), ("the judge's own", judge.people_by_judge))
     people = {name: agreement for name, agreement in named if agreement is not None}
-    yield Text(PEOPLE if people else UNLABELLED)
+    yield TextBlock(PEOPLE if people else UNLABELLED)
     if people:
-        yield Tables({"people": tabulate_people(people)}, folded=False)
+        yield TableBlock({"people": tabulate_people(people)}, folded=False)
     if people and unusable:
         lines = [(reason.replace("_", " "), detail) for reason, detail in unusable]
         yield Folded(f"{len(unusable):,} lines of the labels could not be used", [Facts(lines)])

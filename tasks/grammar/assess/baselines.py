@@ -65,7 +65,7 @@ class BaselineLabel(Label):
     INCORRECT = "incorrect", "", 0.0
 
 
-class Support(Label):
+class ClaimSupport(Label):
     """Whether a claim has support, or a sample says the same. The judge writes the words capitalised."""
 
     YES = "yes", "", 1.0
@@ -83,7 +83,7 @@ class BaselinePart:
     """
 
     text: str
-    holds: Support
+    holds: ClaimSupport
     rule: str = ""
 
 
@@ -180,7 +180,7 @@ async def _check_claims(answer: AssessedAnswer, question: AskedQuestion, ask: As
         return _make(answer, FAITHFULNESS, (), (found.call,))
     claims = [quote(claim) for claim in found.value]
     fields: Shown = {"sources": sources, "claims": claims}
-    labels = (Support.YES, Support.NO, Support.NULL)
+    labels = (ClaimSupport.YES, ClaimSupport.NO, ClaimSupport.NULL)
     held, call = await _ask_support("claim_check", fields, labels, len(claims), ask=ask, row=answer.id)
     return _make(answer, FAITHFULNESS, tuple(map(BaselinePart, found.value, held)), (found.call, call))
 
@@ -203,16 +203,17 @@ async def _check_consistency(
     others = sorted(
         {text for text in responses if not rules[text]}, key=lambda text: make_id("order", seed, given, text)
     )
-    verdicts: dict[str, Support] = {}
+    verdicts: dict[str, ClaimSupport] = {}
     if others:
         quoted = [quote(text) for text in others]
         fields: Shown = {"query": quote(question.question), "answer": quote(given), "others": quoted}
-        labels = (Support.YES, Support.NO)
+        labels = (ClaimSupport.YES, ClaimSupport.NO)
         held, call = await _ask_support("same_answer", fields, labels, len(others), ask=ask, row=answer.id)
         calls.append(call)
         verdicts = dict(zip(others, held, strict=True))
     parts = tuple(
-        BaselinePart(text, Support.YES if rules[text] else verdicts[text], rules[text]) for text in responses
+        BaselinePart(text, ClaimSupport.YES if rules[text] else verdicts[text], rules[text])
+        for text in responses
     )
     return _make(answer, CONSISTENCY, parts, calls)
 
@@ -220,12 +221,12 @@ async def _check_consistency(
 async def _ask_support(
     prompt: str,
     fields: Shown,
-    labels: Sequence[Support],
+    labels: Sequence[ClaimSupport],
     count: int,
     *,
     ask: Ask,
     row: str,
-) -> tuple[list[Support], str]:
+) -> tuple[list[ClaimSupport], str]:
     """Ask the judge for one of `labels` on each of `count` things, in one request.
 
     The prompt has `verdicts` beside the fields. Returns the labels, all
@@ -241,8 +242,8 @@ async def _ask_support(
         parse=form.parse,
         grammar=form.make_grammar(),
     )
-    words = check.value or [Support.UNPARSED] * count
-    return [Support.read(word.lower()) for word in words], check.call
+    words = check.value or [ClaimSupport.UNPARSED] * count
+    return [ClaimSupport.read(word.lower()) for word in words], check.call
 
 
 def parse_claims(text: str) -> tuple[str, ...]:
@@ -288,7 +289,7 @@ def weigh_parts(parts: Sequence[BaselinePart]) -> tuple[float | None, str]:
     Parts without a score are excluded. Parts whose check did not parse make the share undefined, since
     their verdicts could be either.
     """
-    if any(part.holds is Support.UNPARSED for part in parts):
+    if any(part.holds is ClaimSupport.UNPARSED for part in parts):
         return None, "the check of the claims or samples did not parse"
     share = count_labels(part.holds for part in parts).mean
     return share, "no claim is left" if share is None else ""

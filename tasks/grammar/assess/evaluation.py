@@ -26,7 +26,7 @@ from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.own_evaluation import Evaluation, Measured, OwnRows, list_unread
-from tasks.reports.printed import Column, Printed, Rows
+from tasks.reports.printed import Printed, PrintedColumn, Rows
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.items import BadItem, Record, describe_type
 from tasks.scoring.label import score_label
@@ -36,7 +36,7 @@ from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry, check_documents, needs_documents
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
-from tasks.systems.own_items import OwnItems, Reader, Source, read_items, sample_groups, take_text
+from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, read_items, sample_groups, take_text
 
 QUESTIONS = "balanced.jsonl"
 """The file of a dataset folder whose questions are asked."""
@@ -103,14 +103,14 @@ def read_questions(path: Path) -> OwnItems[AskedQuestion]:
     row), `group` (default: the id), `criterion` (default: empty) and `true_document_ids` (default: unknown;
     for a folder, those of `true_documents.parquet` beside it). Raises BadInput if no row can be read.
     """
-    found = read_items(path, Reader(make_question, names=(QUESTIONS,), page="docs/assessment.md"))
+    found = read_items(path, ItemReader(make_question, names=(QUESTIONS,), page="docs/assessment.md"))
     if not path.is_dir():
         return found
     named = name_documents(found.items, path.parent / "true_documents.parquet")
     return replace(found, items=tuple(named))
 
 
-def make_question(record: Record, source: Source) -> AskedQuestion:
+def make_question(record: Record, source: ItemSource) -> AskedQuestion:
     """Convert one row to a question. Raises BadItem, one clause."""
     question = read_text(record, "question" if record.get("question") is not None else "query")
     answer, criterion = read_text(record, "answer"), read_text(record, "criterion", "")
@@ -308,10 +308,16 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
 def show_rate(name: str, label: str) -> Rows:
     """Declare the lines of one rate, x100: open and closed mode side by side."""
     modes = (
-        Column(mode, f"/rates/{mode}/{{0}}/{name}", f"/rates/{mode}/{{0}}/ci/{name}", scale=100, digits=1)
+        PrintedColumn(
+            mode, f"/rates/{mode}/{{0}}/{name}", f"/rates/{mode}/{{0}}/ci/{name}", scale=100, digits=1
+        )
         for mode in ("open", "closed")
     )
-    return Rows("/rates/open/*", (label, "{0}"), (Column("n", "n"), Column("scored", "n_scored"), *modes))
+    return Rows(
+        "/rates/open/*",
+        (label, "{0}"),
+        (PrintedColumn("n", "n"), PrintedColumn("scored", "n_scored"), *modes),
+    )
 
 
 EVALUATION = Evaluation(

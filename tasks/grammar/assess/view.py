@@ -28,7 +28,7 @@ from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.reports import blocks
 from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
-from tasks.reports.viewer import Choice, Filter, ViewedRow, Viewer
+from tasks.reports.viewer import Filter, FilterChoice, ViewedRow, Viewer
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.label import Label
 from tasks.systems.contract import Document
@@ -133,12 +133,12 @@ def view_questions(
         empty="Choose a question to see what was retrieved, what was said, and how it was judged.",
         filters=(
             Filter("set", "Set"),
-            Choice("mode", "Mode", _name_alike(MODES), fault.mode),
+            FilterChoice("mode", "Mode", _name_alike(MODES), fault.mode),
             Filter("tag", "Group", _name_alike((GAP, NON_ROBUST, ROBUST)), varies=("mode",)),
             Filter("criterion", "Criterion"),
             Filter("judgement", "Judged", (*labels, (UNSCORED, UNSCORED)), varies=("mode",)),
             Filter("module", "Put down to", _name_alike(MODULES), varies=("mode", "rule")),
-            Choice("rule", "Rule", _name_alike(ATTRIBUTIONS), fault.rule),
+            FilterChoice("rule", "Rule", _name_alike(ATTRIBUTIONS), fault.rule),
         ),
         rows=[_view_question(row, groups[row.question.group]) for row in assessed],
         artifact=artifact,

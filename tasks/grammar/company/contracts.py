@@ -31,7 +31,7 @@ from tasks.grammar.company.plans import (
     plan_documents,
 )
 from tasks.grammar.company.profile import CompanyProfile
-from tasks.grammar.company.projects import Project, list_directors
+from tasks.grammar.company.projects import CompanyProject, list_directors
 from tasks.grammar.company.reports import MISSING, make_unread_id
 from tasks.grammar.company.roles import check_title
 from tasks.grammar.company.settings import Company, ReportSettings
@@ -53,7 +53,7 @@ ROWS: Mapping[str, type] = {
     "organisation": Position,
     "employees": Employee,
     "clients": CompanyClient,
-    "projects": Project,
+    "projects": CompanyProject,
     "documents": Document,
 }
 
@@ -269,7 +269,7 @@ def _check_projects(company: CompanyData) -> Iterator[Inconsistency]:
 
 
 def _check_project(
-    project: Project,
+    project: CompanyProject,
     staff: Mapping[int, Employee],
     clients: Mapping[int, CompanyClient],
     services: Sequence[str],

@@ -32,7 +32,7 @@ from tasks.grammar.company.clients import CompanyClient
 from tasks.grammar.company.employees import Employee
 from tasks.grammar.company.plans import CompanyData, collect_company
 from tasks.grammar.company.profile import CompanyProfile
-from tasks.grammar.company.projects import Project
+from tasks.grammar.company.projects import CompanyProject
 from tasks.sources.tables import write_database
 
 SCHEMA = MetaData()
@@ -154,7 +154,7 @@ def database(
     profile: list[CompanyProfile],
     employees: list[Employee],
     clients: list[CompanyClient],
-    projects: list[Project],
+    projects: list[CompanyProject],
     out: Path,
 ) -> Counts:
     """Write the same rows as `company.sqlite`, `postgresql.sql` and `mariadb.sql` into the folder `out`."""

@@ -9,7 +9,7 @@ from tasks.artifacts.rows import Origin, make_id
 from tasks.grammar.company.clients import CompanyClient
 from tasks.grammar.company.employees import Employee
 from tasks.grammar.company.profile import CompanyProfile
-from tasks.grammar.company.projects import Project
+from tasks.grammar.company.projects import CompanyProject
 from tasks.grammar.company.settings import ReportSettings
 from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.sentence_rules import Ground, KnownValues
@@ -22,7 +22,7 @@ class CompanyData:
     profile: CompanyProfile
     employees: Sequence[Employee]
     clients: Sequence[CompanyClient]
-    projects: Sequence[Project]
+    projects: Sequence[CompanyProject]
 
     @property
     def departments(self) -> list[str]:
@@ -42,7 +42,7 @@ def collect_company(
     profile: list[CompanyProfile],
     employees: list[Employee],
     clients: list[CompanyClient],
-    projects: list[Project],
+    projects: list[CompanyProject],
 ) -> CompanyData:
     """Collect a company's rows, sorted by their numbers."""
     return CompanyData(
@@ -118,7 +118,7 @@ def plan_documents(company: CompanyData, settings: ReportSettings) -> list[Docum
     return plans
 
 
-def plan_report(company: CompanyData, project: Project, settings: ReportSettings) -> DocumentPlan:
+def plan_report(company: CompanyData, project: CompanyProject, settings: ReportSettings) -> DocumentPlan:
     """Plan a project's report (appendix G.1, step 6)."""
     client = company.find_client(project.client)
     director, manager = company.find_employee(project.director), company.find_employee(project.manager)
@@ -219,9 +219,9 @@ def _plan_section(kind: str, name: str, *attributes: tuple[str, ...]) -> Planned
     return PlannedSection(kind, name, tuple(facts))
 
 
-def _list_staff(project: Project) -> Iterator[int]:
+def _list_staff(project: CompanyProject) -> Iterator[int]:
     yield from (project.director, project.manager, *project.members)
 
 
-def _make_origin(artifact: str, row: Project | CompanyClient | Employee) -> Origin:
+def _make_origin(artifact: str, row: CompanyProject | CompanyClient | Employee) -> Origin:
     return Origin("row", f"{artifact}#{row.id}")

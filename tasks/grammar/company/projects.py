@@ -30,7 +30,7 @@ ROUND = 10_000
 
 
 @dataclass(frozen=True)
-class Project:
+class CompanyProject:
     """Step 5: a project. Client and staff are referred to by their numbers."""
 
     id: str
@@ -55,7 +55,7 @@ async def projects(
     clients: list[CompanyClient],
     entry: Company,
     ask: Ask,
-) -> Drafts[Project]:
+) -> Drafts[CompanyProject]:
     """Invent the projects: the model names them and their towns, everything else is drawn by seed.
 
     Clients take turns, so that each has a project if there are enough. Projects without a valid name or town
@@ -70,7 +70,7 @@ async def projects(
     taken = [company.name, company.city, *(client.city for client in clients)]
     inventor = Inventor(ask, entry.tries, entry.sure, taken)
     directed: Counter[int] = Counter()
-    rows: list[Project] = []
+    rows: list[CompanyProject] = []
     dropped: list[Dropped] = []
     for number in range(1, entry.projects + 1):
         client = by_number[turns[(number - 1) % len(turns)]]
@@ -84,7 +84,7 @@ async def projects(
         directed[director] += 1
         start, end = draw_span(entry, number)
         rows.append(
-            Project(
+            CompanyProject(
                 make_id("project", company.id, number, name.name),
                 number,
                 name.name,

@@ -25,10 +25,10 @@ from tasks.grammar.company.plans import (
     plan_documents,
 )
 from tasks.grammar.company.profile import CompanyProfile
-from tasks.grammar.company.projects import Project
+from tasks.grammar.company.projects import CompanyProject
 from tasks.grammar.company.settings import Company, ReportSettings
 from tasks.grammar.corpus.checked_sentences import (
-    Fault,
+    SentenceFault,
     check_part,
     join_parts,
     read_facts,
@@ -58,7 +58,7 @@ class SectionDraft:
     sentences: tuple[CheckedSentence, ...] = ()
     calls: tuple[str, ...] = ()
     untold: dict[str, str] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[SentenceFault] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
     """ProfileFact id -> how often it was not read."""
 
@@ -72,7 +72,7 @@ async def reports(
     profile: list[CompanyProfile],
     employees: list[Employee],
     clients: list[CompanyClient],
-    projects: list[Project],
+    projects: list[CompanyProject],
     entry: Company,
     ask: Ask,
 ) -> Drafts[Document]:
@@ -148,7 +148,7 @@ async def _write_section(
         draft.calls += (answer.call,)
         text = answer.value
         if text is None:
-            draft.faults.append(Fault(f"section on {section.name}, draft {sample}", answer.problem))
+            draft.faults.append(SentenceFault(f"section on {section.name}, draft {sample}", answer.problem))
     part = check_part(text, section.facts, draft.ground, draft.writer, draft.attempts)
     draft.sentences = part.sentences
     last = part.faults[len(part.faults) - len(part.untold) :]

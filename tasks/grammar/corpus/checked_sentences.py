@@ -28,7 +28,7 @@ WORDS_PER_FACT = {MODEL: 8, PLAIN: 4}
 
 
 @dataclass(frozen=True)
-class Fault:
+class SentenceFault:
     """A sentence that was not kept, or a fact that could not be said, and why: `<reason>: <detail>`."""
 
     text: str
@@ -46,7 +46,7 @@ class CheckedPart:
     """A paragraph. untold: facts that neither a model's nor a plain sentence could say."""
 
     sentences: tuple[CheckedSentence, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[SentenceFault, ...]
     untold: tuple[ProfileFact, ...] = ()
 
 
@@ -62,13 +62,13 @@ def check_part(
     text: None if the model wrote nothing that can be read. attempts: see `PlainWriter.write_fact`.
     """
     kept: list[CheckedSentence] = []
-    faults: list[Fault] = []
+    faults: list[SentenceFault] = []
     for sentence in split_sentences(text, ground) if text else []:
         fault = find_fault(sentence, ground)
         told = tuple(fact.id for fact in facts if says_fact(sentence, fact, ground))
         # A sentence that tells no fact says nothing that the database bears out.
         if fault or not told:
-            faults.append(Fault(sentence, fault or "no_fact: tells no fact"))
+            faults.append(SentenceFault(sentence, fault or "no_fact: tells no fact"))
         elif not any(sentence == other.text for other in kept):
             kept.append(CheckedSentence(sentence, MODEL, told))
     untold = []
@@ -78,7 +78,9 @@ def check_part(
         plain, fault = writer.write_fact(fact, len(kept), attempts.get(fact.id, 0))
         if plain is None:
             untold.append(fact)
-            faults.append(Fault(f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}", fault))
+            faults.append(
+                SentenceFault(f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}", fault)
+            )
         else:
             kept.append(plain)
     order = {fact.id: number for number, fact in enumerate(facts)}

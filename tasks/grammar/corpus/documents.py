@@ -23,7 +23,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.corpus.checked_sentences import (
     CheckedPart,
-    Fault,
+    SentenceFault,
     check_part,
     join_parts,
     read_facts,
@@ -83,7 +83,7 @@ class Draft:
     parts: list[list[CheckedSentence]] = field(default_factory=list)
     calls: set[str] = field(default_factory=set)
     dropped: dict[str, Dropped] = field(default_factory=dict)
-    untold: dict[str, Fault] = field(default_factory=dict)
+    untold: dict[str, SentenceFault] = field(default_factory=dict)
     attempts: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -101,7 +101,7 @@ class Draft:
     def fail(self, fact: ProfileFact, problem: str) -> None:
         """Put a fact that cannot be said on record."""
         text = f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}"
-        self.untold[fact.id] = Fault(text, problem)
+        self.untold[fact.id] = SentenceFault(text, problem)
 
 
 async def documents(
@@ -200,7 +200,7 @@ async def _write_part(
     for fact in part.untold:
         draft.fail(fact, part.faults[-1].problem)
     if answer.value is None:
-        fault = Fault(f"part {sample} of {facts[0].attribute}", answer.problem)
+        fault = SentenceFault(f"part {sample} of {facts[0].attribute}", answer.problem)
         part = CheckedPart(part.sentences, (fault, *part.faults), part.untold)
     return part
 

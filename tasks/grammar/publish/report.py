@@ -34,9 +34,9 @@ from tasks.reports.parts import (
     Charts,
     Component,
     Facts,
-    Part,
+    PagePart,
     PartBlock,
-    Text,
+    TextBlock,
     Yields,
     make_about_part,
     make_contracts_part,
@@ -119,17 +119,17 @@ def report(
         out,
         page,
         [
-            Part("made", "How it was made", "How it was made", [Component("made.html", made)]),
-            Part("glossary", "Glossary", "Glossary", _show_terms(database.name, terms) if terms else []),
-            Part("yields", "Yields", "Yields", [Charts(charts)]),
-            Part(
+            PagePart("made", "How it was made", "How it was made", [Component("made.html", made)]),
+            PagePart("glossary", "Glossary", "Glossary", _show_terms(database.name, terms) if terms else []),
+            PagePart("yields", "Yields", "Yields", [Charts(charts)]),
+            PagePart(
                 "drops",
                 "What was dropped, and why",
                 "Drops",
                 [Yields(list(stages.values()), through=False, most=EXAMPLES)],
             ),
             make_contracts_part(open_contracts(contracts, list(stages), out)),
-            Part("templates", "SQL templates", "Templates", [tabulate_templates(rows)]),
+            PagePart("templates", "SQL templates", "Templates", [tabulate_templates(rows)]),
             Browse("Questions", view_questions(rows, balanced)),
             make_about_part(_describe_database(database, artifacts)),
         ],
@@ -152,7 +152,7 @@ def lay_out_artifacts(database: str, artifacts: Sequence[ArtifactStatistics]) ->
 def _show_terms(database: str, terms: Sequence[Term]) -> list[PartBlock]:
     by = {"proposed": "proposed by a model", "comment": "the database's comment"}
     return [
-        Text(
+        TextBlock(
             "What questions call tables and columns whose names do not say it. Words that a model proposed "
             f"are marked so, and wait for a person's: databases.{database}.glossary comes before them."
         ),

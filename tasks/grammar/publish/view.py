@@ -21,7 +21,7 @@ from tasks.reports import blocks
 from tasks.reports.blocks import OFF, Block
 from tasks.reports.declared import tabulate
 from tasks.reports.page import SampleQuestion
-from tasks.reports.parts import Tables
+from tasks.reports.parts import TableBlock
 from tasks.reports.tables import Cell
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
@@ -101,7 +101,7 @@ def list_samples(rows: DatasetRows) -> list[SampleQuestion]:
     ]
 
 
-def tabulate_templates(rows: DatasetRows) -> Tables:
+def tabulate_templates(rows: DatasetRows) -> TableBlock:
     """Count the texts, groups and questions of every SQL template; its questions are a link to them."""
     texts = {
         criterion: [text.sql_template for text in rows.texts.values() if text.criterion == criterion]
@@ -117,7 +117,7 @@ def tabulate_templates(rows: DatasetRows) -> Tables:
     lines = [(template.sql, template.id) for template in rows.templates]
     links = [[*[""] * (len(columns) - 1), f"template={place}&set={BALANCED}"] for place in range(len(lines))]
     table = tabulate(("SQL with placeholders",), lines, columns)
-    return Tables({"templates": table}, folded=False, narrows={"templates": links})
+    return TableBlock({"templates": table}, folded=False, narrows={"templates": links})
 
 
 def _count_of(counts: Mapping[str, int]) -> Callable[[str], Cell]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tasks.longform.build.foci import Focus, Measure, Quality
+from tasks.longform.build.foci import Focus, FocusMeasure, Quality
 
 OPEN, BOTH, LEADER, WITHIN, MOST, TYPICAL = "open", "both", "leader", "within", "most", "typical"
 
@@ -41,7 +41,7 @@ class Design:
     choose: Callable[[Focus, Counter[str], random.Random], Chosen | None]
 
 
-def _take(focus: Focus, used: Counter[str], dice: random.Random, count: int) -> list[Measure]:
+def _take(focus: Focus, used: Counter[str], dice: random.Random, count: int) -> list[FocusMeasure]:
     """Take the measures that were asked about least."""
     shuffled = dice.sample(focus.measures, len(focus.measures))
     taken = sorted(shuffled, key=lambda measure: used[measure.column])[:count]

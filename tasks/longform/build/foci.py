@@ -44,7 +44,7 @@ ALIKE = 0.5
 
 
 @dataclass(frozen=True)
-class Measure:
+class FocusMeasure:
     """A numeric column with the words for it."""
 
     column: str
@@ -88,7 +88,7 @@ class Focus:
     table: str
     table_words: str
     """What its rows are called: `films`."""
-    measures: tuple[Measure, ...]
+    measures: tuple[FocusMeasure, ...]
     """Amounts in `table`."""
     qualities: tuple[Quality, ...]
     """Of those, the ones that the measures can tell."""
@@ -106,7 +106,7 @@ class Focus:
     """The tables of that clause."""
     origin: tuple[Origin, ...]
 
-    def find(self, column: str) -> Measure:
+    def find(self, column: str) -> FocusMeasure:
         """Return the measure of a column."""
         return next(measure for measure in self.measures if measure.column == column)
 
@@ -182,7 +182,7 @@ def _check_names(what: str, given: Iterable[str], there: Collection[str]) -> Non
 
 def _read_measures(
     entry: SourceDatabase, source_columns: Sequence[SourceColumn], database: SafeDatabase
-) -> list[Measure]:
+) -> list[FocusMeasure]:
     known = {row.id for row in source_columns}
     told = {name.removeprefix("-") for names in entry.qualities.values() for name in names}
     _check_names("measures", entry.measures, known)
@@ -197,7 +197,7 @@ def _read_measures(
         amount = quote_column(row.id)
         ((typical,),) = database.query(f"SELECT AVG(ABS({amount})) FROM {quote(row.column.table)}").rows  # noqa: S608
         digits = count_digits(float(str(typical or 0)))
-        found.append(Measure(row.id, name, unit, words.more or _say_more(name), words.negative, digits))
+        found.append(FocusMeasure(row.id, name, unit, words.more or _say_more(name), words.negative, digits))
     return found
 
 
@@ -213,7 +213,7 @@ def count_digits(typical: float) -> int:
     return 1 if typical >= 10 or typical == 0 else min(9, 2 - floor(log10(typical)))
 
 
-def _find_qualities(entry: SourceDatabase, measures: Sequence[Measure]) -> tuple[Quality, ...]:
+def _find_qualities(entry: SourceDatabase, measures: Sequence[FocusMeasure]) -> tuple[Quality, ...]:
     there = {measure.column for measure in measures}
     found = []
     for words, names in entry.qualities.items():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN, FigureDesign
-from tasks.longform.build.foci import Focus, Measure, Quality
+from tasks.longform.build.foci import Focus, FocusMeasure, Quality
 from tasks.longform.build.words import join_words
 from tasks.models.ask import Unparsed
 from tasks.models.frames import Parts
@@ -53,7 +53,7 @@ class Asked:
         return join_words(self.groups)
 
     @property
-    def measures(self) -> list[Measure]:
+    def measures(self) -> list[FocusMeasure]:
         """The measures of the figures, each once."""
         return [self.focus.find(name) for name in dict.fromkeys(figure.measure for figure in self.figures)]
 

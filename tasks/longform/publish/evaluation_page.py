@@ -28,7 +28,7 @@ from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
-from tasks.reports.parts import Browse, Charts, FormLink, Part, Tables, Text, make_about_part
+from tasks.reports.parts import Browse, Charts, FormLink, PagePart, TableBlock, TextBlock, make_about_part
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import FigureTable, read_systems
 
@@ -155,7 +155,7 @@ def evaluation_page(
     return Counts(len(interactions), len(interactions), {})
 
 
-def _list_parts(figures: PageFigures) -> list[Part]:
+def _list_parts(figures: PageFigures) -> list[PagePart]:
     """List the parts above the viewer; a part without a figure or table has no blocks."""
     series = figures.figures
     agents, models = draw_agents(series.agents), draw_models(series.models)
@@ -185,29 +185,29 @@ def _list_parts(figures: PageFigures) -> list[Part]:
         "answer, verdict or label, and are in no figure."
     )
     return [
-        Part(
+        PagePart(
             "quality",
             "Quality of answers (Figure 2)",
             "Quality",
-            [Text(quality), Text(who), Charts(agents)] if agents else [],
+            [TextBlock(quality), TextBlock(who), Charts(agents)] if agents else [],
         ),
-        Part(
+        PagePart(
             "queries",
             "Valid queries and quality (Figure 3)",
             "Queries",
-            [Text(correlated), Charts(queries)] if queries else [],
+            [TextBlock(correlated), Charts(queries)] if queries else [],
         ),
-        Part(
+        PagePart(
             "models",
             "Models as the sequential agent (Figure 4)",
             "Models",
-            [Text(compared), Charts(models)] if models else [],
+            [TextBlock(compared), Charts(models)] if models else [],
         ),
-        Part(
+        PagePart(
             "tables",
             "Tables",
             "Tables",
-            [Text(counted), Tables(figures.tables), FORM] if figures.tables else [],
+            [TextBlock(counted), TableBlock(figures.tables), FORM] if figures.tables else [],
         ),
     ]
 

@@ -28,7 +28,7 @@ from tasks.longform.view import show_items, view_questions
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
-from tasks.reports.parts import Browse, Contracts, Part, Tables, Text, Yields, make_about_part
+from tasks.reports.parts import Browse, ContractList, PagePart, TableBlock, TextBlock, Yields, make_about_part
 from tasks.reports.report_page import write_page
 from tasks.reports.yields import StageYield, derive_calls, derive_dropped, read_yield
 
@@ -88,9 +88,11 @@ def set_page(
             ),
         ),
         [
-            Part("set", "The set (Table 1)", "The set", [Tables({"1": describe_set(figures)})]),
-            Part("yields", "What came through each stage", "Yields", [Text(THROUGH), Yields(stages)]),
-            Part("contracts", "Contracts", "Contracts", _list_contracts(findings)),
+            PagePart("set", "The set (Table 1)", "The set", [TableBlock({"1": describe_set(figures)})]),
+            PagePart(
+                "yields", "What came through each stage", "Yields", [TextBlock(THROUGH), Yields(stages)]
+            ),
+            PagePart("contracts", "Contracts", "Contracts", _list_contracts(findings)),
             Browse("Questions", view_questions(rows, shown, answers, used, items)),
             make_about_part(_list_facts(rows, figures)),
         ],
@@ -100,13 +102,13 @@ def set_page(
     return Counts(len(rows), len(rows), {})
 
 
-def _list_contracts(findings: ContractResults) -> list[Text | Contracts]:
+def _list_contracts(findings: ContractResults) -> list[TextBlock | ContractList]:
     held, checked = findings.count("held"), len(findings.findings)
     said = (
         f"{held:,} of {checked:,} hold. They run the query of every claim again, on a database that is built "
         "again from its script."
     )
-    return [Text(said), Contracts(findings)]
+    return [TextBlock(said), ContractList(findings)]
 
 
 def list_calls(artifacts: Iterable[Path]) -> dict[str, list[str]]:

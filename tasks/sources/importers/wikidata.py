@@ -18,7 +18,7 @@ from tasks.sources.base_importer import (
     CONTACT,
     BaseImporter,
     Imported,
-    Piece,
+    ImportStep,
     Project,
     argument,
     check_name,
@@ -212,7 +212,7 @@ def read_dump(
     folder: Path,
     report: ReadingReport,
     *,
-    work: Callable[[Sequence[Piece]], None],
+    work: Callable[[Sequence[ImportStep]], None],
     say: Callable[[str], None],
     size: PartSize = SIZE,
 ) -> tuple[int, int]:
@@ -231,7 +231,9 @@ def read_dump(
     left = [part for key, part in wanted.items() if not (store / key).is_dir()]
     if len(left) < len(wanted):
         say(f"{len(wanted) - len(left)} of {len(wanted)} parts were read before")
-    work([Piece(name_part(part), read_part, (part, selection, store), store / part.key) for part in left])
+    work(
+        [ImportStep(name_part(part), read_part, (part, selection, store), store / part.key) for part in left]
+    )
     for path, found in zip(paths, before, strict=True):
         if identify(path) != found:
             raise BadInput(path, "was changed while it was read", hint="import it again")

@@ -30,7 +30,7 @@ NAMED = 5
 
 
 @dataclass
-class Outcome:
+class ImportCounts:
     """What an import did. skipped: by reason; ended: where a source could not be read to its end."""
 
     articles: int = 0
@@ -66,7 +66,7 @@ class Wikipedia(BaseImporter):
         """
         check_name(self.called)
         folder = FOLDER / self.called
-        outcome = Outcome()
+        outcome = ImportCounts()
         skipped = project.hold(closing(_Skipped(project.place(folder / "skipped.jsonl"), outcome)))
         cache = project.root / folder / "cache"
         source = project.hold(closing(open_source(self.path, skipped.add, cache, self.contact)))
@@ -97,7 +97,7 @@ class Wikipedia(BaseImporter):
         return Imported(say_outcome(outcome, folder.as_posix()), {folder / "LICENCE.md": text}, ended=ended)
 
 
-def say_outcome(outcome: Outcome, folder: str) -> list[str]:
+def say_outcome(outcome: ImportCounts, folder: str) -> list[str]:
     """Say what an import did, a line each."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(outcome.kinds.items()))
     lines = [f"{outcome.articles:,} articles, {outcome.aliases:,} aliases: {folder}/articles.parquet"]
@@ -142,7 +142,7 @@ def _order(counts: Counter[str]) -> list[tuple[str, int]]:
 class _Skipped:
     """Writes skipped.jsonl as it goes."""
 
-    def __init__(self, path: Path, outcome: Outcome) -> None:
+    def __init__(self, path: Path, outcome: ImportCounts) -> None:
         self._file: IO[str] = path.open("w", encoding="utf-8", errors="replace")
         self._outcome = outcome
 

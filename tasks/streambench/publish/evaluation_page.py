@@ -18,7 +18,17 @@ from tasks.reports.embed import write_data
 from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import SeriesPoint, choose_column, write_lines
 from tasks.reports.page import ASSESSMENTS, Headline, Page
-from tasks.reports.parts import Browse, Charts, Component, Head, Part, Parts, Tables, Text, make_about_part
+from tasks.reports.parts import (
+    Browse,
+    Charts,
+    Component,
+    Head,
+    PagePart,
+    Parts,
+    TableBlock,
+    TextBlock,
+    make_about_part,
+)
 from tasks.reports.report_page import write_page
 from tasks.reports.tables import FigureTable, read_systems
 from tasks.scoring.statistics import Interval
@@ -126,40 +136,40 @@ def make_parts(
     tables = figures.tables
     uses, seeds = draw_uses(figures.tables["uses"]), draw_seeds(figures.tables["seeds"], figures.models)
     return [
-        Part(
+        PagePart(
             "curves",
             "Over time",
             "Over time",
             [
-                Text(
+                TextBlock(
                     "The share of right steps among the first t, averaged over seeds. A band is one standard "
                     "error over seeds (n - 1) to either side. Ablations stand in Figure 2 alone."
                 ),
                 Charts(draw_over_time(runs, curves, (ACCURACY,))),
                 Head("Regret against the best method, and entries in the memory"),
                 Charts(draw_over_time(runs, curves, (REGRET, MEMORY))),
-                Tables(choose_tables(tables, "times", "regrets")),
+                TableBlock(choose_tables(tables, "times", "regrets")),
             ],
         ),
-        Part(
+        PagePart(
             "means",
             "Right steps",
             "Means",
             [
-                Text(
+                TextBlock(
                     "In percent, with 95% intervals. A failed call is a wrong step, never a skipped one; "
                     "failed and unjudged steps are in every n."
                 ),
-                Tables(choose_tables(tables, *RIGHT_TABLES)),
+                TableBlock(choose_tables(tables, *RIGHT_TABLES)),
             ],
         ),
-        Part("uses", "Which past steps are shown (Figure 2)", "Ablation", [Charts(uses)] if uses else []),
-        Part(
+        PagePart("uses", "Which past steps are shown (Figure 2)", "Ablation", [Charts(uses)] if uses else []),
+        PagePart(
             "confusions",
             "Confusions (Figure 3)",
             "Confusions",
             [
-                Text(
+                TextBlock(
                     "Answers (columns) by the true label (rows), over all seeds, for the labels that are "
                     "mistaken most often. None: no label could be read, or there is no answer."
                 ),
@@ -168,25 +178,25 @@ def make_parts(
             if figures.confusions
             else [],
         ),
-        Part(
+        PagePart(
             "seeds",
             "Orders of the stream (Figure 4)",
             "Seeds",
-            [Text("Mean and standard error over seeds."), Charts(seeds)] if seeds else [],
+            [TextBlock("Mean and standard error over seeds."), Charts(seeds)] if seeds else [],
         ),
-        Part(
+        PagePart(
             "pairs",
             "Methods in pairs",
             "Pairs",
             [
-                Text(
+                TextBlock(
                     "Over the same sequence: the difference of the shares of right steps in percent, with "
                     "its 95% interval, and tests of it."
                 ),
-                Tables(choose_tables(tables, "pairs")),
+                TableBlock(choose_tables(tables, "pairs")),
             ],
         ),
-        Part("tokens", "Tokens", "Tokens", [Tables(choose_tables(tables, "tokens"))]),
+        PagePart("tokens", "Tokens", "Tokens", [TableBlock(choose_tables(tables, "tokens"))]),
         Browse("The stream", view_steps(runs, artifact)),
         make_about_part(list_stream_facts(figures, entry)),
     ]

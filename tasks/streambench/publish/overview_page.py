@@ -10,7 +10,7 @@ from tasks.artifacts.rows import Counts
 from tasks.lineage.derivation import Derivation
 from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page, count_of
-from tasks.reports.parts import Browse, Component, Part, Tables, Text
+from tasks.reports.parts import Browse, Component, PagePart, TableBlock, TextBlock
 from tasks.reports.report_page import write_page
 from tasks.reports.tables import FigureTable
 from tasks.streambench.entries import StreamOverview
@@ -68,41 +68,43 @@ def overview_page(
             tell_best(means),
         ),
         [
-            Part(
+            PagePart(
                 "means",
                 "By dataset",
                 "By dataset",
                 [
-                    Text(
+                    TextBlock(
                         "The share of right steps in percent, with its 95% interval; a column is a dataset "
                         "of a stream."
                     ),
-                    Tables(choose_tables(tables, "means", "gains", "model")),
+                    TableBlock(choose_tables(tables, "means", "gains", "model")),
                 ],
             ),
-            Part(
+            PagePart(
                 "differences",
                 "Differences",
                 "Differences",
                 [
-                    Text("In percent, of each method to Zero-Shot of the same model, with its 95% interval."),
-                    Tables(choose_tables(tables, "differences")),
+                    TextBlock(
+                        "In percent, of each method to Zero-Shot of the same model, with its 95% interval."
+                    ),
+                    TableBlock(choose_tables(tables, "differences")),
                 ],
             ),
-            Part(
+            PagePart(
                 "tokens",
                 "Tokens",
                 "Tokens",
                 [
-                    Text("What a stream of a dataset takes, in and out."),
-                    Tables(choose_tables(tables, "tokens")),
+                    TextBlock("What a stream of a dataset takes, in and out."),
+                    TableBlock(choose_tables(tables, "tokens")),
                 ],
             ),
-            Part(
+            PagePart(
                 "joined",
                 "What is joined",
                 "What is joined",
-                [Tables(choose_tables(tables, "joined")), Component(EVALUATIONS, pages)],
+                [TableBlock(choose_tables(tables, "joined")), Component(EVALUATIONS, pages)],
             ),
             Browse("Runs", view_runs(columns, pages, streambench)),
         ],

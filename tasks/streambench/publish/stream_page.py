@@ -16,10 +16,10 @@ from tasks.reports.parts import (
     Facts,
     Folded,
     Head,
-    Part,
+    PagePart,
     PartBlock,
-    Tables,
-    Text,
+    TableBlock,
+    TextBlock,
     make_contracts_part,
 )
 from tasks.reports.report_page import write_page
@@ -67,21 +67,21 @@ def stream_page(
             ),
         ),
         [
-            Part(
+            PagePart(
                 "parts",
                 "Datasets",
                 "Datasets",
                 [
-                    Tables({"datasets": count_datasets(items, shots)}, folded=False),
+                    TableBlock({"datasets": count_datasets(items, shots)}, folded=False),
                     *fold_dropped(items_dropped),
                 ],
             ),
-            Part(
+            PagePart(
                 "orders",
                 "Orders",
                 "Orders",
                 [
-                    Text(
+                    TextBlock(
                         "Each seed shuffles the same items. The first of each order, by their keys; the "
                         "artifact sequence holds all."
                     ),
@@ -93,14 +93,14 @@ def stream_page(
                     ),
                 ],
             ),
-            Part(
+            PagePart(
                 "shots",
                 "Examples",
                 "Examples",
                 [
-                    Text("For few-shot prompts, in their order; the last is nearest to the question."),
+                    TextBlock("For few-shot prompts, in their order; the last is nearest to the question."),
                     *(fold_shot(shot) for shot in shown),
-                    *([] if shown else [Text("None.")]),
+                    *([] if shown else [TextBlock("None.")]),
                 ],
             ),
             make_contracts_part(open_contracts(contracts, ["items", "sequence", "shots"], out)),
@@ -171,7 +171,7 @@ def fold_dropped(dropped: Iterable[Dropped]) -> list[Folded]:
     for reason, rows in group_dropped(dropped).items():
         listed = Facts([(row.id, row.detail) for row in rows[:MOST_DROPPED]])
         more = len(rows) - MOST_DROPPED
-        blocks: list[PartBlock] = [listed, *([Text(f"and {more:,} more")] if more > 0 else [])]
+        blocks: list[PartBlock] = [listed, *([TextBlock(f"and {more:,} more")] if more > 0 else [])]
         folded.append(Folded(f"{len(rows):,} {reason.replace('_', ' ')}", blocks))
     return folded
 
@@ -179,7 +179,7 @@ def fold_dropped(dropped: Iterable[Dropped]) -> list[Folded]:
 def fold_shot(shot: StreamShot) -> Folded:
     """Show an example, folded away."""
     text = shot.text if len(shot.text) <= SHORT else f"{shot.text[:SHORT]}…"
-    inside: list[PartBlock] = [Text(shot.text, "said"), Head("Answer"), Text(shot.answer, "said")]
+    inside: list[PartBlock] = [TextBlock(shot.text, "said"), Head("Answer"), TextBlock(shot.answer, "said")]
     return Folded(f"{text} ({shot.dataset})", inside)
 
 

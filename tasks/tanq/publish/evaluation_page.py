@@ -14,7 +14,7 @@ from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
-from tasks.reports.parts import Browse, FormLink, Part, Tables, Text, make_about_part
+from tasks.reports.parts import Browse, FormLink, PagePart, TableBlock, TextBlock, make_about_part
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import FigureTable, read_systems
 from tasks.reports.viewer import Filter, Viewer
@@ -115,30 +115,30 @@ def evaluation_page(
     return Counts(len(predictions), len(predictions), {})
 
 
-def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> Part:
+def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
     """Make the part of the tables of scores by a rule; their keys end with it."""
     shown = {key: table for key, table in tables.items() if key.endswith(f"-{rule}")}
     said = f"Means x100 of precision, recall and F1, with 95% intervals. {MATCHED[rule]} {SCORED}"
-    return Part(
+    return PagePart(
         f"rule-{rule}",
         "Cells that are right",
         f"Scores, {rule}",
-        [Text(said), Tables(shown)] if shown else [],
+        [TextBlock(said), TableBlock(shown)] if shown else [],
         f"relative mapping similarity, rule {rule}",
     )
 
 
-def make_failure_part(tables: Mapping[str, FigureTable]) -> Part:
+def make_failure_part(tables: Mapping[str, FigureTable]) -> PagePart:
     """Make the part of the tables that are not scores: failures and faults."""
     scored = tuple(f"-{rule}" for rule in RULES)
     shown = {key: table for key, table in tables.items() if not key.endswith(scored)}
-    return Part(
+    return PagePart(
         "failures",
         "What went wrong",
         "Failures",
         [
-            Text("Shares in percent, with 95% intervals."),
-            Tables(shown),
+            TextBlock("Shares in percent, with 95% intervals."),
+            TableBlock(shown),
             FormLink(FORM, "Replies to label (CSV)", TO_LABEL),
         ],
     )

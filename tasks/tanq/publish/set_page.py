@@ -18,7 +18,16 @@ from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
 from tasks.reports.figures_file import read_figures
 from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
-from tasks.reports.parts import Browse, Facts, FormLink, Part, Tables, Text, Yields, make_contracts_part
+from tasks.reports.parts import (
+    Browse,
+    Facts,
+    FormLink,
+    PagePart,
+    TableBlock,
+    TextBlock,
+    Yields,
+    make_contracts_part,
+)
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.viewer import Filter, Viewer
 from tasks.reports.yields import StageYield, derive_calls, read_yield
@@ -103,16 +112,16 @@ def set_page(
             samples=choose_samples([SampleQuestion(f"question={row.id}", row.question, "") for row in rows]),
         ),
         [
-            Part("set", "The set", "The set", [Tables(tabulate_set(told))]),
-            Part(
+            PagePart("set", "The set", "The set", [TableBlock(tabulate_set(told))]),
+            PagePart(
                 "yields",
                 "What came through each stage",
                 "Yields",
-                [Text(COUNTED), Yields(stages, through=False, most=MOST_DROPPED)],
+                [TextBlock(COUNTED), Yields(stages, through=False, most=MOST_DROPPED)],
             ),
             make_contracts_part(open_contracts(contracts, [path.stem for path in paths], out)),
             Browse("Questions", viewer),
-            Part(
+            PagePart(
                 "about",
                 "About",
                 "About",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from tasks.tanq.build.skill_use import FILTERS
 from tasks.tanq.build.tanq_item import ItemThing, TanqItem
 from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION
-from tasks.tanq.labels import CellState, Failure, Fault
+from tasks.tanq.labels import AgentFault, CellState, FailureKind
 from tasks.tanq.score.same_values import fold, is_nothing, is_same_name, simplify
 from tasks.tanq.score.table_match import TableMatch
 from tasks.tanq.solve.open_replies import SUB_TASK
@@ -20,12 +20,12 @@ OWN_WORDS = frozenset({"", SUB_TASK, UNREAD})
 """Steps whose result is a model's own text, and no tool's."""
 
 
-def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[Failure, ...]:
+def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[FailureKind, ...]:
     """List the failures of a reply in Table 11's order. match: of its table, None if it has none."""
     if match is None:
-        return (Failure.NOT_A_TABLE,)
+        return (FailureKind.NOT_A_TABLE,)
     found = set(_find_kinds(item, match))
-    return tuple(kind for kind in Failure if kind in found)
+    return tuple(kind for kind in FailureKind if kind in found)
 
 
 def is_filtered(item: TanqItem) -> bool:
@@ -38,60 +38,60 @@ def ignores_filter(item: TanqItem, match: TableMatch) -> bool:
     return any(places and not row.filter_pass for row, places in zip(item.rows, match.entities, strict=True))
 
 
-def _find_kinds(item: TanqItem, match: TableMatch) -> Iterator[Failure]:
+def _find_kinds(item: TanqItem, match: TableMatch) -> Iterator[FailureKind]:
     passing = [number for number, row in enumerate(item.rows) if row.filter_pass]
     if None in match.columns:
-        yield Failure.MISSING_RELATION
+        yield FailureKind.MISSING_RELATION
     if not match.head:
-        yield Failure.NO_HEADER
+        yield FailureKind.NO_HEADER
     if ignores_filter(item, match):
-        yield Failure.FILTER_IGNORED
+        yield FailureKind.FILTER_IGNORED
     if match.unrequested:
-        yield Failure.UNREQUESTED_RELATION
+        yield FailureKind.UNREQUESTED_RELATION
     if any(not match.entities[number] for number in passing):
-        yield Failure.MISSING_ENTITY
+        yield FailureKind.MISSING_ENTITY
     states = {state for number in passing for state in match.cells[number]}
     if CellState.PARTIAL in states:
-        yield Failure.PARTIAL_CELL
+        yield FailureKind.PARTIAL_CELL
     if CellState.WRONG in states:
-        yield Failure.WRONG_CELL
+        yield FailureKind.WRONG_CELL
 
 
-def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None) -> tuple[Fault, ...]:
+def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None) -> tuple[AgentFault, ...]:
     """List the faults of a chain in the section's order. match: of its table, None if it has none."""
     if match is None:
-        return (Fault.MALFORMED_TABLE,)
+        return (AgentFault.MALFORMED_TABLE,)
     found = set(_find_faults(item, prediction, match))
-    return tuple(fault for fault in Fault if fault in found)
+    return tuple(fault for fault in AgentFault if fault in found)
 
 
-def can_have(item: TanqItem) -> Mapping[Fault, bool]:
+def can_have(item: TanqItem) -> Mapping[AgentFault, bool]:
     """Say which faults an item's chain can have, as far as can be told.
 
     Who meets one condition alone is not known of every intersection, nor what leads to a composition's
     answers.
     """
     return {
-        **dict.fromkeys(Fault, True),
-        Fault.ONE_CONDITION: item.kind == INTERSECTION and bool(item.near),
-        Fault.INTERMEDIATES_LISTED: item.kind == COMPOSITION and bool(item.intermediates),
-        Fault.FILTER_IGNORED: is_filtered(item),
+        **dict.fromkeys(AgentFault, True),
+        AgentFault.ONE_CONDITION: item.kind == INTERSECTION and bool(item.near),
+        AgentFault.INTERMEDIATES_LISTED: item.kind == COMPOSITION and bool(item.intermediates),
+        AgentFault.FILTER_IGNORED: is_filtered(item),
     }
 
 
-def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> Iterator[Fault]:
+def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> Iterator[AgentFault]:
     if ends_search(item, prediction, match):
-        yield Fault.SEARCH_ENDED
+        yield AgentFault.SEARCH_ENDED
     if is_malformed(match):
-        yield Fault.MALFORMED_TABLE
+        yield AgentFault.MALFORMED_TABLE
     if lacks_attributes(item, match):
-        yield Fault.ATTRIBUTES_MISSING
+        yield AgentFault.ATTRIBUTES_MISSING
     if item.kind == INTERSECTION and lists_any(item.near, match):
-        yield Fault.ONE_CONDITION
+        yield AgentFault.ONE_CONDITION
     if item.kind == COMPOSITION and lists_any(item.intermediates, match):
-        yield Fault.INTERMEDIATES_LISTED
+        yield AgentFault.INTERMEDIATES_LISTED
     if ignores_filter(item, match):
-        yield Fault.FILTER_IGNORED
+        yield AgentFault.FILTER_IGNORED
 
 
 def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:

@@ -10,9 +10,9 @@ from tasks.artifacts.splitting import splits
 from tasks.judging.answered import Answered, Scored
 from tasks.scoring.rms_paper import compute_paper
 from tasks.scoring.rms_released import RmsScores, compute_released
-from tasks.scoring.tables import Cell, Table, get_table, parse_table
+from tasks.scoring.tables import Cell, CellTable, get_table, parse_table
 from tasks.tanq.build.tanq_item import TanqItem
-from tasks.tanq.labels import Failure, Fault
+from tasks.tanq.labels import AgentFault, FailureKind
 from tasks.tanq.score.failures import find_failures, find_faults
 from tasks.tanq.score.table_match import Rows, match_table
 from tasks.tanq.solve.prediction import OPEN, Prediction
@@ -39,8 +39,8 @@ class PredictionScore:
     paper_precision: float | None
     paper_recall: float | None
     paper_f1: float | None
-    failures: tuple[Failure, ...]
-    faults: tuple[Fault, ...] | None
+    failures: tuple[FailureKind, ...]
+    faults: tuple[AgentFault, ...] | None
     origin: tuple[Origin, ...]
 
 
@@ -88,19 +88,19 @@ def compare_tables(item: TanqItem, table: Rows) -> tuple[RmsScores, RmsScores]:
     return compute_released(parse_table(item.answer_table), said), compute_paper(list_values(item), said)
 
 
-def read_rows(table: Rows) -> Table:
+def read_rows(table: Rows) -> CellTable:
     """Read predicted rows as `benchloom score rms` does. A first header `title` stays one."""
     return get_table({"rows": [list(row) for row in table]}, "rows")
 
 
-def list_values(item: TanqItem) -> Table:
+def list_values(item: TanqItem) -> CellTable:
     """Make the answer's table with the values of each cell listed, without rows that fail a filter."""
     rows: list[tuple[Cell, ...]] = [_fold(["entity", *(column.header for column in item.columns)])]
     for row in item.rows:
         if row.filter_pass:
             name = _fold([row.label])
             rows.append((*name, *(_fold(cell.values) for cell in row.cells)))
-    return Table(tuple(rows))
+    return CellTable(tuple(rows))
 
 
 def _fold(texts: Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import pytest
 from flows.discovery import find_flow_of
 from flows.run.forecast import Forecast, expect_calls
 from flows.run.node import Node
-from flows.run.outcomes import Outcome, load_outcome, save_outcome
+from flows.run.outcomes import StageOutcome, load_outcome, save_outcome
 from flows.run.runner import run_plain
 from flows.run.selection import order_nodes
 from tasks.models.sending.progress import Progress
@@ -39,7 +39,7 @@ def test_stages_that_have_not_begun_are_counted_by_their_last_calls(opened):
     assert forecast.count_to_come(2) == 1, "two of the three are begun"
     run.asks["trial-answers"] = Ask(answered=9)
     assert forecast.count_to_come(1) == 0, "more than last time"
-    run.outcomes["trial-answers"] = Outcome("trial-answers", "ran")
+    run.outcomes["trial-answers"] = StageOutcome("trial-answers", "ran")
     assert forecast.count_to_come(0) == 0
 
 
@@ -86,9 +86,9 @@ def test_another_entry_s_last_run_tells_else_the_flow_does(tmp_path):
     recorder = SimpleNamespace(root=tmp_path, nodes={node.name: node for node in (films, flights)})
     low, high = find_flow_of("grammar.text_templates").usual["grammar.text_templates"].calls
     assert expect_calls(recorder, films) == round((low + high) / 2) > 0
-    save_outcome(tmp_path, Outcome(flights.name, "ran", calls=70))
+    save_outcome(tmp_path, StageOutcome(flights.name, "ran", calls=70))
     assert expect_calls(recorder, films) == 70
-    save_outcome(tmp_path, Outcome(films.name, "ran", calls=12))
+    save_outcome(tmp_path, StageOutcome(films.name, "ran", calls=12))
     assert expect_calls(recorder, films) == 12
     own = Node("own", "", "", (), (), ())
     assert expect_calls(recorder, own) is None

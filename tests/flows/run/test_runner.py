@@ -15,7 +15,7 @@ import yaml
 from flows.commands.run import conclude
 from flows.run import runner
 from flows.run.failures import Interrupted, describe_error, is_disk_full
-from flows.run.outcomes import Outcome
+from flows.run.outcomes import StageOutcome
 from flows.run.record.recorder import Recorder
 from flows.run.reproduce import bring_up_lost
 from flows.run.runner import Run
@@ -92,7 +92,7 @@ def test_what_prefect_has_lost_is_brought_up_without_it(project, command, states
     lines = []
     recorder = Recorder(project.root)
     run = Run(project.root, recorder, {}, open_session=lambda: None, say=lines.append)
-    run.outcomes["first"] = Outcome("first", "fresh")
+    run.outcomes["first"] = StageOutcome("first", "fresh")
     names = order_nodes(recorder.nodes)
     try:
         bring_up_lost(run, names, 2)
@@ -108,7 +108,7 @@ def test_what_stands_on_a_failed_stage_is_not_lost_and_a_skipped_one_is_no_succe
     lines = []
     recorder = Recorder(project.root)
     run = Run(project.root, recorder, {}, open_session=lambda: None, say=lines.append)
-    run.outcomes["first"] = Outcome("first", "failed", error="it gave way")
+    run.outcomes["first"] = StageOutcome("first", "failed", error="it gave way")
     names = order_nodes(recorder.nodes)
     try:
         bring_up_lost(run, names, 2)

@@ -11,7 +11,7 @@ from tasks.grammar.assess.baselines import (
     BaselinePart,
     Baselines,
     BaselineVerdict,
-    Support,
+    ClaimSupport,
     baselines,
     parse_claims,
     weigh_parts,
@@ -158,7 +158,7 @@ def test_an_assessment_may_leave_the_baselines_out(world):
 
 def test_parts_are_weighed_by_hand():
     def weigh(*holds):
-        return weigh_parts([BaselinePart("x", Support.read(value)) for value in holds])[0]
+        return weigh_parts([BaselinePart("x", ClaimSupport.read(value)) for value in holds])[0]
 
     assert weigh("yes", "yes", "null") == 1
     assert weigh("yes", "no", "null", "no") == pytest.approx(1 / 3)

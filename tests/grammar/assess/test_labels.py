@@ -6,7 +6,7 @@ import pytest
 
 from tasks.errors import BadInput
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assess.baselines import BaselineLabel, BaselinePart, BaselineVerdict, Support
+from tasks.grammar.assess.baselines import BaselineLabel, BaselinePart, BaselineVerdict, ClaimSupport
 from tasks.grammar.assess.closed_domain import closed_domain
 from tasks.grammar.assess.human_labels import AnswerLabel
 from tasks.grammar.assess.judged import JudgedRow, tag_rows
@@ -21,7 +21,16 @@ ROWS = {
     "judgements": Judgement("row-a", "q", "g", "short", RIGHT, "", (RIGHT,), "", ()),
     "human_labels": AnswerLabel("row-a", "answer", "ann", RIGHT, ()),
     "baselines": BaselineVerdict(
-        "row-a", "a", "q", "g", "m", BaselineLabel.CORRECT, 1.0, (BaselinePart("x", Support.YES),), "", ()
+        "row-a",
+        "a",
+        "q",
+        "g",
+        "m",
+        BaselineLabel.CORRECT,
+        1.0,
+        (BaselinePart("x", ClaimSupport.YES),),
+        "",
+        (),
     ),
 }
 
