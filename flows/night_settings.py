@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Annotated
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator
 
 from flows.discovery import list_evaluating
 from flows.settings import get_section, parse_section
 from flows.stage import Scope
 from tasks.errors import BadInput
 from tasks.judging.nights import AlarmRule
+from tasks.settings import Settings
 
 FOLDER = "data/nightly"
 """Where a project's nights are told of; their artifacts are recorded on branches."""
@@ -30,19 +31,15 @@ def check_timezone(name: str) -> str:
     return name
 
 
-class Webhook(BaseModel):
+class Webhook(Settings):
     """Where alarms are told."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     url_env: str | None = None
     """The environment variable that holds the address; null tells nobody."""
 
 
-class Nightly(BaseModel):
+class Nightly(Settings):
     """`nightly` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     assessments: tuple[str, ...] = ()
     """Entries to evaluate, by name (`films-weak`), or by full name if several sections have one of that name

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import GenericAlias
 from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from flows.code import to_path
 from flows.graph import Declared, DeclaredGraph
@@ -22,13 +22,12 @@ from tasks.errors import BadInput
 from tasks.judging.trust import TrustThresholds
 from tasks.models.ask import Role
 from tasks.models.settings import EmbeddedModel, ModelRun
+from tasks.settings import Settings
 from tasks.systems.entries import SystemEntry
 
 
-class EvaluationSection(BaseModel):
+class EvaluationSection(Settings):
     """The night that an evaluation belongs to: systems, judges and canaries are asked anew under each."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     as_of: str | int | dt.date | None = ""
     """The night's label, part of the key of every call of an evaluation. Empty: of no night."""

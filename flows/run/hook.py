@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
 from flows.run.outcomes import State
+from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -83,14 +82,12 @@ class RunEnd:
     """All that the run came to, in the order of the graph."""
 
 
-class Hook(BaseModel):
+class Hook(Settings):
     """Called at ends; its fields are its options, from `run.hooks.<name>`.
 
     Calls come one at a time, in the order of the ends, in a thread of their own, so that a slow hook holds up
     no stage. A hook that raises is told of in one line and not called again in that run.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: ClassVar[str]
 

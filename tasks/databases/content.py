@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from sqlalchemy import Connection, select, table
 from sqlalchemy import column as sql_column
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -26,6 +26,7 @@ from tasks.databases.reflection import reflect_connection
 from tasks.databases.values import to_plain_row
 from tasks.errors import BadInput
 from tasks.files import write_text
+from tasks.settings import Settings
 
 BATCH = 5_000
 MODULUS = 2**256
@@ -36,10 +37,8 @@ SESSION = {
 }
 
 
-class TableContent(BaseModel):
+class TableContent(Settings):
     """One table. sha256: sum of the SHA-256 of its rows, modulo 2**256."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     columns: dict[str, str]
     """Column name -> its generic type, key and reference."""
@@ -47,10 +46,8 @@ class TableContent(BaseModel):
     sha256: str
 
 
-class DatabaseContent(BaseModel):
+class DatabaseContent(Settings):
     """A whole database. Equal rows give equal records on every engine."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     tables: dict[str, TableContent]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.databases.child import ReaderProcess
 from tasks.databases.entry import DatabaseEntry
@@ -20,12 +20,11 @@ from tasks.databases.servers.server import DatabaseServer
 from tasks.databases.snapshot import Snapshot
 from tasks.databases.values import Value
 from tasks.errors import SqlError, SqlTimeout, SqlTooLarge
+from tasks.settings import Settings
 
 
-class QueryLimits(BaseModel):
+class QueryLimits(Settings):
     """The resource limits of one statement."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     timeout_s: float = Field(default=5.0, gt=0)
     rows: int = Field(default=10_000, gt=0)

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
 from tasks.judging.rules import label_by_rule
 from tasks.models.ask import Answer
 from tasks.scoring.correctness import Correctness
+from tasks.settings import Settings
 
 FILE = Path(__file__).with_name("canaries.yaml")
 FURTHER = Path(__file__).with_name("canaries_further.yaml")
@@ -30,10 +31,8 @@ OR = " or "
 Verdict = TypeVar("Verdict", bound=str | int)
 
 
-class KnownCase(BaseModel):
+class KnownCase(Settings):
     """What canaries of every kind have."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str = Field(min_length=1)
     accepted: tuple[str, ...] = Field(min_length=1)

@@ -7,21 +7,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.judging.canaries import OR, CanaryRow
 from tasks.judging.comparison import LEAST, Comparison, MetricChange, Strand
 from tasks.scoring.statistics import compare_outcomes, correct_holm
+from tasks.settings import Settings
 
 SeriesOutcome = Literal["first", "held", "too few", "fell", "judge drift", "unscored"]
 AlarmKind = Literal["regression", "judge drift", "unscored", "lost", "gold", "contract", "budget"]
 NightState = Literal["accepted", "alarm", "unfinished"]
 
 
-class AlarmRule(BaseModel):
+class AlarmRule(Settings):
     """When a night raises an alarm."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     drop: float = Field(default=0.02, ge=0)
     """The smallest fall of a mean that raises an alarm, in units of the score."""

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.judging.canaries import CanaryHealth
 from tasks.judging.human_labels import HumanLabel
 from tasks.scoring.agreement import Agreement, RatingSample
 from tasks.scoring.statistics import Interval, bootstrap
+from tasks.settings import Settings
 
 LEAST_DRAWN = 3
 """Items that a coefficient's interval needs: of two, every draw in which it is defined is the same."""
@@ -20,10 +21,8 @@ NAMED = 5
 """Maximum number of canaries that a warning names."""
 
 
-class TrustThresholds(BaseModel):
+class TrustThresholds(Settings):
     """The section `judging.thresholds` of params.yaml: a report warns if a figure is beyond one of them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     canary_agreement: float = Field(default=0.9, ge=0, le=1)
     human_agreement: float = Field(default=0.8, ge=0, le=1)

@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from tasks.distinct import Names, check_distinct
 from tasks.judging.human_labels import LabelFile
+from tasks.settings import Settings
 
 AgentName = Literal["none", "sequential", "iterative", "guess"]
 
 
-class MeasureWords(BaseModel):
+class MeasureWords(Settings):
     """The words for a numeric column."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = ""
     """`Metacritic score`; empty takes the column's name, without its unit."""
@@ -27,10 +26,8 @@ class MeasureWords(BaseModel):
     """How an amount below 0 is said: `early` for a delay. Empty keeps the minus."""
 
 
-class SourceDatabase(BaseModel):
+class SourceDatabase(Settings):
     """One entry of `longform.databases`: a database whose schema questions are made from."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: Path
     """A SQLite file. Its schema is used, and rows of the groups that questions name."""
@@ -56,10 +53,8 @@ class SourceDatabase(BaseModel):
         return groups
 
 
-class LongformSet(BaseModel):
+class LongformSet(Settings):
     """One entry of `longform.sets`: questions over some databases."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     databases: Names
     """Names under `longform.databases`."""
@@ -68,10 +63,8 @@ class LongformSet(BaseModel):
     seed: int = 0
 
 
-class MorePeers(BaseModel):
+class MorePeers(Settings):
     """More reviewers for some of the items."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     items: int = Field(gt=0)
     """The first so many items by id."""
@@ -79,10 +72,8 @@ class MorePeers(BaseModel):
     meta_reviewers: int = Field(gt=0)
 
 
-class AgentEvaluation(BaseModel):
+class AgentEvaluation(Settings):
     """One entry of `longform.evaluations`: agents and models on a question set, and who judges them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     set: str
     """A name under `longform.sets`."""

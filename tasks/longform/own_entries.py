@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.databases.execution import QueryLimits
+from tasks.settings import Settings
 
 
-class OwnAgent(BaseModel):
+class OwnAgent(Settings):
     """One entry of `longform.systems`: a system of the user's on a question set."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     set: str
     """A name under `longform.sets`."""
@@ -18,10 +17,8 @@ class OwnAgent(BaseModel):
     """A name under `systems`."""
 
 
-class SystemLimits(BaseModel):
+class SystemLimits(Settings):
     """`longform.system_interactions` in params.yaml: what of a user's system is run, and who judges."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     queries: int = Field(default=16, gt=0)
     """Maximum number of a system's queries that are run."""

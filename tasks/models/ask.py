@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from jinja2 import Environment, StrictUndefined, Template
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from tasks.settings import Settings
 
 Value = TypeVar("Value")
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -26,10 +28,8 @@ MIN_TEXT, CHARACTERS_PER_TOKEN = 10_000, 100
 """A model's answer is parsed up to so many characters in any case, and so many for each of its tokens."""
 
 
-class Role(BaseModel):
+class Role(Settings):
     """A model and its decoding parameters: `roles.<name>` in params.yaml. A change makes stages stale."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str
     temperature: float = Field(default=0, ge=0, le=2)

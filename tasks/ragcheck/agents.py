@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.judging.quoting import quote
 from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.ragcheck.grading import Grade
 from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.settings import Settings
 from tasks.systems.contract import Turn
 
 COMPOSER, QUESTIONER = "composer", "questioner"
@@ -22,10 +23,8 @@ CHARACTERS_PER_WORD = 8
 """Grammars limit characters, since Japanese has no spaces to count words by; this converts a word limit."""
 
 
-class ConversationOptions(BaseModel):
+class ConversationOptions(Settings):
     """Parameters of the stage `ragcheck.conversations`: turn limit, lengths, and what agents are shown."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     turns: int = Field(default=5, ge=1)
     """Maximum number of questions per conversation (n)."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from tasks.distinct import Names
+from tasks.settings import Settings
 
 
-class RatingScale(BaseModel):
+class RatingScale(Settings):
     """The scale that people rated on, if it is not the judge's: mapped linearly onto `onto`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     low: float
     high: float
@@ -31,10 +30,8 @@ class RatingScale(BaseModel):
         return bottom + (rating - self.low) * (top - bottom) / (self.high - self.low)
 
 
-class Assessment(BaseModel):
+class Assessment(Settings):
     """One entry of `ragcheck.correctness`; its key is that of a question set."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     systems: Names
     """Names under `systems:`."""
@@ -50,10 +47,8 @@ class Assessment(BaseModel):
     """The scale of the ratings; None is the judge's rubric, whole numbers from 0 to 5."""
 
 
-class Continuity(BaseModel):
+class Continuity(Settings):
     """One entry of `ragcheck.continuity`; its key is that of a question set."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     systems: Names
     """Names under `systems:`; every pair of them is compared."""

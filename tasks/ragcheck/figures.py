@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.scoring.agreement import RatingAccumulator
 from tasks.scoring.correlation import PairAccumulator, PairSample, ScorePair
 from tasks.scoring.metric import IntArray, MeanAccumulator, MeanSample, Sample, Score
 from tasks.scoring.statistics import bootstrap, correct_holm, find_wilson_interval
+from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,8 @@ SCORED = Score({})
 DIGITS = 10
 
 
-class Resampling(BaseModel):
+class Resampling(Settings):
     """Parameters of the bootstrap."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     draws: int = Field(default=10_000, ge=1)
     seed: int = 0

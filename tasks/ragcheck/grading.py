@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.judging.quoting import clean, quote
 from tasks.judging.verdicts import VerdictForm, make_form
 from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.ragcheck.questions import ReferenceQuestion
+from tasks.settings import Settings
 from tasks.systems.contract import Passage
 
 TOP_SCORE = 5
@@ -33,10 +34,8 @@ class Grade:
     problem: str
 
 
-class JudgingOptions(BaseModel):
+class JudgingOptions(Settings):
     """The section `ragcheck.judging` of params.yaml: what judges of both parts are shown."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     context_tokens: int = Field(default=600, ge=0)
     """Token budget for the contexts, best first."""

@@ -7,18 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from tasks.errors import BadInput
+from tasks.settings import Settings
 
 QUESTIONS, DOCUMENTS = "questions.jsonl", "documents.jsonl"
 """The files in a folder of kind `lines`."""
 
 
-class QuestionSet(BaseModel):
+class QuestionSet(Settings):
     """One entry of `ragcheck.sets`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["mtrag", "jsquad", "lines"]
     path: Path

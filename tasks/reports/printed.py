@@ -84,7 +84,7 @@ def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes
     """Print a record's warnings, its tables, and notes below them. Keys are untrusted: they are cleaned."""
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import PrintedColumn as Shown
+    from rich.table import Column as Shown
     from rich.table import Table
 
     console = Console(highlight=False)

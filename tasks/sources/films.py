@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict
-
 from tasks.artifacts.rows import Counts
 from tasks.errors import BadInput
+from tasks.settings import Settings
 from tasks.sources.tables import Cell, write_database
 
 SUFFIX = re.compile(
@@ -27,10 +26,8 @@ SUFFIX = re.compile(
 )
 
 
-class Films(BaseModel):
+class Films(Settings):
     """`sources.films` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     years: tuple[int, int] | None = None
     """The first and the last year of release; every film of these years is taken. null = all films."""

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Counts
 from tasks.errors import BadInput
+from tasks.settings import Settings
 from tasks.sources.tables import Cell, write_database
 
 Record = Mapping[str, str]
@@ -23,10 +24,8 @@ ConvertRow = Callable[[Record, Columns], tuple[Cell, ...]]
 MISSING = frozenset(["NA", ""])
 
 
-class Flights(BaseModel):
+class Flights(Settings):
     """`sources.flights` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     month: int | None = Field(default=None, ge=1, le=12)
     """Every flight and every hour of weather of this month is taken. null = the whole year."""

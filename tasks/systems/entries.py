@@ -11,18 +11,17 @@ from typing import Annotated, Literal, Self
 
 import jmespath
 from jmespath.exceptions import JMESPathError
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from tasks.errors import BadInput
+from tasks.settings import Settings
 
 RetrieverKind = Literal["keyword", "bm25", "dense", "hybrid", "none"]
 FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
 
-class EntryModel(BaseModel):
+class EntryModel(Settings):
     """A model that refuses unknown keys, so that a misspelt key is not silently a default."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def check_path(text: str) -> str:

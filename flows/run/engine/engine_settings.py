@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from tasks.settings import Settings
 
 EngineName = Literal["threads", "dask", "ray"]
 
 
-class Cluster(BaseModel):
+class Cluster(Settings):
     """Where processes are found: at an address, or as many as are wanted on this machine."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     address: str | None = None
     """Of a cluster that runs; null starts one on this machine, for as long as the run."""
@@ -20,10 +20,8 @@ class Cluster(BaseModel):
     """Processes of one that is started; null is one a core."""
 
 
-class EngineSettings(BaseModel):
+class EngineSettings(Settings):
     """`run.engine`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: EngineName = "threads"
     """What does shards unless `--engine` says otherwise: processes of this machine, Dask or Ray."""

@@ -9,13 +9,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.databases.child import ReaderProcess, ReaderProgram
 from tasks.databases.scratch.scratch_create import write_create
 from tasks.databases.snapshot import GRACE_S
 from tasks.errors import BadInput, SqlFailed, SqlTimeout, SqlTooLarge
 from tasks.files import write_beside
+from tasks.settings import Settings
 
 __all__ = ["Built", "ScratchLimits", "build_scratch", "write_create", "write_database"]
 
@@ -39,10 +40,8 @@ SCRIPTED = frozenset(
 )
 
 
-class ScratchLimits(BaseModel):
+class ScratchLimits(Settings):
     """The resource limits of one reply."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     timeout_s: float = Field(default=5.0, gt=0)
     """Of parsing and running together."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import make_id
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.settings import Settings
 from tasks.systems.contract import Document
 
 
-class DocumentAblation(BaseModel):
+class DocumentAblation(Settings):
     """`assessments.<name>.withheld` in params.yaml: remove the documents of a seeded share of the groups."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     share: float = Field(gt=0, lt=1)
     seed: int = 0

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.parquet import count_rows
 from tasks.artifacts.rows import Counts
@@ -55,14 +55,12 @@ from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, 
 from tasks.reports.tables import round_figures
 from tasks.scoring.label import count_labels
 from tasks.scoring.running import Bootstrap
-from tasks.settings import read_section
+from tasks.settings import Settings, read_section
 from tasks.systems.contract import Document
 
 
-class AssessmentParams(BaseModel):
+class AssessmentParams(Settings):
     """`grammar.assessment` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     criteria: tuple[str, str]
     """A and B: the tested hypothesis is that the wording matters."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
 from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.judging.human_labels import LabelFile
+from tasks.settings import Settings
 
 
-class AssessmentEntry(BaseModel):
+class AssessmentEntry(Settings):
     """One entry of `assessments`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     database: str
     """A name of `databases`, whose questions and documents are used."""

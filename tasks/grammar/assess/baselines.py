@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.ablation import ablate_corpus
@@ -26,6 +26,7 @@ from tasks.judging.rules import is_abstention
 from tasks.judging.verdicts import make_list
 from tasks.models.ask import Ask, Unparsed
 from tasks.scoring.label import Label, count_labels
+from tasks.settings import Settings
 from tasks.systems.build import build_system
 from tasks.systems.contract import Document, System
 from tasks.systems.entries import OpenAiEntry, RagEntry, SystemEntry
@@ -46,10 +47,8 @@ FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
 """The reference-free methods."""
 
 
-class Baselines(BaseModel):
+class Baselines(Settings):
     """`grammar.baselines` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sample: int | None = Field(default=100, ge=1)
     """Number of answers, sampled by seed; null = all. Each costs `samples` calls and up to three more."""

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.answers import AssessedAnswer
@@ -23,6 +23,7 @@ from tasks.judging.verdicts import make_form
 from tasks.models.ask import Answer, Ask
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.label import score_label
+from tasks.settings import Settings
 
 V = TypeVar("V", bound=Hashable)
 
@@ -66,10 +67,8 @@ def count_votes(answers: list[Answer[V]]) -> Majority[V]:
     return Majority(ranked[0][0], agreement, calls)
 
 
-class Judgements(BaseModel):
+class Judgements(Settings):
     """`grammar.judgements` in params.yaml; the canaries are judged in the same way."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     repeats: int = Field(default=1, ge=1)
     """Number of verdicts per answer; the majority counts, a tie is unscored."""

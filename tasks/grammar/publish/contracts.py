@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.contracts import (
     Expectation,
@@ -56,7 +56,7 @@ from tasks.grammar.publish.row_rules import (
     read_index,
 )
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
-from tasks.settings import read_section
+from tasks.settings import Settings, read_section
 
 ROWS: Mapping[str, type] = {
     "schema": Column,
@@ -75,10 +75,8 @@ SHARE = 0.03
 """The largest share of a criterion's texts that a sentence may stand in, placeholders masked."""
 
 
-class Contracts(BaseModel):
+class Contracts(Settings):
     """`grammar.contracts` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     answers: int | None = Field(default=None, ge=1)
     """Maximum number of answers per SQL template that are run again, sampled by seed; null = all."""

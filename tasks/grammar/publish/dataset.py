@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import median
 
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict
 
 from tasks.artifacts.card import CardSection, DatasetCard, DatasetConfig, DatasetSource, write_card
 from tasks.artifacts.contracts import read_findings
@@ -20,6 +19,7 @@ from tasks.grammar.construct.combinations import IDLE
 from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE
 from tasks.grammar.publish.authorship import AUTHORSHIP, describe_reading, list_own
 from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
+from tasks.settings import Settings
 
 EVERY_VALUE_MATTERS = "grammar.fill_in.every_value_matters"
 COLUMNS = {
@@ -41,10 +41,8 @@ REBUILD = (
 DROPPED = re.compile(r"(\d+) of (\d+) combinations")
 
 
-class Dataset(BaseModel):
+class Dataset(Settings):
     """`grammar.dataset` in params.yaml: what the dataset card cannot take from the artifacts."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     language: str = "en"
     tags: tuple[str, ...] = ("grammar", "rag-evaluation", "text-to-sql", "synthetic")

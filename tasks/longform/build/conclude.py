@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.longform.build.confirm import ConfirmedQuestion
@@ -16,6 +16,7 @@ from tasks.longform.build.statement import Claim, state_figures
 from tasks.models.ask import Ask
 from tasks.models.frames import write_frame
 from tasks.models.rounds import ask_in_rounds
+from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,8 @@ class Conclusion:
     origin: tuple[Origin, ...]
 
 
-class Conclude(BaseModel):
+class Conclude(Settings):
     """`longform.conclude` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rounds: int = Field(default=2, ge=0)
     """How often the model is asked for the answer in its words; 0 states the rows plainly."""

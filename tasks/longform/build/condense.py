@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.longform.build.control import ControlledQuestion
@@ -15,6 +15,7 @@ from tasks.longform.build.words import find_numbers, names_all
 from tasks.models.ask import Ask, Unparsed
 from tasks.models.frames import read_first, write_frame
 from tasks.models.rounds import ask_in_rounds
+from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,8 @@ class CondensedQuestion:
     origin: tuple[Origin, ...]
 
 
-class Condense(BaseModel):
+class Condense(Settings):
     """`longform.condense` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     words: int = Field(default=45, ge=8)
     """Maximum number of words; never more than the controlled question has, and two."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.databases.columns import Column
@@ -19,6 +19,7 @@ from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.labels import BY_MODEL, BY_NOBODY
 from tasks.models.ask import Ask
+from tasks.settings import Settings
 
 YES, NO = "Yes", "No"
 CRITERIA = ("ambiguous", "not answerable", "one query is enough")
@@ -36,10 +37,8 @@ class ConfirmedQuestion:
     origin: tuple[Origin, ...]
 
 
-class Confirm(BaseModel):
+class Confirm(Settings):
     """`longform.confirm` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     least: int = Field(default=3, ge=0, le=3)
     """How many of the three criteria the model must find met; 0 leaves all to people, and what they have not

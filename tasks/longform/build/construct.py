@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.databases.columns import split_column_id
@@ -22,6 +22,7 @@ from tasks.longform.build.row_plan import RowPlanner, TablePlan, write_grammar
 from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.words import join_words
 from tasks.models.ask import Ask
+from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,8 @@ class SyntheticDatabase:
     origin: tuple[Origin, ...]
 
 
-class Construct(BaseModel):
+class Construct(Settings):
     """`longform.construct` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rows: int = Field(default=4, ge=1)
     """Rows of the compared table for a group, one more or less by turns, so that counts differ."""

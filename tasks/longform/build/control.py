@@ -12,7 +12,7 @@ from math import floor, log10
 from pathlib import Path
 from statistics import StatisticsError, correlation, median
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, split_outcomes
 from tasks.longform.build.designs import DEFINITE, DESIGNS, OPEN, Chosen, FigureDesign
@@ -25,6 +25,7 @@ from tasks.longform.entries import LongformSet
 from tasks.models.ask import Ask, Unparsed
 from tasks.models.frames import read_first, write_frame
 from tasks.models.rounds import ask_in_rounds
+from tasks.settings import Settings
 
 LEAST, MOST = 12, 70
 """Words of a question."""
@@ -65,10 +66,8 @@ class ControlledQuestion:
         return Asked(self.focus, self.groups, self.quality, self.figures)
 
 
-class Control(BaseModel):
+class Control(Settings):
     """`longform.control` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     known: int = Field(default=4, ge=2)
     """Rows that a group must have with the amounts that are asked about."""

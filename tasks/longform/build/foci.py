@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.databases.columns import Column, split_column_id
@@ -20,6 +20,7 @@ from tasks.longform.build.source_columns import SourceColumn
 from tasks.longform.build.sql import quote, quote_column
 from tasks.longform.build.words import say_amount, split_name
 from tasks.longform.entries import MeasureWords, SourceDatabase
+from tasks.settings import Settings
 
 NO_AMOUNT = re.compile(
     r"(^|_)(year|number|no|latitude|longitude|direction|code|id|zip|[a-z]?phone|rank|order"
@@ -119,10 +120,8 @@ class Focus:
         return f"those {self.relation.format(group)}"
 
 
-class Foci(BaseModel):
+class Foci(Settings):
     """`longform.foci` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     least: int = Field(default=8, ge=1)
     """Rows that a value of a group must have in the source to be asked about."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.longform.build.items import LongformItem
@@ -16,6 +16,7 @@ from tasks.longform.judge.peers import Review
 from tasks.longform.labels import ERRORS, ErrorType, Verdict
 from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Ask
+from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,8 @@ class ErrorLabel:
     origin: tuple[Origin, ...]
 
 
-class ErrorTyping(BaseModel):
+class ErrorTyping(Settings):
     """`longform.error_types` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     prompt_tokens: int = Field(default=3000, ge=1500)
     """Budget for a prompt, as `estimate_tokens` estimates it; rows of results are left out to keep it."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.longform.build.items import LongformItem
@@ -18,7 +18,7 @@ from tasks.longform.judge.reference_verdicts import ReferenceJudging, ReferenceV
 from tasks.longform.labels import ANSWER, Verdict
 from tasks.longform.solve.interaction import Interaction, find_no_answer
 from tasks.models.ask import Answer, Ask
-from tasks.settings import read_section
+from tasks.settings import Settings, read_section
 
 AGAIN, SWAPPED = "again", "swapped"
 """How a verdict is asked for once more."""
@@ -48,10 +48,8 @@ class JudgeRepeat:
     origin: tuple[Origin, ...]
 
 
-class JudgeRepeating(BaseModel):
+class JudgeRepeating(Settings):
     """`longform.judge_repeats` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     items: int = Field(default=3, ge=0)
     """The first so many items by id, of all agents and models; 0 asks nobody."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.judging.verdicts import VerdictForm, make_form
@@ -16,14 +16,13 @@ from tasks.longform.labels import CHOICES, Verdict
 from tasks.longform.solve.interaction import Interaction
 from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.scoring.label import Label
+from tasks.settings import Settings
 
 Word = TypeVar("Word", bound=Label)
 
 
-class PeerPrompts(BaseModel):
+class PeerPrompts(Settings):
     """What the prompts of reviewers and meta-reviewers have in common."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     prompt_tokens: int = Field(default=3000, ge=1500)
     """Budget for a prompt, as `estimate_tokens` estimates it; rows of results are left out to keep it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.judging.canaries import OR, CanaryHealth, CanaryRow, KnownCase, measure_health, read_cases
@@ -23,16 +23,14 @@ from tasks.longform.judge.reviews import Reviewing, review_step
 from tasks.longform.labels import CHOICES, CONCLUSIVE, KINDS, STEPS, Verdict
 from tasks.longform.solve.interaction import AgentQuery, Interaction
 from tasks.models.ask import Ask
-from tasks.settings import read_section
+from tasks.settings import Settings, read_section
 
 FILE = Path(__file__).with_name("peer_canaries.yaml")
 Cell = int | float | str | None
 
 
-class CanaryQuery(BaseModel):
+class CanaryQuery(Settings):
     """A query of a canary's agent, with its whole result or its error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sql: str
     columns: tuple[str, ...] = ()

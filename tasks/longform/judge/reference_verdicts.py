@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.judging.answered import Answered, Scored
@@ -17,6 +17,7 @@ from tasks.longform.judge.opinions import Opinion, ask_opinion, skip
 from tasks.longform.labels import CHOICES, CONCLUSIVE, Verdict
 from tasks.longform.solve.interaction import Interaction, find_no_answer
 from tasks.models.ask import Answer, Ask
+from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,8 @@ class ReferenceVerdict:
         return self.label if self.score is None else Verdict.read(str(self.score))
 
 
-class ReferenceJudging(BaseModel):
+class ReferenceJudging(Settings):
     """`longform.reference_verdicts` in params.yaml; canaries are judged in the same way."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     prompt_tokens: int = Field(default=3000, ge=1500)
     """Budget for a prompt, as `estimate_tokens` estimates it."""

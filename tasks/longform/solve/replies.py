@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.databases.execution import QueryLimits
 from tasks.judging.labelled import AFTER, SIGNS, make_label_pattern, split_parts
 from tasks.longform.solve.statistic import KINDS, REQUEST_CHARACTERS
 from tasks.models.ask import Tool, Unparsed
+from tasks.settings import Settings
 
 PLAN_PARTS = ("Information needed", "Tables and columns", "Retrieval steps")
 ENOUGH = "ENOUGH"
@@ -29,10 +30,8 @@ CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
 FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 
 
-class AgentLimits(BaseModel):
+class AgentLimits(Settings):
     """Parameters of the stage `longform.interactions`: how much agents may ask, see and write."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     queries: int = Field(default=3, gt=0)
     """Maximum number of queries of the sequential agent."""
