@@ -21,7 +21,6 @@ from tasks.files import write_text
 from tasks.plugs import tell_error
 from tasks.sources.base_importer import BaseImporter, Imported, ImportStep, Project
 from tasks.sources.importer import PAGE, Importer, call
-from tasks.streambench.environments.finding import list_kinds
 
 TEXTS = ("kind", "title", "licence", "source")
 LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
@@ -132,6 +131,8 @@ def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, An
 
 def check_dataset(kind: type[Importer], where: str) -> None:
     """Raise BadInput for an importer whose class does not say what its dataset is."""
+    from tasks.streambench.environments.finding import list_kinds  # other importers do without the flow
+
     for name in TEXTS:
         if not isinstance(getattr(kind, name, None), str) or not getattr(kind, name):
             raise BadInput(where, f"its class has no text {name!r}", hint=PAGE)

@@ -20,7 +20,7 @@ from flows.run.node import Node
 from flows.settings import get_section, parse_database
 from tasks.artifacts.card import DatasetSource
 from tasks.errors import BadInput
-from tasks.streambench.build.grammar_dataset import LICENCE as OF_THE_DATABASE
+from tasks.sources.stream_dataset import OF_THE_DATABASE
 
 UNKNOWN = "unknown"
 PRIVATE = frozenset(

@@ -16,6 +16,8 @@ ABOUT, ITEMS, SHOTS, FILES, SKIPPED = "dataset.json", "items.jsonl", "shots.json
 PUBLISHED = "published/"
 """Before the names of published files in `sha256`: they are not in the folder."""
 CHUNK = 2**20
+OF_THE_DATABASE = "that of the database"
+"""The licence of a dataset that a stage made from a database: the database's own is the one that counts."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from pydantic import BaseModel
 from tasks.artifacts.rows import Drafts, Origin
-from tasks.systems.own_items import Reader, fill_row, read_items
+from tasks.systems.own_items import ItemReader, fill_row, read_items
 
 @dataclass(frozen=True)
 class ToyItem:
@@ -49,7 +49,7 @@ class ToySet(BaseModel):
     file: Path
 
 def items(entry: ToySet) -> Drafts[ToyItem]:
-    return Drafts(read_items(entry.file, Reader(lambda *row: fill_row(ToyItem, *row))).items)
+    return Drafts(read_items(entry.file, ItemReader(lambda *row: fill_row(ToyItem, *row))).items)
 ''',
     "tasks/toy/answers.py": '''
 import asyncio
@@ -85,8 +85,7 @@ async def answers(items: list[ToyItem], entry: ToyRun, system: SystemEntry, ask:
     "tasks/toy/scores.py": '''
 from dataclasses import dataclass
 from tasks.artifacts.rows import Drafts, Origin
-from tasks.judging.answered import Answered
-from tasks.judging.answered import Scored
+from tasks.judging.answered import Answered, Scored
 from tasks.toy.answers import ToyAnswer
 from tasks.toy.items import ToyItem
 
@@ -293,7 +292,7 @@ def test_a_flow_has_its_page_by_its_declaration_alone(project: Path) -> None:
         "graph",
         "run toy --plain",
         "run toy --plain",
-        "compare half whole --json",
+        "compare entry:half entry:whole --json",
         f"lineage {record}#/tables/0/lines/0/cells/0",
         "report",
     )
@@ -308,3 +307,32 @@ def test_a_flow_has_its_page_by_its_declaration_alone(project: Path) -> None:
     assert "toy/half/index.html" in (project / "data/reports/index.html").read_text()
     ((metric,),) = [strand["metrics"] for strand in json.loads(compared[1])["strands"]]
     assert (metric["n_pairs"], metric["difference"]) == (24, 0.5)
+
+
+def test_a_flow_has_its_card_and_its_nights_by_its_declaration_alone(project: Path) -> None:
+    (project / ".gitignore").write_text("/.benchloom/\n/data/\n/published/\n/ledger.sqlite*\n__pycache__/\n")
+    set_params(project, ["nightly.assessments=[half]"])
+    git = ["git", "-C", str(project), "-c", "user.name=T", "-c", "user.email=t@example.org"]
+    for words in (["init", "-q"], ["add", "--all"], ["commit", "-q", "-m", "Begin"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    # The first night needs a DVC repository that knows git.
+    (project / ".dvc/config").write_text("")
+    subprocess.run([*git, "commit", "-q", "-a", "-m", "Let DVC know git"], check=True, capture_output=True)
+
+    private, published, first, second = call(
+        project,
+        "publish toy.runs.half --to published",
+        "publish toy.runs.half --to published --private-sources",
+        "nightly once --plain --as-of one",
+        "nightly once --plain --as-of two",
+    )
+    assert private[0] == 2
+    assert "cities.jsonl (unknown)" in private[2]
+    assert [published[0], first[0], second[0]] == [0] * 3, (published, first, second)
+    card = (project / "published/README.md").read_text()
+    assert "25 rows of `scores`: the entry `toy.runs.half`" in card
+    assert "| answers | items 25 | 25 | 0 | 25 |" in card
+    night = json.loads((project / "data/nightly/two/night.json").read_text())
+    assert (night["state"], night["against"], night["alarms"]) == ("accepted", "one", [])
+    (series,) = night["series"]
+    assert (series["n_pairs"], series["difference"]) == (24, 0.0)

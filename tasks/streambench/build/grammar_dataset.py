@@ -14,14 +14,13 @@ import pyarrow.parquet as pq
 from tasks.errors import BadInput, StageFailed
 from tasks.sources.drawing import order_by_seed
 from tasks.sources.sql_questions import read_create_statements
-from tasks.sources.stream_dataset import DatasetHead, DatasetItem, DatasetShot, write_dataset
+from tasks.sources.stream_dataset import OF_THE_DATABASE, DatasetHead, DatasetItem, DatasetShot, write_dataset
 from tasks.streambench.entries import QuestionDatabase
 
 COLUMNS = ("id", "group", "question", "sql", "sql_template")
 ASKING = re.compile(
     r"(which|what|who|whom|whose|when|where|how|is|are|was|were|do|does|did|can|could)\b", re.I
 )
-LICENCE = "that of the database"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     schema = read_create_statements(entry.file)
     write_dataset(
         out,
-        DatasetHead(key, "sql", f"Questions over {key}", LICENCE, entry.questions.name, "template"),
+        DatasetHead(key, "sql", f"Questions over {key}", OF_THE_DATABASE, entry.questions.name, "template"),
         [_make_item(own, key, schema) for own in sorted(items, key=lambda own: own.id)],
         [_make_shot(own) for own in _take_in_turn(rest, entry.shots)],
         {f"{key}/{key}.sqlite": entry.file},
