@@ -151,11 +151,11 @@ def test_construction_belongs_to_no_night(nodes):
 
 
 def test_every_argument_of_a_stage_is_one_of_its_dependencies(nodes):
-    given = FROM_PARAMS | {"streambench"}  # its folder: datasets.json lists the files of it that are read
     for node in nodes.values():
         _, function = find_function(node)
-        names = set(function.__annotations__) - {"return"} - given
-        files = {name_argument(dep) for dep in node.deps if not dep.startswith("tasks/")}
+        names = set(function.__annotations__) - {"return"} - FROM_PARAMS
+        covered = {name_argument(path) for path in find_stage(node.stage).covered}
+        files = {name_argument(dep) for dep in node.deps if not dep.startswith("tasks/")} | covered
         assert names <= files, node.name
 
 
