@@ -289,7 +289,7 @@ def test_an_importer_that_no_flow_declares_is_named(house):
     assert "tasks/sources/books.py: has a stage's function, and no flow declares it" in done.stderr
 
 
-@pytest.mark.parametrize("out", ["data/reports/trial-${key}", "data/reports/trial/${key}/deep", "page"])
+@pytest.mark.parametrize("out", ["data/reports/trials-${key}", "data/reports/trial/${key}/deep", "page"])
 def test_a_page_where_the_front_page_does_not_look_is_named(house, out):
     show = STAGES["show.py"].replace("out.write_text", "write_page")
     write(house, "tasks/trial/show.py", f"from tasks.reports.report_page import write_page\n{show}")
