@@ -293,7 +293,7 @@ def test_a_flow_has_its_page_by_its_declaration_alone(project: Path) -> None:
         "graph",
         "run toy --plain",
         "run toy --plain",
-        "compare half whole --json",
+        "compare entry:half entry:whole --json",
         f"lineage {record}#/tables/0/lines/0/cells/0",
         "report",
     )
