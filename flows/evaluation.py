@@ -35,6 +35,7 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
 from tasks.reports.own_evaluation import Evaluation, Measured, measure_strands, resolve_figures
+from tasks.reports.replies import derive_replies
 from tasks.reports.tables import round_figures
 from tasks.systems.entries import SystemEntry, needs_documents
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
@@ -199,13 +200,14 @@ def measure(run: EvaluationRun, rows: Artifacts) -> Measured:
     return measure_strands(strands, name_written(scope.evaluates))
 
 
-def write_figures(run: EvaluationRun, measured: Measured) -> dict[str, Any]:
+def write_figures(run: EvaluationRun, measured: Measured, calls: Sequence[Call]) -> dict[str, Any]:
     """Write figures.json beside the rows, from which numbers are computed, and return it.
 
     It describes the evaluation without absolute paths.
     """
     options, own = run.options, run.own
     bases = {f"/{name}": Derivation("count", (Selection(name),)) for name in own.kept}
+    own_figures = {**measured.figures, "replies": derive_replies(calls)}
     figures: dict[str, Any] = {
         "evaluation": own.key,
         "flow": run.flow,
@@ -215,7 +217,7 @@ def write_figures(run: EvaluationRun, measured: Measured) -> dict[str, Any]:
         "as_of": options.as_of,
         "limit": options.limit,
         **own.about,
-        **cast("dict[str, Any]", round_figures(resolve_figures(measured.figures, run.out, bases))),
+        **cast("dict[str, Any]", round_figures(resolve_figures(own_figures, run.out, bases))),
         "left_out": list(own.problems),
         "failures": list(measured.failures),
     }

@@ -23,6 +23,7 @@ from flows.run.session import open_session
 from flows.settings import find_project, load_params
 from tasks.lineage.bases import BASES
 from tasks.reports.printed import print_tables
+from tasks.reports.replies import describe_replies
 from tasks.systems.evaluation import EvaluationOptions, clean
 
 NAMED = 50
@@ -57,7 +58,7 @@ def evaluate_command(
         session.close()
     write_artifacts(run, rows, calls)
     measured = measure(run, rows)
-    figures = write_figures(run, measured)
+    figures = write_figures(run, measured, calls)
     write_record(out, root, run.given, name, run.options, run.own)
     for line in cut_lines(measured.failures):
         say(line)
@@ -67,7 +68,7 @@ def evaluate_command(
     if as_json:
         print(json.dumps(figures, ensure_ascii=False, allow_nan=False))
     else:
-        print_tables(run.declared.printed, figures, run.declared.notes(figures))
+        print_tables(run.declared.printed, figures, [*run.declared.notes(figures), *describe_replies(calls)])
     return 1 if run.own.problems or measured.failures else 0
 
 

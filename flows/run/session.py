@@ -9,7 +9,7 @@ from typing import Any
 
 from flows.run.collection import collect_seldom
 from flows.run.model_settings import read_mapping, read_models
-from flows.run.progress import Reporter
+from flows.run.progress import Reporter, say_line
 from tasks.models.ask import Role
 from tasks.models.opening import open_dispatcher
 from tasks.models.planning import PlanningModel
@@ -17,7 +17,7 @@ from tasks.models.recorded_model import RecordedModel
 from tasks.models.request_builder import RequestBuilder
 from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.sending.progress import Progress
-from tasks.models.settings import BudgetLimits
+from tasks.models.settings import BudgetLimits, Endpoint
 
 CountToCome = Callable[[int], int | None]
 """Calls that wait -> calls of the whole run that are not begun; None where that is not known."""
@@ -27,9 +27,19 @@ class Session:
     """Hands every stage its `ask`; the ledger, the endpoints' queues and the budget are one for all."""
 
     def __init__(
-        self, dispatcher: Dispatcher, roles: Mapping[str, Role], identities: Mapping[str, str]
+        self,
+        dispatcher: Dispatcher,
+        roles: Mapping[str, Role],
+        identities: Mapping[str, str],
+        endpoints: Mapping[str, Endpoint],
     ) -> None:
+        """identities: of the embedded models."""
         self.dispatcher, self.roles, self.identities = dispatcher, roles, identities
+        self._all_identities, self._earlier = dict(identities), {}
+        for name, endpoint in endpoints.items():
+            if endpoint.kind != "embedded":
+                self._all_identities[name], *earlier = endpoint.identities
+                self._earlier[name] = [*earlier, ""] if self._all_identities[name] else []
         self.count_to_come: CountToCome = lambda waiting: None
         self._reporter = None if dispatcher.replay else Reporter(self.read_progress)
 
@@ -53,14 +63,18 @@ class Session:
         return model in self.identities
 
     def close(self) -> None:
-        """Let calls in flight be recorded, and close the ledger."""
+        """Let calls in flight be recorded, say what endpoints did not take, and close the ledger."""
         self.dispatcher.close()
+        for note in self.dispatcher.list_notes():
+            say_line(f"benchloom: {note}")
         if self._reporter is not None:
             self._reporter.stop()
         self.dispatcher.ledger.close()
 
     def _builder(self, stage: str, prompts: Path, epoch: str) -> RequestBuilder:
-        return RequestBuilder(stage, prompts, self.roles, identities=self.identities, epoch=epoch)
+        return RequestBuilder(
+            stage, prompts, self.roles, identities=self._all_identities, earlier=self._earlier, epoch=epoch
+        )
 
 
 def open_session(
@@ -82,6 +96,7 @@ def open_session(
         dispatcher,
         read_mapping(params, "roles", Role),
         {name: model.identity for name, model in models.items()},
+        run.endpoints,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import MISSING, fields
 from functools import cache
 from itertools import islice
 from operator import attrgetter
@@ -71,6 +72,11 @@ def _adapt(row: type) -> TypeAdapter[list[Any]]:
     return TypeAdapter(list[row])  # type: ignore[valid-type] # a type that is known when it runs
 
 
+def _count_defaults(row: type) -> int:
+    """Count the last fields of a row type that have a default."""
+    return sum(field.default is not MISSING or field.default_factory is not MISSING for field in fields(row))
+
+
 def read_rows(path: Path, row: type[Row]) -> list[Row]:
     """Read a Parquet artifact into dataclass rows of type `row`.
 
@@ -102,10 +108,12 @@ class StoredRows(Generic[Row]):
         """
         self._path = path
         self._adapter = _adapt(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
+        required = len(fields(row)) - _count_defaults(row)  # type: ignore[arg-type] # a dataclass
         with self._open() as file:
             found, expected = file.schema_arrow.names, schema_of(row).names  # type: ignore[arg-type] # no Hashable
             count = int(file.metadata.num_rows)
-        if found != expected:
+        # What earlier versions wrote lacks columns that were added since; their defaults stand for them.
+        if found != expected[: max(len(found), required)]:
             raise BadInput(
                 path,
                 f"has the columns {', '.join(found)}, not {', '.join(expected)}",

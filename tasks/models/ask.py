@@ -44,6 +44,18 @@ class Role(Settings):
     parser checks answers."""
     logprobs: bool = False
     """Whether the endpoint returns log probabilities."""
+    cut: Literal["judge", "fail"] = "judge"
+    """What becomes of a reply that `max_tokens` cut: it is taken as it is, or the item has no answer."""
+    filtered: Literal["judge", "fail"] = "fail"
+    """The same of a reply that a content filter of the provider ended."""
+
+    def refuse(self, finish_reason: str) -> str:
+        """Say why a reply that did not end by itself is no answer; empty if it counts as one."""
+        if finish_reason == "length" and self.cut == "fail":
+            return f"the reply was cut at max_tokens {self.max_tokens}"
+        if finish_reason == "content_filter" and self.filtered == "fail":
+            return "the provider's content filter ended the reply"
+        return ""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ class Call:
     parsed: bool
     problem: str
     """Why the text did not parse."""
+    answered_by: str = ""
+    """The model that the reply named; empty if it named none, or was recorded by an earlier version."""
+    reasoning: str = ""
+    """What the model wrote before its answer, where that was taken off."""
 
     def to_request(self) -> Request:
         """Rebuild the request of this call."""
@@ -65,7 +69,8 @@ def make_call(
         decoding=_dump(request.decoding), constraint=_dump(request.constraint), text=entry.text,
         finish_reason=entry.finish_reason, prompt_tokens=entry.prompt_tokens,
         completion_tokens=entry.completion_tokens, estimated=entry.estimated,
-        parsed=problem is None, problem=problem or "",
+        parsed=problem is None, problem=problem or "", answered_by=entry.model_named,
+        reasoning=entry.reasoning,
     )  # fmt: skip
 
 

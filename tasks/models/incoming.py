@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MAX_ERROR_BYTES = 1 << 16
 """How much of an error's body is read."""
+SECRET_LENGTH = 8
+"""A header's value of fewer characters is no key, and may stand in any reply."""
 REMOVED = "[key removed]"
 """What stands in a record where the other side had repeated our key."""
 UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
@@ -24,10 +26,14 @@ class RefusedReply(Exception):
 class Secret:
     """A key, which must come back into no record, however JSON or a URL may have escaped it."""
 
-    def __init__(self, value: str) -> None:
-        """value: the key; an empty one is found nowhere."""
+    def __init__(self, value: str, *others: str) -> None:
+        """value: the key, or "" for none. others: further secrets, of SECRET_LENGTH characters or more."""
         self.value = value
-        self._pattern = re.compile("".join(map(_spell, value))) if value else None
+        secrets = [secret for secret in (value, *others) if secret == value or len(secret) >= SECRET_LENGTH]
+        patterns = [
+            "".join(map(_spell, secret)) for secret in sorted(filter(None, secrets), key=len, reverse=True)
+        ]
+        self._pattern = re.compile("|".join(patterns)) if patterns else None
 
     def remove(self, text: str) -> str:
         """Write REMOVED in the place of the key."""

@@ -79,14 +79,15 @@ class PlanningModel:
                 rendered, found_role, attempt, grammar=grammar, schema=schema, sample=sample,
                 max_tokens=max_tokens, top_logprobs=top_logprobs, tools=tools,
             )  # fmt: skip
+            request = self._dispatcher.choose_recorded(self._builder.list_variants(request))
             key = request.key()
             attempt += 1
             if (entry := self._dispatcher.find_recorded(key)) is None:
                 self._new[key] = request
                 return await self._answer_missing(key, attempt)
             self._known.add(key)
-            value, problem = parse_entry(entry, request, parse)
-            if problem is None or attempt == found_role.attempts:
+            value, problem, is_final = parse_entry(entry, request, found_role, parse)
+            if is_final:
                 logprobs = read_logprobs(entry.extra)
                 return Answer(value, entry.text, key, attempt, problem or "", logprobs)
 
@@ -94,7 +95,12 @@ class PlanningModel:
         """Count texts to embed; one that is not recorded is answered with an empty vector."""
         self.is_exact = self.is_exact and not self._has_missing
         found_role = self._builder.role(role)
-        requests = [self._builder.embedding(text, found_role) for text in texts]
+        requests = [
+            self._dispatcher.choose_recorded(
+                self._builder.list_variants(self._builder.embedding(text, found_role))
+            )
+            for text in texts
+        ]
         entries = {(key := request.key()): self._dispatcher.find_recorded(key) for request in requests}
         for request in requests:
             if entries[key := request.key()] is None:

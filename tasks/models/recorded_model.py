@@ -79,11 +79,12 @@ class RecordedModel:
                 rendered, found_role, attempt, grammar=grammar, schema=schema, sample=sample,
                 max_tokens=max_tokens, top_logprobs=top_logprobs, tools=tools,
             )  # fmt: skip
+            request = self._dispatcher.choose_recorded(self._builder.list_variants(request))
             entry = await self._get(request, row, rendered.name)
-            value, problem = parse_entry(entry, request, parse)
+            value, problem, is_final = parse_entry(entry, request, found_role, parse)
             self._add_call(make_call(self._builder.stage, row, role, rendered, request, entry, problem))
             attempt += 1
-            if problem is None or attempt == found_role.attempts:
+            if is_final:
                 return Answer(
                     value, entry.text, entry.key, attempt, problem or "", read_logprobs(entry.extra)
                 )
@@ -91,7 +92,12 @@ class RecordedModel:
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
         """Embed texts; unrecorded ones are asked in calls of several texts."""
         found_role = self._builder.role(role)
-        asked = [self._builder.embedding(text, found_role) for text in texts]
+        asked = [
+            self._dispatcher.choose_recorded(
+                self._builder.list_variants(self._builder.embedding(text, found_role))
+            )
+            for text in texts
+        ]
         requests = {request.key(): request for request in asked}
         entries = await self._get_all(requests, row, role)
         for key, request in requests.items():

@@ -34,11 +34,16 @@ class RequestBuilder:
         roles: Mapping[str, Role],
         *,
         identities: Mapping[str, str] | None = None,
+        earlier: Mapping[str, Sequence[str]] | None = None,
         epoch: str = "",
     ) -> None:
-        """prompts: the stage's prompt folder. identities: model name -> checksum, for embedded models."""
+        """prompts: the stage's prompt folder.
+
+        identities: model name -> the checksum of an embedded model, or how an endpoint's model is told from
+        others of its name (`Endpoint.identities`). earlier: further identities whose recorded answers count.
+        """
         self.stage, self.prompts, self.roles = stage, prompts, roles
-        self.identities, self.epoch = identities or {}, epoch
+        self.identities, self.earlier, self.epoch = identities or {}, earlier or {}, epoch
 
     def role(self, name: str) -> Role:
         """Find a role by name. Raises BadInput that names the parameter."""
@@ -73,6 +78,11 @@ class RequestBuilder:
     def embedding(self, text: str, role: Role) -> Request:
         """Make the request that embeds a text."""
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
+
+    def list_variants(self, request: Request) -> list[Request]:
+        """List the requests that a call may be recorded under: today's, then those of earlier identities."""
+        earlier = self.earlier.get(request.model, ())
+        return [request, *(replace(request, identity=identity) for identity in earlier)]
 
     def system_call(self, name: str, version: str, request: Mapping[str, object]) -> Request:
         """Make the request of one call to a system under test."""

@@ -6,18 +6,26 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 from fnmatch import fnmatchcase
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, JsonValue, field_validator, model_validator
 
 from tasks.errors import BadInput
 from tasks.models.recording.ledger_address import read_address
 from tasks.settings import Settings
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
+HEADER, VARIABLE = re.compile(r"[A-Za-z0-9-]{1,60}"), re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+OWN_PARAMETERS = frozenset({
+    "grammar", "input", "logprobs", "max_tokens", "messages", "model", "n", "response_format", "seed",
+    "stream", "temperature", "tool_choice", "tools", "top_logprobs", "top_p",
+})  # fmt: skip
+"""Parameters of a request that `add` must not replace: they are a part of a call's key by themselves."""
 
 
 class Wheels(Settings):
@@ -111,7 +119,9 @@ class ConnectionSettings(Settings):
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("must be an http:// or https:// address; of a model, up to /v1")
         if parts.username or parts.password or parts.query:
-            raise ValueError("holds a password or a query: name an environment variable in key_env instead")
+            raise ValueError(
+                "holds a password or a query: key_env names a key's variable, `query` holds parameters"
+            )
         return url.rstrip("/")
 
 
@@ -125,7 +135,20 @@ class Endpoint(ConnectionSettings):
     provider: Literal["anthropic"] | None = None
     """Whose own protocol is spoken at the url; of kind `provider` alone."""
     served_model: str | None = None
-    """The model's name at the endpoint, if it differs from ours."""
+    """The model's name at the endpoint, if it differs from ours. Answers recorded under another name are not
+    used, unless that name is one of `same_models`."""
+    same_models: tuple[str, ...] = ()
+    """Earlier values of `served_model` whose recorded answers are this model's too."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Header -> the NAME of the environment variable with its value."""
+    query: dict[str, str] = Field(default_factory=dict)
+    """Parameters of every request's address, such as `api-version`."""
+    token_limit: str = Field(default="max_tokens", pattern="^[a-z_]{1,40}$")
+    """The parameter that limits a reply's tokens: `max_completion_tokens` of OpenAI's reasoning models."""
+    add: dict[str, JsonValue] = Field(default_factory=dict)
+    """Further parameters of every request, such as `reasoning_effort`. They are a part of a call's key."""
+    reasoning: Literal["strip", "keep"] = "strip"
+    """Whether the reasoning before an answer (`<think>...</think>`) is taken off. The ledger keeps it."""
     omit: tuple[Literal["seed", "temperature", "top_p", "logprobs", "top_logprobs"], ...] = ()
     """Decoding parameters that are not sent, since the model takes none. They stay a part of a call's key."""
     texts_per_call: int = Field(default=64, gt=0)
@@ -141,7 +164,24 @@ class Endpoint(ConnectionSettings):
             raise ValueError(f"an endpoint of kind {self.kind} needs a url")
         if (self.kind == "provider") != (self.provider is not None):
             raise ValueError("a provider is what an endpoint of kind provider needs, and no other")
+        if taken := sorted(self.add.keys() & OWN_PARAMETERS):
+            raise ValueError(f"add: {taken[0]} is set by a role or a stage")
+        for name, variable in self.headers.items():
+            if not HEADER.fullmatch(name) or not VARIABLE.fullmatch(variable):
+                what = "must be a header's name, and its value the name of an environment variable"
+                raise ValueError(f"headers: {name[:40]!r} {what}")
         return self
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """List the model's identities in ledger keys: the one that is asked now, then those of `same_models`.
+
+        The identity is empty if the endpoint names no served model and adds no parameters.
+        """
+        if self.kind == "embedded" or not (self.served_model or self.add):
+            return ("",)
+        add = json.dumps(self.add, sort_keys=True) if self.add else ""
+        return tuple(f"{name}{add}" for name in (self.served_model or "", *self.same_models))
 
 
 class SystemRun(ConnectionSettings):

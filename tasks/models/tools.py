@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from tasks.models.ask import Request, Tool, try_parse
+from tasks.models.ask import Request, Role, Tool, try_parse
 from tasks.models.recording.entries import LedgerEntry
 
 Value = TypeVar("Value")
@@ -50,9 +50,21 @@ def list_tools(request: Request) -> list[Tool]:
 
 
 def parse_entry(
+    entry: LedgerEntry, request: Request, role: Role, parse: Callable[[str], Value]
+) -> tuple[Value | None, str | None, bool]:
+    """Parse a model's recorded reply; return (value, None, True), or (None, reason, whether that is final).
+
+    A text that does not parse is asked again, a call without an answer is not.
+    """
+    if reason := entry.text if entry.is_unanswered else role.refuse(entry.finish_reason):
+        return None, reason, True
+    value, problem = _parse_text(entry, request, parse)
+    return value, problem, problem is None or request.attempt + 1 >= role.attempts
+
+
+def _parse_text(
     entry: LedgerEntry, request: Request, parse: Callable[[str], Value]
 ) -> tuple[Value | None, str | None]:
-    """Parse a model's recorded reply; return (value, None), or (None, reason) if it does not parse."""
     if entry.finish_reason == BAD_CALL and "tools" in request.constraint:
         return None, entry.text
     return try_parse(parse, entry.text, request.decoding["max_tokens"])

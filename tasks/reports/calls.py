@@ -35,6 +35,9 @@ class ShownCall:
     completion_tokens: int
     parsed: bool
     problem: str
+    finish_reason: str = ""
+    answered_by: str = ""
+    reasoning: str = ""
 
 
 def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> dict[str, ShownCall]:
@@ -45,7 +48,9 @@ def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> 
     columns = [field.name for field in fields(ShownCall)]
     calls: dict[str, ShownCall] = {}
     for path in paths:
-        for record in pq.read_table(path, columns=columns).to_pylist():
+        # Of an earlier version's artifact the last columns are missing.
+        found = pq.read_schema(path).names
+        for record in pq.read_table(path, columns=[name for name in columns if name in found]).to_pylist():
             if record["id"] in wanted if wanted is not None else record["prompt"]:
                 calls[record["id"]] = ShownCall(**{**record, "messages": json.loads(record["messages"])})
     return dict(sorted(calls.items()))

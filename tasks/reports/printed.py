@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +80,7 @@ def build_table(printed: Printed, figures: Mapping[str, Any]) -> FigureTable:
     return FigureTable("", fill_fields(printed.title, figures), printed.heads, heads, tuple(lines))
 
 
-def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes: Iterator[str]) -> None:
+def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes: Iterable[str]) -> None:
     """Print a record's warnings, its tables, and notes below them. Keys are untrusted: they are cleaned."""
     from rich.console import Console
     from rich.markup import escape

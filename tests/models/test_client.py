@@ -9,7 +9,7 @@ from aiohttp import web
 
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
 from tasks.models.sending.budget import Budget
-from tasks.models.sending.client import ModelClient
+from tasks.models.sending.client import REFUSED_ALIKE, ModelClient
 from tasks.models.serving.ledger_server import FAULTS
 from tasks.models.settings import BudgetLimits, Endpoint
 from tests.models.scenes import (
@@ -106,22 +106,49 @@ def test_every_kind_of_fault_is_overcome_and_booked(tmp_path):
     assert {answer.entry.attempts for answer in sent} == {2}
     assert set(server.counts.faults) == set(FAULTS)
     assert (server.counts.requests, server.counts.paid_twice) == (120, 0)
-    lost = sum(server.counts.faults[kind] for kind in ("drop", "cut", "notjson", "hang"))
+    lost = sum(server.counts.faults[kind] for kind in ("drop", "cut", "notjson", "hang", "500", "503"))
     assert len(possibly_paid) == lost
     assert budget.reserved.tokens == 0
 
 
-def test_a_refused_request_fails_at_once_in_one_line():
+def test_a_refused_request_fails_alone_at_once_and_says_why():
     asked = []
 
     async def answer(request):
         asked.append(1)
         return web.json_response({"error": {"message": "max_tokens\nis too large"}}, status=400)
 
-    with answering(answer) as url, pytest.raises(ModelFailed) as caught:
-        send(url, make_request())
-    assert str(caught.value) == "tester: the endpoint answered 400: max_tokens is too large"
+    with answering(answer) as url:
+        (sent,) = send(url, make_request())
+    assert sent.entry.is_unanswered
+    assert sent.entry.text == "the endpoint answered 400: max_tokens is too large"
     assert len(asked) == 1
+
+
+def test_ten_items_that_are_refused_alike_end_the_run():
+    asked = []
+
+    async def answer(request):
+        asked.append(1)
+        return web.json_response({"error": {"message": "no such parameter"}}, status=400)
+
+    requests = [make_request(number) for number in range(30)]
+    with answering(answer) as url, pytest.raises(ModelFailed, match="answered 400: no such parameter"):
+        send(url, *requests, in_flight=1)
+    assert len(asked) == REFUSED_ALIKE
+
+
+def test_a_refusal_after_answers_never_ends_the_run():
+    async def answer(request):
+        text = (await request.json())["messages"][-1]["content"]
+        if text.endswith("0"):
+            return say("ok")
+        return web.json_response({"error": {"message": "filtered", "code": "content_filter"}}, status=400)
+
+    requests = [make_request(number) for number in range(30)]
+    with answering(answer) as url:
+        sent = send(url, *requests, in_flight=1)
+    assert sum(each.entry.is_unanswered for each in sent) == 27
 
 
 def test_the_endpoints_wish_to_wait_is_honoured():

@@ -17,6 +17,13 @@ DEEPEST = 12
 """How deep the values of `extra` may be nested."""
 
 
+UNANSWERED = "unanswered"
+"""The finish reason of a call whose endpoint refused it, or never gave a usable reply; its text says why.
+
+It stands in the ledger for replays. A live run asks again.
+"""
+
+
 @dataclass(frozen=True)
 class LedgerEntry:
     """A finished call, by its ledger key. Token counts are the provider's, or `estimated` from the texts."""
@@ -38,6 +45,21 @@ class LedgerEntry:
     """The model's name in params.yaml. Empty in shipped ledgers: it is part of the key."""
     batch: bool = False
     """Whether it came by the Batch API, at that API's share of the price."""
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether no answer came."""
+        return self.finish_reason == UNANSWERED
+
+    @property
+    def model_named(self) -> str:
+        """The model that the reply named; empty if it named none, or was recorded by an earlier version."""
+        return str(self.extra.get("model", ""))
+
+    @property
+    def reasoning(self) -> str:
+        """What the model wrote before its answer, where that was taken off."""
+        return str(self.extra.get("reasoning", ""))
 
     @property
     def checksum(self) -> str:

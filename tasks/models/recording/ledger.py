@@ -103,10 +103,14 @@ class Ledger:
         self._committer = Committer(self._store.open_writer)
 
     def get(self, key: str) -> LedgerEntry | None:
-        """Look up a call: shipped first, then live. Raises BadInput for one that is damaged."""
-        if (entry := self._shipped.get(key)) is not None:
-            return entry
-        return _read_row(self.address, next(self._store.select(SELECT_CALL, (key,)), None))
+        """Look up a call: shipped first, then live. Raises BadInput for one that is damaged.
+
+        A shipped call without an answer gives way to a live one.
+        """
+        shipped = self._shipped.get(key)
+        if shipped is not None and not shipped.is_unanswered:
+            return shipped
+        return _read_row(self.address, next(self._store.select(SELECT_CALL, (key,)), None)) or shipped
 
     def open_locks(self) -> CallLocks:
         """Open the locks on the live ledger's calls; the caller closes them before the ledger."""

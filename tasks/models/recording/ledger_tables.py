@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tasks.models.recording.entries import UNANSWERED
+
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
     key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT NOT NULL,
@@ -27,8 +29,12 @@ COLUMNS = (
 SELECT_CALL = f"SELECT {COLUMNS} FROM calls WHERE key = ?"  # noqa: S608 - constant columns
 SELECT_CALLS = f"SELECT {COLUMNS} FROM calls ORDER BY key"  # noqa: S608 - constant columns
 INSERT_CALL = (
-    f"INSERT INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608 - constant columns
+    f"INSERT INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - constant columns
+    "ON CONFLICT (key) DO UPDATE SET "
+    + ", ".join(f"{column} = excluded.{column}" for column in COLUMNS.split(", ")[1:])
+    + f" WHERE calls.finish_reason = '{UNANSWERED}'"
 )
+"""A call that is there stays as it is; what had no answer may get one later."""
 INSERT_POSSIBLY_PAID = "INSERT INTO possibly_paid VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_BATCH = (
     "INSERT INTO batches VALUES (?, ?, ?, ?, ?) ON CONFLICT (token) DO UPDATE SET "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from openai.types import Batch
@@ -13,26 +14,37 @@ from tasks.models.ask import Request
 from tasks.models.incoming import plain
 from tasks.models.recording.entries import LedgerEntry
 from tasks.models.request_builder import INPUT
-from tasks.models.sending.failures import RETRIED, Failure
-from tasks.models.sending.replies import UnusableReply, build_post, make_entry, read_body, read_replies
+from tasks.models.sending.failures import Failure, classify_failure, judge_code, read_error
+from tasks.models.sending.replies import (
+    ErrorReply,
+    UnusableReply,
+    build_post,
+    make_entry,
+    read_body,
+    read_replies,
+)
+from tasks.models.settings import Endpoint
 
 BatchOutcome = LedgerEntry | Failure
 
 
-def write_calls(
-    calls: Mapping[str, Request], path: str, served_model: str | None, omit: Collection[str] = ()
-) -> bytes:
+def write_calls(calls: Mapping[str, Request], path: str, endpoint: Endpoint) -> bytes:
     """Write requests, by ledger key, as JSON Lines."""
     lines = []
     for key, request in calls.items():
-        _, body = build_post([request], served_model, omit)
+        _, body = build_post([request], endpoint)
         line = {"custom_id": key, "method": "POST", "url": f"/v1{path}", "body": body}
         lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     return "".join(lines).encode()
 
 
 def read_results(
-    files: Iterable[bytes], keys: Iterable[str], requests: Mapping[str, Request], batch: Batch
+    files: Iterable[bytes],
+    keys: Iterable[str],
+    requests: Mapping[str, Request],
+    batch: Batch,
+    *,
+    strips_reasoning: bool = True,
 ) -> dict[str, BatchOutcome]:
     """Read a finished batch's files: an entry or a failure for every key.
 
@@ -45,27 +57,30 @@ def read_results(
         if not isinstance(row, dict) or not isinstance(key := row.get("custom_id"), str):
             raise UnusableReply("sent a batch's result that is no JSON Lines")
         if key in outcomes:
-            outcomes[key] = _read_result(key, row, requests.get(key))
+            outcomes[key] = _read_result(key, row, requests.get(key), strips_reasoning)
     return outcomes
 
 
-def _read_result(key: str, row: Mapping[str, Any], request: Request | None) -> BatchOutcome:
+def _read_result(
+    key: str, row: Mapping[str, Any], request: Request | None, strips_reasoning: bool
+) -> BatchOutcome:
     response = _read_object(row, "response")
     status, body = response.get("status_code"), response.get("body")
     if status != 200:
         said = _read_object(row, "error") or _read_object(_read_object(response, "body"), "error")
-        retry = not isinstance(status, int) or status in RETRIED or status >= 500
-        said_plainly = plain(str(said.get("message", "no word")))
-        return Failure(f"answered {plain(str(status), 20)}: {said_plainly}", retry, paid=False)
+        if not isinstance(status, int) or isinstance(status, bool):
+            problem = f"answered {plain(str(status), 20)}: {read_error(said).message}"
+            return Failure(problem, retry=True, paid=False)
+        return replace(judge_code(status, read_error(said), {}), paid=False)
     if request is None and _has_calls(body):
         # Its text depends on the tools that were offered, and no one knows them any more.
         return Failure("answered by a tool call that cannot be read any more", retry=True, paid=True)
     embeds = isinstance(body, dict) and "data" in body
     known = request or Request("", ({"role": INPUT if embeds else "user", "content": ""},))
     try:
-        (reply,) = read_replies(body, [known])
-    except UnusableReply as error:
-        return Failure(str(error), retry=True, paid=True)
+        (reply,) = read_replies(body, [known], strips_reasoning=strips_reasoning)
+    except (UnusableReply, ErrorReply) as error:
+        return classify_failure(error)
     return make_entry(key, reply)
 
 

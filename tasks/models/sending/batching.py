@@ -25,7 +25,13 @@ from tasks.models.recording.ledger import Ledger, OpenBatch, PossiblyPaid
 from tasks.models.recording.stores import CallLocks
 from tasks.models.sending.batch_files import BatchOutcome, read_results, write_calls
 from tasks.models.sending.budget import Budget, Reservation
-from tasks.models.sending.client import CallResult, EndpointClient, ModelClient, estimate_worst_case
+from tasks.models.sending.client import (
+    CallResult,
+    EndpointClient,
+    ModelClient,
+    estimate_worst_case,
+    make_unanswered,
+)
 from tasks.models.sending.failures import SENDING_ERRORS, Failure, choose_wait, classify_failure
 from tasks.models.sending.replies import UnusableReply, find_path
 from tasks.models.settings import BatchMode
@@ -113,6 +119,10 @@ class Batcher:
                 return CallResult(outcome, live=True, cost=cost)
             self._account(reservation, key, outcome)
             if not outcome.retry or attempts > endpoint.settings.retries:
+                if outcome.item:
+                    entry = make_unanswered(key, endpoint.name, outcome, attempts)
+                    await self._ledger.put_async([entry])
+                    return CallResult(entry, live=True)
                 raise ModelFailed(f"{endpoint.name}: by batch, the endpoint {outcome.problem}")
         return None
 
@@ -176,7 +186,7 @@ class Batcher:
 
     def _is_under_way(self, call: PendingCall) -> bool:
         """Answer a call from the ledger or attach it to an open batch, if either has it."""
-        if (entry := self._ledger.get(call.key)) is not None:
+        if (entry := self._ledger.get(call.key)) is not None and not entry.is_unanswered:
             call.outcome.set_result(entry)
             return True
         if any(call.key in batch.keys for batch in self._open.values()):
@@ -218,7 +228,7 @@ class Batcher:
         self._locks.acquire(batch.token)
         requests = {call.key: call.request for call in calls}
         settings = pending.endpoint.settings
-        upload = write_calls(requests, pending.path, settings.served_model, settings.omit)
+        upload = write_calls(requests, pending.path, settings)
         file = await api.files.create(file=("calls.jsonl", upload), purpose="batch")
         await self._ledger.book_batch(batch)
         try:
@@ -289,7 +299,8 @@ class Batcher:
                         for file in (state.output_file_id, state.error_file_id)
                         if file
                     ]
-                    return read_results(files, batch.keys, requests, state)
+                    strips = endpoint.settings.reasoning == "strip"
+                    return read_results(files, batch.keys, requests, state, strips_reasoning=strips)
                 except UnusableReply:
                     tries += 1
                     if tries > endpoint.settings.retries:

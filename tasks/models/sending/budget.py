@@ -98,11 +98,15 @@ class Budget:
         """Release a reservation: the endpoint refused, so nothing was charged."""
         self._finish(reservation, Amount())
 
-    def record_possibly_paid(self, reservation: Reservation) -> None:
-        """Count a reservation as spent: the reply was lost, and the provider may have charged for it."""
+    def record_possibly_paid(self, reservation: Reservation, times: int = 1) -> None:
+        """Count a reservation as spent: the reply was lost, and the provider may have charged for it.
+
+        times: how often the request went out, with the redirects that repeat it.
+        """
+        amount = sum([reservation.amount] * times, NOTHING)
         with self._lock:
-            self.possibly_paid += reservation.amount
-        self._finish(reservation, reservation.amount)
+            self.possibly_paid += amount
+        self._finish(reservation, amount)
 
     def _try(self, reservation: Reservation) -> Future[None] | None:
         with self._lock:

@@ -8,27 +8,66 @@ record what a lost reply may have cost nor end at one deadline.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import httpx  # noqa: F401 - at each call openai takes it from sys.modules, where another thread's may be half there
 import httpx2
-from openai import AsyncOpenAI, DefaultAioHttpClient
+from openai import AsyncOpenAI, DefaultAioHttpClient, Omit
 
 from tasks.errors import BadInput, ModelFailed
 from tasks.models.ask import Request
 from tasks.models.incoming import Secret, is_loopback
-from tasks.models.recording.entries import LedgerEntry
+from tasks.models.recording.entries import UNANSWERED, LedgerEntry
 from tasks.models.recording.ledger import PossiblyPaid
+from tasks.models.request_builder import is_embedding
 from tasks.models.sending.budget import NOTHING, Amount, Budget, Reservation
-from tasks.models.sending.failures import SENDING_ERRORS, Failure, choose_wait, classify_failure
+from tasks.models.sending.failures import (
+    MAX_REDIRECTS,
+    SENDING_ERRORS,
+    Failure,
+    choose_wait,
+    classify_failure,
+)
 from tasks.models.sending.incoming_hooks import IncomingHooks
 from tasks.models.sending.provider import ProviderClient
 from tasks.models.sending.rate_limiter import Permit, RateLimiter
-from tasks.models.sending.replies import build_post, estimate_prompt, make_entry, read_body, read_replies
+from tasks.models.sending.replies import (
+    CHAT,
+    build_post,
+    estimate_prompt,
+    make_entry,
+    read_body,
+    read_replies,
+)
 from tasks.models.settings import Endpoint, read_secret
 
+ADAPTABLE = {
+    "max_tokens": (
+        re.compile("max_completion_tokens"),
+        "takes no max_tokens; the limit was sent as max_completion_tokens (set token_limit in run.endpoints)",
+    ),
+    "grammar": (
+        re.compile(r"\bgrammar\b"),
+        "takes no grammar; its replies are checked by parsers only",
+    ),
+    "json_schema": (
+        re.compile("response_format|json_schema|structured output", re.IGNORECASE),
+        "takes no JSON schema; its replies are checked by parsers only",
+    ),
+    "tools": (
+        re.compile(r"\btools?\b|tool_choice|tool use|function call", re.IGNORECASE),
+        "takes no tools; it was asked for text",
+    ),
+}
+"""What an endpoint may refuse -> how its error names it, and what is said of what is sent instead."""
+PARAMETERS = {"grammar": ("grammar",), "json_schema": ("response_format",), "tools": ("tools", "tool_choice")}
+REFUSED_ALIKE = 10
+"""So many items that are refused in the same words, with none answered, mean that all will be."""
 KEY_HEADER = "X-Benchloom-Key"
 MAX_KEYS_IN_HEADER = 100
 """How many ledger keys fit into one header line."""
@@ -54,7 +93,18 @@ class EndpointClient:
     def __init__(self, name: str, settings: Endpoint) -> None:
         self.name, self.settings = name, settings
         self.limiter = RateLimiter(name, settings)
-        self._secret = Secret(read_secret(f"params.yaml: run.endpoints.{name}", settings.key_env))
+        self.adapted: dict[str, str] = {}
+        """What the endpoint does not take -> what is sent instead."""
+        self.refusals: Counter[str] = Counter()
+        """How many items it refused before it answered any, by its words."""
+        self.refuses: Failure | None = None
+        """How it refuses all, once that is known."""
+        place = f"params.yaml: run.endpoints.{name}"
+        self._headers = {
+            header: read_secret(f"{place}.headers.{header}", variable)
+            for header, variable in settings.headers.items()
+        }
+        self._secret = Secret(read_secret(place, settings.key_env), *self._headers.values())
         self._clients: dict[str, AsyncOpenAI] = {}
         is_provider = settings.kind == "provider"
         self.provider = ProviderClient(name, settings, self._secret) if is_provider else None
@@ -68,16 +118,62 @@ class EndpointClient:
                 timeout=timeout_s,
                 # A proxy named in the environment is not meant for loopback ports.
                 trust_env=not is_loopback(url),
+                max_redirects=MAX_REDIRECTS,
                 event_hooks={"request": [hooks.check_request], "response": [hooks.read_response]},
             )
             self._clients[url] = AsyncOpenAI(
                 api_key=self._secret.value or "none",
                 base_url=url,
+                default_headers=self._choose_headers(),
+                default_query=dict(self.settings.query),
                 max_retries=0,
                 timeout=timeout_s,
                 http_client=http,
             )
         return self._clients[url]
+
+    def adapt(self, failure: Failure, sent_adapted: frozenset[str], requests: Mapping[str, Request]) -> bool:
+        """Adapt what is sent from now on where the endpoint refused a parameter by its name.
+
+        sent_adapted: what the refused request had been adapted in. Returns whether to send it again.
+        """
+        if failure.retry or failure.paid or failure.kind != "refused":
+            return False
+        constraints = {name for request in requests.values() for name in request.constraint}
+        for name, (spelt, instead) in ADAPTABLE.items():
+            has = name in constraints or (name == "max_tokens" and self.settings.token_limit == name)
+            if has and name not in sent_adapted and spelt.search(failure.problem):
+                self.adapted.setdefault(name, instead)
+                return True
+        return False
+
+    def require_willing(self) -> None:
+        """Raise ModelFailed once the endpoint is known to refuse every request."""
+        if self.refuses is not None:
+            raise ModelFailed(f"{self.name}: the endpoint {self.refuses.problem}")
+
+    def build_post(self, requests: Sequence[Request]) -> tuple[str, dict[str, object]]:
+        """Return path and body of a POST, in the parameters that the endpoint has not refused."""
+        path, body = build_post(requests, self.settings)
+        if path == CHAT:
+            body["stream"] = False
+        if "max_tokens" in self.adapted and "max_tokens" in body:
+            body["max_completion_tokens"] = body.pop("max_tokens")
+        for name in self.adapted:
+            for parameter in PARAMETERS.get(name, ()):
+                body.pop(parameter, None)
+        return path, body
+
+    def list_notes(self) -> list[str]:
+        """Say what is sent in another form than the role says, a line each."""
+        return [f"{self.name}: {instead}" for instead in self.adapted.values()]
+
+    def _choose_headers(self) -> dict[str, str]:
+        """List the headers of every request, without Authorization if the key has a header of its own."""
+        headers: dict[str, Any] = dict(self._headers)
+        if headers and not self._secret.value:
+            headers.setdefault("Authorization", Omit())
+        return headers
 
     async def close(self) -> None:
         """Close the connections."""
@@ -101,12 +197,56 @@ class SendState:
     """Time spent by the endpoint and waiting between attempts."""
     url: str = ""
     """Where the last attempt went."""
+    sent_adapted: frozenset[str] = frozenset()
+    """What the last attempt had been adapted in, see `EndpointClient.adapt`."""
+    answered_before: int = 0
+    """How many calls the endpoint had answered before the first attempt."""
 
 
 def describe_problem(state: SendState, failure: Failure) -> str:
     """Say how the last attempt failed, and where it went if nobody answered there."""
     unreached = failure.kind == "broken" and not failure.paid
     return f"{state.url} {failure.problem}" if unreached else failure.problem
+
+
+def is_of_item(state: SendState, failure: Failure) -> bool:
+    """Tell whether a final failure is the request's own, so that the others may go on.
+
+    A refusal is, unless an endpoint that has answered nothing refuses REFUSED_ALIKE items in the same words.
+    A reply that stays broken is, if the endpoint has answered other requests since the first attempt.
+    """
+    endpoint = state.endpoint
+    if any(is_embedding(request) for request in state.requests.values()):
+        return False
+    if failure.retry:
+        others_answered = endpoint.limiter.answers > state.answered_before
+        return failure.paid and others_answered and not endpoint.limiter.is_broken
+    if failure.item and not endpoint.limiter.answers:
+        endpoint.refusals[failure.problem] += 1
+        if endpoint.refusals[failure.problem] >= REFUSED_ALIKE:
+            endpoint.refuses = failure
+        return endpoint.refuses is None
+    return failure.item
+
+
+def make_unanswered(key: str, model: str, failure: Failure, attempts: int) -> LedgerEntry:
+    """Make the entry of a call that has no answer."""
+    text = f"the endpoint {failure.problem}"
+    return LedgerEntry(key, text, UNANSWERED, 0, 0, attempts=attempts, at=time.time(), model=model)
+
+
+def without_model(extra: Mapping[str, object]) -> dict[str, object]:
+    """Leave out the model that an embedded server names: a file of this machine."""
+    return {name: value for name, value in extra.items() if name != "model"}
+
+
+def advise(failure: Failure) -> str:
+    """Name the setting that an endpoint's refusal of a parameter calls for."""
+    if failure.words & {"unknown_parameter", "unsupported_parameter", "unsupported_value"}:
+        return (
+            " (of its entry in run.endpoints, `token_limit` names the limit, `omit` leaves a parameter out)"
+        )
+    return ""
 
 
 class ModelClient:
@@ -135,26 +275,39 @@ class ModelClient:
         requests: by ledger key. admit: asked for each key right before each attempt; refused keys are
         not sent and missing from the result. record_entries: records the replies; the call counts as
         in flight until it returns.
-        Raises ModelFailed after the last retry or the deadline, or at once if the endpoint refuses
-        the request; BudgetSpent; BadInput if the endpoint is not set up.
+        A request gets an entry without an answer (UNANSWERED) if the endpoint refuses it, or sends no usable
+        reply to it while it answers others. Raises ModelFailed if the endpoint fails altogether, after the
+        last retry or the deadline, or refuses all requests; BudgetSpent; BadInput if it is not set up.
         """
         endpoint = self.find_endpoint(next(iter(requests.values())).model)
         state, limit = SendState(endpoint, requests, admit, record_entries), endpoint.settings
+        state.answered_before = endpoint.limiter.answers
         while True:
             result = await self._try(state)
             if not isinstance(result, Failure):
                 return result
-            if not result.retry:
-                raise ModelFailed(f"{endpoint.name}: the endpoint {describe_problem(state, result)}")
+            if endpoint.adapt(result, state.sent_adapted, state.requests):
+                continue
             wait_s = choose_wait(state.attempts, result)
-            if state.attempts > limit.retries or state.used_s + wait_s >= limit.deadline_s:
-                raise ModelFailed(
-                    f"{endpoint.name}: no usable reply after {state.attempts} "
-                    f"{'try' if state.attempts == 1 else 'tries'} in {state.used_s:.0f} s; "
-                    f"the endpoint {describe_problem(state, result)}"
-                )
+            is_last = state.attempts > limit.retries or state.used_s + wait_s >= limit.deadline_s
+            if not result.retry or is_last:
+                return await self._give_up(state, result)
             await asyncio.sleep(wait_s)
             state.used_s += wait_s
+
+    async def _give_up(self, state: SendState, failure: Failure) -> dict[str, CallResult]:
+        """Record that a request has no answer. Raises ModelFailed where the endpoint is at fault."""
+        endpoint = state.endpoint
+        if not is_of_item(state, failure):
+            told = f"the endpoint {describe_problem(state, failure)}"
+            if failure.retry:
+                tries = f"{state.attempts} {'try' if state.attempts == 1 else 'tries'}"
+                told = f"no usable reply after {tries} in {state.used_s:.0f} s; {told}"
+            raise ModelFailed(f"{endpoint.name}: {told}{advise(failure)}")
+        entries = [make_unanswered(key, endpoint.name, failure, state.attempts) for key in state.requests]
+        if state.record_entries is not None:
+            await state.record_entries(entries)
+        return {entry.key: CallResult(entry, live=True) for entry in entries}
 
     async def close(self) -> None:
         """Close all connections."""
@@ -165,6 +318,10 @@ class ModelClient:
         """Describe the endpoints whose last calls all failed, a line each."""
         reports = [endpoint.limiter.failure_report for endpoint in list(self._endpoints.values())]
         return [report for report in reports if report]
+
+    def list_notes(self) -> list[str]:
+        """List what is sent in another form than the roles say, a line each."""
+        return [note for endpoint in list(self._endpoints.values()) for note in endpoint.list_notes()]
 
     def find_endpoint(self, model: str) -> EndpointClient:
         """Find a model's endpoint. Raises BadInput if none is set up."""
@@ -182,6 +339,7 @@ class ModelClient:
         permit = await endpoint.limiter.acquire(sum(worst_case))
         reservation = None
         try:
+            endpoint.require_willing()
             reservation = await self._budget.reserve(endpoint.name, *worst_case)
             url = state.url = await self.find_url(endpoint)
             chosen = {key: request for key, request in state.requests.items() if state.admit(key)}
@@ -194,6 +352,7 @@ class ModelClient:
         # Time in the queue does not count against the deadline.
         started = time.monotonic()
         state.attempts += 1
+        state.sent_adapted = frozenset(endpoint.adapted)
         try:
             return await self._exchange(state, url, chosen, permit, reservation)
         finally:
@@ -212,16 +371,19 @@ class ModelClient:
         try:
             async with asyncio.timeout(timeout_s):
                 raw = await self._post(endpoint, url, chosen)
-            replies = read_replies(read_body(raw), list(chosen.values()))
+            strips = endpoint.settings.reasoning == "strip"
+            replies = read_replies(read_body(raw), list(chosen.values()), strips_reasoning=strips)
         except SENDING_ERRORS as error:
             failure = classify_failure(error)
-            self._account(reservation, chosen, failure.problem, paid=failure.paid)
+            self._account(reservation, chosen, failure.problem, paid=failure.paid, times=failure.times)
             endpoint.limiter.release_failed(permit, failure, failure.wait_s or 0.0)
             return failure
         except BaseException as error:
             self._account(reservation, chosen, f"interrupted ({type(error).__name__})", paid=True)
             endpoint.limiter.release_unsent(permit)
             raise
+        if endpoint.settings.kind == "embedded":
+            replies = [replace(reply, extra=without_model(reply.extra)) for reply in replies]
         prompt = sum(reply.prompt_tokens for reply in replies)
         completion = sum(reply.completion_tokens for reply in replies)
         self._budget.settle(reservation, prompt, completion)
@@ -269,21 +431,26 @@ class ModelClient:
             return await endpoint.provider.complete(*chosen.values())
         sends_keys = is_loopback(url) and len(chosen) <= MAX_KEYS_IN_HEADER
         headers = {KEY_HEADER: ",".join(chosen)} if sends_keys else {}
-        settings = endpoint.settings
-        path, body = build_post(list(chosen.values()), settings.served_model, settings.omit)
+        path, body = endpoint.build_post(list(chosen.values()))
         response = await endpoint.open(url).post(
             path, cast_to=httpx2.Response, body=body, options={"headers": headers}
         )
         return response.content
 
     def _account(
-        self, reservation: Reservation, chosen: Mapping[str, Request], problem: str, *, paid: bool
+        self,
+        reservation: Reservation,
+        chosen: Mapping[str, Request],
+        problem: str,
+        *,
+        paid: bool,
+        times: int = 1,
     ) -> None:
         if not paid:
             self._budget.release(reservation)
             return
-        self._budget.record_possibly_paid(reservation)
-        for key, request in chosen.items():
+        self._budget.record_possibly_paid(reservation, times)
+        for key, request in [*chosen.items()] * times:
             prompt, max_tokens = estimate_worst_case([request])
             self._record_possibly_paid(
                 PossiblyPaid(key, request.model, problem, prompt, max_tokens, time.time())

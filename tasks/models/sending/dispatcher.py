@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -60,6 +60,8 @@ class Dispatcher:
             Batcher(client, ledger, self.budget, self.batch, self._locks) if client is not None else None
         )
         self._in_flight: dict[str, CallInFlight] = {}
+        self._unanswered: dict[str, LedgerEntry] = {}
+        """The calls that this run got no answer to."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -75,9 +77,34 @@ class Dispatcher:
         failing = tuple(report for client in clients for report in client.list_failing())
         return replace(self.counter.read_progress(), failing=failing)
 
+    def list_notes(self) -> list[str]:
+        """List what endpoints are sent in another form than roles say, a line each."""
+        return self._client.list_notes() if self._client is not None else []
+
     def find_recorded(self, key: str) -> LedgerEntry | None:
-        """Look a call up in the ledger; None if it is not recorded."""
-        return self.ledger.get(key)
+        """Look a call up in the ledger; None if it is not recorded.
+
+        A call that an earlier run got no answer to is one only for a replay.
+        """
+        entry = self.ledger.get(key)
+        if entry is None or not entry.is_unanswered or self.replay:
+            return entry
+        return self._unanswered.get(key)
+
+    def choose_recorded(self, variants: Sequence[Request]) -> Request:
+        """Choose the variant of a request whose answer is recorded; today's, the first, if none is.
+
+        An entry without an identity was recorded before the model had one, or for another model. It counts if
+        its reply names no model, or the one that is asked now.
+        """
+        today, *earlier = variants
+        if not earlier or self.find_recorded(today.key()) is not None:
+            return today
+        for variant in earlier:
+            entry = self.find_recorded(variant.key())
+            if entry is not None and (variant.identity or entry.model_named in ("", today.identity)):
+                return variant
+        return today
 
     def texts_per_call(self, model: str) -> int:
         """Return how many texts one embeddings call to a model carries."""
@@ -159,6 +186,9 @@ class Dispatcher:
                     await self._wait_for_other_process(next(iter(busy)))
             return answers
         finally:
+            self._unanswered |= {
+                key: answer.entry for key, answer in answers.items() if answer.entry.is_unanswered
+            }
             self.counter.end(len(requests), answers.values())
             for key in requests:
                 del self._in_flight[key]
@@ -178,7 +208,7 @@ class Dispatcher:
             if not self._locks.acquire(key):
                 return False
             locked.add(key)
-            if (entry := self.ledger.get(key)) is None:
+            if (entry := self.find_recorded(key)) is None:
                 return True
             answers[key] = CallResult(entry, live=False)
             return False
@@ -197,7 +227,7 @@ class Dispatcher:
 
     async def _wait_for_other_process(self, key: str) -> None:
         wait_s = FIRST_POLL_S
-        while self.ledger.get(key) is None and not self._locks.acquire(key):
+        while self.find_recorded(key) is None and not self._locks.acquire(key):
             await asyncio.sleep(wait_s)
             wait_s = min(MAX_POLL_S, 2 * wait_s)
         self._locks.release(key)

@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
@@ -17,10 +17,34 @@ import httpx2
 import openai
 
 from tasks.models.incoming import RefusedReply, plain
-from tasks.models.sending.replies import UnusableReply
+from tasks.models.sending.replies import ErrorReply, UnusableReply, find_error
 
+MAX_REDIRECTS = 3
+"""Of one attempt: a redirect that keeps the body sends, and may bill, the request once more."""
 THROTTLED = 429
 RETRIED = frozenset({408, 409, 425, THROTTLED})
+FOR_ALL = frozenset({401, 402, 403, 404, 405, 407, 410})
+"""Statuses that refuse every request: the key, the account, the model or the address is wrong."""
+WORDS_FOR_ALL = frozenset({
+    "account_deactivated", "authentication_error", "billing_hard_limit_reached", "billing_not_active",
+    "insufficient_quota", "invalid_api_key", "model_not_found", "deploymentnotfound", "permission_denied",
+    "permission_error", "unauthenticated", "unknown_parameter", "unsupported_parameter", "unsupported_value",
+})  # fmt: skip
+WORDS_FOR_ITEM = frozenset({
+    "content_filter", "content_policy_violation", "context_length_exceeded", "invalid_prompt", "moderation",
+    "responsibleaipolicyviolation", "string_above_max_length",
+})  # fmt: skip
+"""The words of an error's code or type, in lower case, that say more than its status does."""
+STATUS_OF_WORD = {
+    "api_error": 500, "authentication_error": 401, "deadline_exceeded": 504, "insufficient_quota": 402,
+    "internal": 500, "invalid_api_key": 401, "invalid_argument": 400, "invalid_request_error": 400,
+    "model_not_found": 404, "not_found": 404, "not_found_error": 404, "overloaded": 503,
+    "overloaded_error": 503,
+    "permission_denied": 403, "permission_error": 403, "rate_limit_error": THROTTLED,
+    "rate_limit_exceeded": THROTTLED, "resource_exhausted": THROTTLED, "server_error": 500, "timeout": 504,
+    "unauthenticated": 401, "unavailable": 503, **dict.fromkeys(WORDS_FOR_ITEM, 400),
+}  # fmt: skip
+"""The status that an error without one stands for."""
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 30.0
 JITTER = random.SystemRandom()
@@ -37,6 +61,12 @@ class Failure:
     """The wait that the endpoint asked for, in seconds."""
     kind: Literal["broken", "throttled", "refused"] = "broken"
     """The endpoint is faulty, overloaded, or healthy and refuses this request."""
+    item: bool = False
+    """Whether it concerns this request alone: once it is final, the item fails and the rest goes on."""
+    words: frozenset[str] = frozenset()
+    """What the error calls itself and the parameter that it is about, in lower case."""
+    times: int = 1
+    """How often the request went out in this attempt."""
 
 
 class ProviderFailed(Exception):
@@ -66,6 +96,7 @@ SENDING_ERRORS = (
     TimeoutError,
     OSError,
     UnusableReply,
+    ErrorReply,
     RefusedReply,
 )
 """The exceptions that `classify_failure` accepts."""
@@ -85,15 +116,22 @@ def classify_failure(error: BaseException) -> Failure:
     if isinstance(error, openai.APIStatusError):
         return _judge_status(error)
     if isinstance(error, UnusableReply):
-        return Failure(str(error), retry=True, paid=True)
+        # A healthy endpoint answered, so a reply that no retry changes does not count against it.
+        kind: Literal["broken", "refused"] = "broken" if error.again else "refused"
+        return Failure(str(error), error.again, paid=True, kind=kind, item=not error.for_all)
+    if isinstance(error, ErrorReply):
+        return judge_reply(error)
     if isinstance(error, ProviderFailed) and error.status is not None:
-        return judge_code(error.status, plain(str(error)), error.headers)
+        return judge_code(error.status, read_error(str(error)), error.headers)
     if isinstance(error, ProviderFailed) and not error.sent:
         said = f"cannot be asked so: {plain(str(error))} (its `omit` leaves a parameter out)"
         return Failure(said, retry=False, paid=False, kind="refused")
     causes = list(_walk_causes(error))
     if refused := next((cause for cause in causes if isinstance(cause, RefusedReply)), None):
         return Failure(str(refused), retry=False, paid=True, kind="refused")
+    if any(isinstance(cause, (httpx.TooManyRedirects, httpx2.TooManyRedirects)) for cause in causes):
+        said = f"redirected more than {MAX_REDIRECTS} times"
+        return Failure(said, retry=False, paid=True, kind="refused", times=MAX_REDIRECTS + 1)
     if lost := next((cause for cause in causes if isinstance(cause, NEVER_CONNECTED)), None):
         return refuse_connection(lost)
     if any(isinstance(cause, TOO_LATE) for cause in causes):
@@ -119,21 +157,70 @@ def _walk_causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__
 
 
+@dataclass(frozen=True)
+class ErrorBody:
+    """What an error says: its message, and in lower case its code, its type and its parameter.
+
+    status: the one that its body names, if any. flagged: whether a moderation names this request's input.
+    """
+
+    message: str
+    words: frozenset[str] = frozenset()
+    status: int | None = None
+    flagged: bool = False
+
+
+def read_error(error: object) -> ErrorBody:
+    """Read an error object of any provider, or its text."""
+    if isinstance(error, dict) and (inner := find_error(error)) is not None and inner is not error:
+        return read_error(inner)
+    if not isinstance(error, dict):
+        return ErrorBody(plain(str(error)) if error else "no word")
+    inside = error.get("innererror")
+    named = [error.get(name) for name in ("code", "type", "status", "param")]
+    named += [inside.get("code")] if isinstance(inside, dict) else []
+    words = frozenset(str(word).lower() for word in named if isinstance(word, str) and not word.isdigit())
+    statuses = [int(word) for word in named if str(word).isdigit() and isinstance(word, str | int)]
+    status = next((number for number in statuses if 300 <= number < 600), None)
+    said = error.get("message") or error.get("detail") or error.get("msg") or "no word"
+    metadata = error.get("metadata")
+    flagged = isinstance(metadata, dict) and bool(metadata.keys() & {"flagged_input", "reasons"})
+    return ErrorBody(plain(str(said)), words, status, flagged)
+
+
+def judge_reply(reply: ErrorReply) -> Failure:
+    """Judge an error object that came with status 200: by its own code, else as a broken reply."""
+    error = read_error(reply.body)
+    named = (STATUS_OF_WORD[word] for word in sorted(error.words & STATUS_OF_WORD.keys()))
+    status = error.status or next(named, None)
+    if status is None:
+        return Failure(f"sent an error: {error.message}", retry=True, paid=True, item=True, words=error.words)
+    failure = judge_code(status, error, {}, sent="sent an error with status 200, code")
+    return replace(failure, paid=failure.paid or reply.paid)
+
+
 def _judge_status(error: openai.APIStatusError) -> Failure:
-    body = error.body if isinstance(error.body, dict) else {}
-    said = plain(str(body.get("message") or error.message))
-    exhausted = body.get("code") == "insufficient_quota"
-    return judge_code(error.status_code, said, error.response.headers, exhausted=exhausted)
+    body = error.body if error.body is not None else error.message
+    return judge_code(error.status_code, read_error(body), error.response.headers)
 
 
-def judge_code(code: int, said: str, headers: Mapping[str, str], *, exhausted: bool = False) -> Failure:
-    """Judge an error's status. exhausted: the account has nothing left, whatever the status."""
-    retry = (code in RETRIED or code >= 500) and not exhausted
+def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: str = "answered") -> Failure:
+    """Judge an error by its status and its words. sent: how it came.
+
+    A provider may have charged for what it then failed to answer (5xx), for nothing that it refused.
+    """
+    for_all = bool(error.words & WORDS_FOR_ALL) or (
+        code in FOR_ALL and not (error.flagged or error.words & WORDS_FOR_ITEM)
+    )
+    retry = (code in RETRIED or code >= 500) and not for_all
     wait_s = read_retry_after(headers)
     kind: Literal["broken", "throttled", "refused"] = "refused"
     if retry:
         kind = "throttled" if code == THROTTLED else "broken"
-    return Failure(f"answered {code}: {said}", retry, paid=False, wait_s=wait_s, kind=kind)
+    problem = f"{sent} {code}: {error.message}"
+    return Failure(
+        problem, retry, code >= 500, wait_s, kind, item=not for_all and not retry, words=error.words
+    )
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:

@@ -18,7 +18,7 @@ from tasks.errors import BadInput
 from tasks.models.ask import Request
 from tasks.models.incoming import Secret, is_loopback
 from tasks.models.request_builder import is_embedding
-from tasks.models.sending.failures import ProviderFailed
+from tasks.models.sending.failures import MAX_REDIRECTS, ProviderFailed
 from tasks.models.sending.incoming_hooks import IncomingHooks
 from tasks.models.sending.replies import build_body
 from tasks.models.settings import Endpoint
@@ -70,7 +70,7 @@ class ProviderClient:
         SENDING.set(sending)
         from any_llm.exceptions import AnyLLMError
 
-        body = build_body(request, self._settings.served_model, self._settings.omit)
+        body = build_body(request, self._settings)
         fields: dict[str, Any] = {name: value for name, value in body.items() if name not in NO_FIELD}
         try:
             reply: Any = await api.acompletion(
@@ -104,6 +104,7 @@ class ProviderClient:
             # A proxy named in the environment is not meant for loopback ports.
             trust_env=not is_loopback(url),
             follow_redirects=True,
+            max_redirects=MAX_REDIRECTS,
             event_hooks={
                 "request": [note_sending, hooks.check_request],
                 "response": [hooks.read_response],

@@ -78,11 +78,18 @@ class RateLimiter:
         self._reduced_at, self._throttled = 0.0, 0
         self._failures, self._failing_since, self._cooldown_s = 0, 0.0, endpoint.breaker_s
         self._paused_until, self._last_problem = 0.0, ""
+        self.answers = 0
+        """How many attempts were answered."""
 
     @property
     def allowed(self) -> int:
         """How many attempts may be under way now: one while an open circuit is being probed."""
-        return 1 if self._failures >= self._endpoint.breaker else int(self._allowed)
+        return 1 if self.is_broken else int(self._allowed)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether so many attempts in a row failed that the endpoint is taken for down."""
+        return self._failures >= self._endpoint.breaker
 
     @property
     def failure_report(self) -> str:
@@ -123,6 +130,7 @@ class RateLimiter:
     def release_answered(self, permit: Permit, tokens: int) -> None:
         """Release the permit of an answered attempt. tokens: what it really used."""
         self._failures = self._throttled = 0
+        self.answers += 1
         self._cooldown_s = self._endpoint.breaker_s
         self._allowed = min(self._endpoint.in_flight, self._allowed + 1 / self._allowed)
         self._release(permit, tokens)

@@ -1,25 +1,79 @@
-"""The OpenAI protocol: write requests as bodies, read replies into ledger entries."""
+"""The OpenAI protocol: write requests as bodies, read replies into ledger entries.
+
+`read_replies` is the only reader of replies. For a reply that it cannot use it raises an exception, and the
+exception decides what happens next:
+
+| shape of the reply | exception | next |
+|---|---|---|
+| not JSON, cut, no choice, a choice that ended with an error | `UnusableReply` | send again |
+| content of a shape that no retry changes | `UnusableReply`, again=False | fail this item |
+| an event stream, several JSON documents | `UnusableReply`, for_all=True | end the run |
+| an error object with status 200 | `ErrorReply` | depends on its code |
+
+Each of them may have been paid for, except an error object whose code says that it was refused.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
 
 from tasks.models.ask import Request, Tool
+from tasks.models.incoming import plain
 from tasks.models.recording.entries import LedgerEntry, check_values, estimate_tokens, is_count
 from tasks.models.request_builder import is_embedding, round_vector
+from tasks.models.settings import Endpoint
 from tasks.models.tools import BAD_CALL, BadCall, describe_tools, list_tools, write_calls
 
 CHAT, EMBEDDINGS = "/chat/completions", "/embeddings"
 FINISH_REASON = re.compile(r"[\w.:-]{1,40}", re.ASCII)
+CUT_REASONS = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
+)
+FILTER_REASONS = frozenset(
+    {"content_filter", "safety", "sensitive", "blocked", "prohibited_content", "recitation"}
+)
+ERROR_REASONS = frozenset({"error", "network_error", "insufficient_system_resource", "malformed_response"})
+"""What providers call an answer that was cut, was filtered, or broke off, in lower case."""
+TEXT_PARTS = frozenset({"text", "output_text", "refusal"})
+REASONING_PARTS = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_content"})
+REASONING = re.compile(
+    r"\s*<(think|thinking|reasoning)>(?P<inside>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
+REASONING_ENDS = re.compile(r"(?P<inside>.*?)</think>", re.DOTALL | re.IGNORECASE)
+"""The chat templates of some models write the opening tag, so that a reply holds the closing one only."""
+STREAMS = (b"data:", b"event:", b"id:", b":")
+"""How an event stream begins."""
+MOST_CHARACTERS = 25
+"""More characters a token than any tokenizer reaches over a whole text."""
+MAX_REASONING = 200_000
+"""In characters: how much of a reply's reasoning is kept."""
 
 
 class UnusableReply(ValueError):
-    """A reply without the expected content; it may have been paid for."""
+    """A reply without the expected content; it may have been paid for.
+
+    again: whether another try may bring a usable one. for_all: whether no request would get a usable one.
+    """
+
+    def __init__(self, problem: str, *, again: bool = True, for_all: bool = False) -> None:
+        super().__init__(problem)
+        self.again, self.for_all = again and not for_all, for_all
+
+
+class ErrorReply(ValueError):
+    """An error object where a reply was expected.
+
+    body: the error, which `failures.read_error` reads. paid: whether a part of a reply came with it.
+    """
+
+    def __init__(self, body: object, *, paid: bool) -> None:
+        super().__init__("sent an error object")
+        self.body, self.paid = body, paid
 
 
 @dataclass(frozen=True)
@@ -34,15 +88,14 @@ class ModelReply:
     extra: Mapping[str, object] = field(default_factory=dict)
 
 
-def build_post(
-    requests: Sequence[Request], served_model: str | None = None, omit: Collection[str] = ()
-) -> tuple[str, dict[str, object]]:
+def build_post(requests: Sequence[Request], endpoint: Endpoint) -> tuple[str, dict[str, object]]:
     """Return path and body of a POST for requests: one question, or any number of texts to embed."""
     path, first = find_path(requests[0]), requests[0]
     if path == CHAT:
-        return path, build_body(first, served_model, omit)
+        return path, build_body(first, endpoint)
     texts = [request.messages[0]["content"] for request in requests]
-    return path, {"model": served_model or first.model, "input": texts, "encoding_format": "float"}
+    model = endpoint.served_model or first.model
+    return path, {"model": model, "input": texts, "encoding_format": "float", **endpoint.add}
 
 
 def find_path(request: Request) -> str:
@@ -55,24 +108,54 @@ def read_body(raw: bytes) -> object:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
+        if raw.lstrip().startswith(STREAMS):
+            raise UnusableReply(
+                "sent an event stream, although it was asked for none", for_all=True
+            ) from None
+        if (
+            isinstance(error, json.JSONDecodeError)
+            and error.msg == "Extra data"
+            and raw.lstrip()[:1] in b"{["
+        ):
+            raise UnusableReply("sent several JSON documents, as a stream does", for_all=True) from None
         raise UnusableReply(f"sent a reply that is no JSON ({type(error).__name__})") from error
 
 
-def read_replies(body: Any, requests: Sequence[Request]) -> list[ModelReply]:
-    """Read a response body, one reply per request in their order. Raises UnusableReply."""
+def read_replies(
+    body: Any, requests: Sequence[Request], *, strips_reasoning: bool = True
+) -> list[ModelReply]:
+    """Read a response body, one reply per request in their order. Raises UnusableReply, ErrorReply."""
+    if (error := find_error(body)) is not None:
+        raise ErrorReply(error, paid=isinstance(body, dict) and bool(body.get("choices")))
     if is_embedding(requests[0]):
         return parse_embeddings(body, requests)
-    return [parse_reply(body, requests[0])]
+    return [parse_reply(body, requests[0], strips_reasoning=strips_reasoning)]
 
 
-def build_body(
-    request: Request, served_model: str | None = None, omit: Collection[str] = ()
-) -> dict[str, object]:
-    """Write a request as the body of `POST /chat/completions`. omit: decoding parameters to leave out."""
+def find_error(body: object) -> object:
+    """Find the error in a body that holds one instead of a reply; None where there is none."""
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+    if not isinstance(body, dict):
+        return None
+    if body.get("object") == "error":
+        return body
+    error = body.get("error")
+    return error if error and not isinstance(error, bool) else None
+
+
+def build_body(request: Request, endpoint: Endpoint) -> dict[str, object]:
+    """Write a request as the body of `POST /chat/completions`, in the parameters that the endpoint takes."""
+    decoding = {
+        endpoint.token_limit if name == "max_tokens" else name: value
+        for name, value in request.decoding.items()
+        if name not in endpoint.omit
+    }
     body: dict[str, object] = {
-        "model": served_model or request.model,
+        "model": endpoint.served_model or request.model,
         "messages": [dict(message) for message in request.messages],
-        **{name: value for name, value in request.decoding.items() if name not in omit},
+        **decoding,
+        **endpoint.add,
     }
     if "grammar" in request.constraint:
         body["grammar"] = request.constraint["grammar"]
@@ -82,7 +165,7 @@ def build_body(
     return body | describe_tools(request)
 
 
-def parse_reply(body: Any, request: Request) -> ModelReply:
+def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -> ModelReply:
     """Read a reply: its text, or its tool calls as text. Raises UnusableReply where it is no chat completion.
 
     What stands beside its text is left out where no ledger can hold it.
@@ -90,20 +173,110 @@ def parse_reply(body: Any, request: Request) -> ModelReply:
     try:
         choice = body["choices"][0]
         message = choice["message"]
-        text = message.get("content") or ""
+        content, refusal = message.get("content"), message.get("refusal")
         reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
-        called = message.get("tool_calls")
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise UnusableReply(f"sent a reply that is no chat completion ({type(error).__name__})") from error
-    if not isinstance(text, str):
-        raise UnusableReply("sent a reply whose content is no text")
+        called, error = message.get("tool_calls"), choice.get("error")
+        beside = message.get("reasoning_content") or message.get("reasoning")
+        beside = beside.get("content") if isinstance(beside, dict) else beside
+    except (KeyError, IndexError, TypeError, AttributeError) as problem:
+        raise UnusableReply(
+            f"sent a reply that is no chat completion ({type(problem).__name__})"
+        ) from problem
+    finished = _name_reason(reason)
+    if error or finished == "error":
+        raise UnusableReply(f"broke off its reply with an error{_tell_error(error)}")
+    text, thoughts = _read_content(content)
+    if not text and isinstance(refusal, str) and finished != "content_filter":
+        text = refusal
     if called and (tools := list_tools(request)):
-        text, reason = _read_calls(called, tools)
+        text, finished = _read_calls(called, tools)
+    elif strips_reasoning:
+        text, inside = strip_reasoning(text)
+        thoughts += inside
+    thoughts += beside if isinstance(beside, str) else ""
     # JSON may hold half a surrogate pair, which no UTF-8 file can.
     text = text.encode("utf-8", "replace").decode()
-    prompt, completion, estimated = _count_tokens(body.get("usage"), request, text)
-    finished = reason if isinstance(reason, str) and FINISH_REASON.fullmatch(reason) else "stop"
-    return ModelReply(text, finished, prompt, completion, estimated, _keep_logprobs(logprobs))
+    prompt, completion, estimated = count_tokens(body.get("usage"), request, text + thoughts)
+    extra = dict(_keep_logprobs(logprobs))
+    if thoughts:
+        extra["reasoning"] = thoughts[:MAX_REASONING].encode("utf-8", "replace").decode()
+    if model := _read_model(body.get("model")):
+        extra["model"] = model
+    return ModelReply(text, finished, prompt, completion, estimated, extra)
+
+
+def _name_reason(reason: object) -> str:
+    """Name a finish reason; what providers call differently gets one name."""
+    if not isinstance(reason, str) or not reason:
+        return "stop"
+    word = re.split(r"[:\s]", reason.strip(), maxsplit=1)[0].lower()
+    for name, known in (
+        ("length", CUT_REASONS),
+        ("content_filter", FILTER_REASONS),
+        ("error", ERROR_REASONS),
+    ):
+        if word in known:
+            return name
+    return reason if FINISH_REASON.fullmatch(reason) else "stop"
+
+
+def _tell_error(error: object) -> str:
+    said = error.get("message") if isinstance(error, dict) else error
+    return f": {plain(said)}" if isinstance(said, str) and said else ""
+
+
+def _read_content(content: object) -> tuple[str, str]:
+    """Read a message's content, a text or parts, as text and reasoning. Raises UnusableReply."""
+    if content is None or isinstance(content, str):
+        return content or "", ""
+    parts = [content] if isinstance(content, dict) else content
+    if not isinstance(parts, list):
+        raise UnusableReply("sent a reply whose content is no text", again=False)
+    texts, thoughts = [], []
+    for part in parts:
+        kind = part.get("type", "text") if isinstance(part, dict) else "text"
+        if kind in TEXT_PARTS:
+            texts.append(_read_part(part))
+        elif kind in REASONING_PARTS:
+            thoughts.append(_read_thoughts(part))
+        else:
+            raise UnusableReply(f"sent a reply with a part of type {plain(str(kind), 40)!r}", again=False)
+    return "".join(texts), "".join(thoughts)
+
+
+def _read_part(part: object) -> str:
+    text = part if isinstance(part, str) else None
+    if isinstance(part, dict):
+        text = part.get("text", part.get("refusal"))
+        text = text.get("value") if isinstance(text, dict) else text
+    if not isinstance(text, str):
+        raise UnusableReply("sent a reply whose content is no text", again=False)
+    return text
+
+
+def _read_thoughts(part: Mapping[str, object]) -> str:
+    """Read a part's reasoning, a text or a list of such parts; what is neither is left out."""
+    for name in ("thinking", "reasoning", "text", "reasoning_content"):
+        inside = part.get(name)
+        if isinstance(inside, str):
+            return inside
+        if isinstance(inside, list):
+            return "".join(str(each.get("text", "")) for each in inside if isinstance(each, dict))
+    return ""
+
+
+def strip_reasoning(text: str) -> tuple[str, str]:
+    """Divide a text into the answer and the reasoning before it, which may be cut or lack its opening tag."""
+    inside = ""
+    while found := REASONING.match(text):
+        inside, text = inside + found["inside"], text[found.end() :].lstrip()
+    if not inside and (found := REASONING_ENDS.match(text)) and "<think" not in found["inside"].lower():
+        return text[found.end() :].lstrip(), found["inside"]
+    return text, inside
+
+
+def _read_model(model: object) -> str:
+    return plain(model, 200) if isinstance(model, str) else ""
 
 
 def _read_calls(called: object, tools: Sequence[Tool]) -> tuple[str, str]:
@@ -169,18 +342,30 @@ def estimate_prompt(request: Request) -> int:
     return estimate_tokens("".join(parts)) + 4 * len(request.messages)
 
 
-def _count_tokens(usage: object, request: Request, text: str) -> tuple[int, int, bool]:
-    if isinstance(usage, dict):
-        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if is_count(prompt) and is_count(completion):
-            return prompt, completion, False
-    return estimate_prompt(request), estimate_tokens(text), True
+def count_tokens(usage: object, request: Request, text: str) -> tuple[int, int, bool]:
+    """Count a reply's tokens as (prompt, completion, whether a number is an estimate).
+
+    Some endpoints count reasoning in the total alone, so what the total has above prompt and completion is
+    output. A number that no call can have is replaced by an estimate from the texts, if that is larger.
+    """
+    guessed = estimate_prompt(request), estimate_tokens(text)
+    if not isinstance(usage, dict):
+        return *guessed, True
+    prompt, completion, total = (usage.get(f"{part}_tokens") for part in ("prompt", "completion", "total"))
+    if not (is_count(prompt) and is_count(completion)):
+        return *guessed, True
+    if is_count(total):
+        completion = max(completion, total - prompt)
+    characters = sum(len(str(message.get("content", ""))) for message in request.messages)
+    if prompt > 0 and prompt * MOST_CHARACTERS >= characters and completion * MOST_CHARACTERS >= len(text):
+        return prompt, completion, False
+    return max(prompt, guessed[0]), max(completion, guessed[1]), True
 
 
 def _share_tokens(usage: object, requests: Sequence[Request]) -> tuple[list[int], bool]:
     guesses = [estimate_prompt(request) for request in requests]
     total = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    if not is_count(total):
+    if not is_count(total) or total == 0:
         return guesses, True
     ends = [total * part // sum(guesses) for part in accumulate(guesses)]
     return [end - start for start, end in pairwise([0, *ends])], len(requests) > 1

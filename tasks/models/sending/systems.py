@@ -29,6 +29,7 @@ from tasks.models.recording.entries import LedgerEntry
 from tasks.models.request_builder import FAILED
 from tasks.models.sending.client import CallResult, RecordEntries
 from tasks.models.sending.failures import (
+    MAX_REDIRECTS,
     NEVER_CONNECTED,
     RETRIED,
     THROTTLED,
@@ -42,7 +43,6 @@ from tasks.models.settings import SystemRun, read_secret
 from tasks.plugs import tell_error
 
 BLOCK = 1 << 16
-MAX_REDIRECTS = 3
 KEEPS_THE_BODY = frozenset({307, 308})
 NO_KEY = 401
 

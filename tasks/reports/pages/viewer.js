@@ -33,10 +33,13 @@
       make("div", {class: "inside"},
         ...call.messages.flatMap((message) => [make("h4", null, message.role), make("pre", null, message.content)]),
         make("h4", null, "reply"), make("pre", {class: "text"}, call.text),
+        call.finish_reason === "length" ? dim("Cut at its limit of tokens.") : null,
         call.problem ? dim(`Problem: ${call.problem}`) : null,
+        call.reasoning ? make("details", null, make("summary", null, "reasoning, taken off before the answer was read"), make("pre", {class: "text"}, call.reasoning)) : null,
         make("ul", {class: "plain dim"},
           call.stage ? make("li", null, `stage ${call.stage} · prompt ${call.prompt} `, make("span", {class: "mono"}, call.prompt_digest)) : null,
           call.decoding ? make("li", null, `decoding ${call.decoding}${call.epoch ? ` · epoch ${call.epoch}` : ""}`) : null,
+          call.answered_by ? make("li", null, `answered by ${call.answered_by}`) : null,
           make("li", null, "ledger key ", make("span", {class: "mono"}, key)))));
   }
 
