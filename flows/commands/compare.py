@@ -93,6 +93,10 @@ def print_comparison(console: Console, comparison: Comparison, paired: Paired, i
         console.print(f"\n[bold]{escape(name_strand(strand))}[/bold]", soft_wrap=True)
         print_columns(console, tabulate(strand.metrics))
         console.print(describe_changes(strand), soft_wrap=True)
+        for side, alone_there in (("A", strand.only_a), ("B", strand.only_b)):
+            if alone_there:
+                listed = join_names(list(alone_there))
+                console.print(f"items only in {side}: {len(alone_there)} ({escape(listed)})", soft_wrap=True)
         for case in strand.changed[:items]:
             print_case(console, case)
     tests = "1 test" if comparison.n_tests == 1 else f"{comparison.n_tests} tests"

@@ -22,10 +22,11 @@ from flows.run.failures import Interrupted
 from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
 from flows.run.lost_rows import require_rows
-from flows.run.outcomes import StageOutcome, find_last_time
+from flows.run.outcomes import DONE, StageOutcome, find_last_time
 from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import explain_nothing, select_failed, select_nodes
+from flows.run.unanswered import CALLS, tell_unanswered
 from flows.settings import Workers, find_project, get_section, load_params, set_params
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
 from tasks.lineage.records import CODE
@@ -39,7 +40,6 @@ PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMi
 SHOWN_FRESH = 200
 """With more stages than these, fresh ones are no tasks of Prefect's, in state `Cached`: one costs 20 ms."""
 COLUMNS = ["id", "model", "prompt_tokens", "completion_tokens"]
-DONE = frozenset({"ran", "restored", "fresh"})
 PREVIEW = "data/.preview"
 
 
@@ -224,12 +224,13 @@ def conclude(run: Run, names: Sequence[str]) -> int:
     run.say(f"{len(names)} stages: {', '.join(counts) or 'none'}")
     if bill := describe_bill(run):
         run.say(bill)
+    has_unanswered = tell_unanswered(run)
     if run.stopping.is_set():
         return Interrupted.exit_code
     for kind in PRECEDENCE:
         if any(isinstance(error, kind) for error in run.errors.values()):
             return kind.exit_code
-    return 1 if run.errors or "skipped" in states else 0
+    return 1 if run.errors or "skipped" in states or has_unanswered else 0
 
 
 def describe_bill(run: Run) -> str:
@@ -251,7 +252,7 @@ def find_calls(run: Run) -> list[Path]:
     """List the calls artifacts of the stages that are up to date now."""
     done = [name for name, outcome in run.outcomes.items() if outcome.state in DONE]
     outs = [run.root / out for name in sorted(done) for out in run.recorder.nodes[name].outs]
-    return [path for path in outs if path.name.endswith(".calls.parquet") and path.is_file()]
+    return [path for path in outs if path.name.endswith(CALLS) and path.is_file()]
 
 
 def price_calls(path: Path, session: Session) -> Amount:

@@ -20,6 +20,7 @@ from flows.comparing.places import (
     read_revision,
     read_workspace,
 )
+from flows.run.record.lock_file import LOCK
 from tasks.errors import BadInput, BenchloomError
 from tasks.judging.comparison import Strand
 
@@ -60,7 +61,7 @@ class Sides:
         if colon and kind in KINDS:
             found = [side for side in [self._finders[kind](name)] if side is not None]
         elif word == WORKSPACE:
-            found = [self._read(self._workspace)]
+            found = [self._read(read_workspace(self.root))]
         else:
             kinds, found = self._find_kinds(word)
             if len(found) > 1:
@@ -94,7 +95,8 @@ class Sides:
 
     @cached_property
     def _workspace(self) -> Place:
-        return read_workspace(self.root)
+        """What has run in the working tree; nothing, if it has no `dvc.lock`."""
+        return read_workspace(self.root) if (self.root / LOCK).is_file() else Place(WORKSPACE, ())
 
     @cached_property
     def _strands(self) -> list[Strand]:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from flows.night_settings import FOLDER
 from tasks.judging.canaries import CanaryRow
-from tasks.judging.comparison import Strand
+from tasks.judging.comparison import Strand, find_altered
 from tasks.judging.nights import Night, NightSeries
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
@@ -78,7 +78,11 @@ def derive_series(
         f"{place}/n_scored": _count(known, rows, series.n_scored),
         f"{place}/mean": Derivation("mean of the cases' scores", (rows.select(known),)),
     }
-    own, earlier = _pair(scores, _read_scores(before[0], series.metric) if before else [])
+    altered = find_altered(before[0], strand) if before else frozenset()
+    own, earlier = _pair(
+        [score for score in scores if score[1] not in altered],
+        _read_scores(before[0], series.metric) if before else [],
+    )
     parts = (rows.select(own), *((before[1].select(earlier),) if before else ())) if own else ()
     derived |= {f"{place}/{name}": Derivation(f"{name} of the pairs", parts) for name in PAIRED}
     derived[f"{place}/now"] = Derivation("mean of the pairs", parts[:1])

@@ -29,6 +29,7 @@ from flows.nights.preparation import (
 from flows.run.binding import Places, bind, load_database
 from flows.run.failures import describe_error
 from flows.run.node import Node
+from flows.run.outcomes import DONE
 from flows.run.runner import Run
 from flows.settings import get_section
 from tasks.databases.entry import DatabaseEntry
@@ -74,7 +75,8 @@ class NightWork:
                 raise
             self.run.say(str(stale))  # its database is not what it was, which the alarm says by item
             return self._leave(Night(self.label, against, "unfinished", tuple(proof.list_alarms())), proof)
-        if code := bring_up(self.run, names):
+        code = bring_up(self.run, names)
+        if code and not self._is_whole(names):
             return self._tell_unfinished(code, against, proof)
         night, comparison, bases = compare_night(
             self.home, self.run.root, evaluations, self.label, against, self.nightly.alarm
@@ -87,7 +89,12 @@ class NightWork:
         write_digests(self.home, self.label, proof)
         whole = push_artifacts(self.run.recorder, names, self.run.say)
         told = self._tell(night)
-        return night, Alarm.exit_code if night.alarms else int(not (whole and told))
+        return night, Alarm.exit_code if night.alarms else code or int(not (whole and told))
+
+    def _is_whole(self, names: Sequence[str]) -> bool:
+        """Tell whether all stages are up to date; single calls may have no answer, which the run has said."""
+        states = [outcome.state for name in names if (outcome := self.run.outcomes.get(name)) is not None]
+        return len(states) == len(names) and all(state in DONE for state in states)
 
     def _prove_gold(
         self, evaluations: Sequence[EvaluatedEntry], names: Sequence[str], against: str | None

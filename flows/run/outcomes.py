@@ -14,6 +14,8 @@ from typing import Literal
 from tasks.files import write_text
 
 State = Literal["ran", "restored", "fresh", "failed", "skipped"]
+DONE: frozenset[State] = frozenset({"ran", "restored", "fresh"})
+"""The states of a stage whose artifacts are up to date."""
 
 
 @dataclass(frozen=True)

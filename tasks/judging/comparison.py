@@ -15,6 +15,8 @@ ALPHA = 0.05
 LEAST = 6
 """Of fewer clusters nothing is told of chance: not even if all of five differed the same way, by chance
 2 of 2^5 cases, could that be significant at ALPHA. A bootstrap would say otherwise."""
+NAMED = 10
+"""Cases that a caution names."""
 FEW = 20
 """Below so many clusters a bootstrap's interval is too narrow."""
 
@@ -104,7 +106,11 @@ class ChangedCase:
 
 @dataclass(frozen=True)
 class StrandComparison:
-    """Two strands compared. reworded: cases of both with another answer. changed: the worst first."""
+    """Two strands compared. reworded: cases of both with another answer. changed: the worst first.
+
+    altered: cases of both whose question or reference is another one in B. They are in no pair.
+    only_a, only_b: cases of one side alone.
+    """
 
     section: str
     a: str
@@ -113,6 +119,9 @@ class StrandComparison:
     n_cases: int
     reworded: int
     changed: Sequence[ChangedCase]
+    altered: Sequence[str] = ()
+    only_a: Sequence[str] = ()
+    only_b: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -174,6 +183,12 @@ def _finish(change: MetricChange, adjusted: Iterator[float], alpha: float, n_tes
 
 def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int) -> StrandComparison:
     cases_a, cases_b = _collect(a), _collect(b)
+    only_a, only_b = (
+        sorted(own.keys() - other.keys()) for own, other in ((cases_a, cases_b), (cases_b, cases_a))
+    )
+    altered = sorted(find_altered(a, b))
+    for key in altered:
+        del cases_a[key], cases_b[key]
     both = sorted(cases_a.keys() & cases_b.keys())
     names = list(
         dict.fromkeys(name for cases in (cases_a, cases_b) for case in cases.values() for name in case.values)
@@ -192,7 +207,19 @@ def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int
         len(both),
         sum(cases_a[key].answered.answer != cases_b[key].answered.answer for key in both),
         sorted(changed, key=lambda case: (case.change, case.case)),
+        altered,
+        only_a,
+        only_b,
     )
+
+
+def find_altered(a: Strand, b: Strand) -> frozenset[str]:
+    """Find the cases of both strands whose question or reference is another one in B."""
+    asked_a, asked_b = (
+        {answered.case: (answered.question, answered.reference) for _, answered in strand.answers}
+        for strand in (a, b)
+    )
+    return frozenset(case for case in asked_a.keys() & asked_b.keys() if asked_a[case] != asked_b[case])
 
 
 def _collect(strand: Strand) -> dict[str, _Case]:
@@ -258,15 +285,27 @@ def _show(key: str, a: _Case, b: _Case, metrics: Sequence[str]) -> ChangedCase:
     return ChangedCase(key, a.answered.question, a.answered.reference, change, *sides)
 
 
+def _name(cases: Sequence[str]) -> str:
+    rest = len(cases) - NAMED
+    return ", ".join(cases[:NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def _list_cautions(strands: Iterable[StrandComparison]) -> list[str]:
     cautions = []
     for strand in strands:
+        if strand.altered:
+            cautions.append(
+                f"{strand.b}: {len(strand.altered)} items have another question or reference in B and are in "
+                f"no pair: {_name(strand.altered)}"
+            )
         for change in strand.metrics:
             where = f"{strand.b}, {change.metric}"
-            if change.n_pairs and change.clusters < LEAST:
+            if change.n_pairs == 0:
+                cautions.append(f"{where}: no item is in both with the same question, reference, and a score")
+            elif change.clusters < LEAST:
                 counted = "1 cluster is" if change.clusters == 1 else f"{change.clusters} clusters are"
                 cautions.append(f"{where}: {counted} too few to tell a difference from chance")
-            elif change.n_pairs and change.clusters < FEW:
+            elif change.clusters < FEW:
                 cautions.append(f"{where}: {change.clusters} clusters are few, its interval is too narrow")
             if change.unscored_a or change.unscored_b:
                 cautions.append(

@@ -123,6 +123,8 @@ class Answer(Generic[Value]):
     """Why the last attempt did not parse."""
     logprobs: Sequence[Mapping[str, float]] = ()
     """For each token of `text`, the most likely tokens with their log probabilities, if requested."""
+    unanswered: bool = False
+    """Whether no reply came: the endpoint refused the request, or sent nothing usable."""
 
 
 class Unparsed(ValueError):

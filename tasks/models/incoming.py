@@ -22,6 +22,10 @@ UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
 class RefusedReply(Exception):
     """A reply that is not read on: from another host, too large, or packed; the message says which."""
 
+    def __init__(self, problem: str, *, too_large: bool = False) -> None:
+        super().__init__(problem)
+        self.too_large = too_large
+
 
 class Secret:
     """A key, which must come back into no record, however JSON or a URL may have escaped it."""
@@ -73,7 +77,7 @@ async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str,
         if len(body) > limit:
             if status >= 300:
                 break
-            raise RefusedReply(f"sent more than {limit} bytes (max_bytes in params.yaml)")
+            raise RefusedReply(f"sent more than {limit} bytes (max_bytes in params.yaml)", too_large=True)
     return bytes(body[:limit])
 
 

@@ -85,8 +85,9 @@ class RecordedModel:
             self._add_call(make_call(self._builder.stage, row, role, rendered, request, entry, problem))
             attempt += 1
             if is_final:
+                logprobs = read_logprobs(entry.extra)
                 return Answer(
-                    value, entry.text, entry.key, attempt, problem or "", read_logprobs(entry.extra)
+                    value, entry.text, entry.key, attempt, problem or "", logprobs, entry.is_unanswered
                 )
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:

@@ -50,4 +50,4 @@ def measure_rows(
     write_artifacts(run, rows, ())
     assert evaluation.measure is not None
     given = {name: written for name, (_, written) in rows.items()}
-    return write_figures(run, evaluation.measure(given, OPTIONS, read))
+    return write_figures(run, evaluation.measure(given, OPTIONS, read), ())

@@ -195,3 +195,25 @@ def test_the_order_of_rows_changes_nothing():
         )
 
     assert compare(build(a), build(b)) == compare(build(a), build(turned))
+
+
+def test_an_id_with_another_question_or_reference_is_no_pair():
+    a = make_strand({f"q{number}": 1.0 for number in range(12)})
+    kept, moved, corrected = a.answers[:8], a.answers[8:10], a.answers[10:]
+    b = replace(
+        a,
+        answers=[
+            *kept,
+            *((scored, replace(answered, question="Another one?")) for scored, answered in moved),
+            *((scored, replace(answered, reference="false")) for scored, answered in corrected),
+            *make_strand({"q99": 1.0}).answers,
+        ],
+    )
+    found = compare_strands([(a, b)])
+    (strand,) = found.strands
+    assert list(strand.altered) == ["q10", "q11", "q8", "q9"]
+    assert (strand.n_cases, strand.metrics[0].n_pairs) == (8, 8)
+    assert (list(strand.only_a), list(strand.only_b)) == ([], ["q99"])
+    assert strand.changed == []
+    assert any("4 items have another question or reference" in line for line in found.cautions)
+    assert all(name in found.cautions[0] for name in strand.altered)

@@ -61,7 +61,8 @@ def count_votes(answers: list[Answer[V]]) -> Majority[V]:
     ranked = votes.most_common(2)
     agreement = ranked[0][1] / parsed if ranked else None
     if 2 * parsed < n or not ranked:
-        return Majority(None, agreement, calls, f"unparsed: {n - parsed} of {n} replies")
+        refused = next((f"; {answer.problem}" for answer in answers if answer.unanswered), "")
+        return Majority(None, agreement, calls, f"unparsed: {n - parsed} of {n} replies{refused}")
     if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
         return Majority(None, agreement, calls, f"tie: {ranked[0][1]} of {parsed} each")
     return Majority(ranked[0][0], agreement, calls)

@@ -221,11 +221,13 @@ def is_of_item(state: SendState, failure: Failure) -> bool:
     if failure.retry:
         others_answered = endpoint.limiter.answers > state.answered_before
         return failure.paid and others_answered and not endpoint.limiter.is_broken
-    if failure.item and not endpoint.limiter.answers:
+    if not failure.item and failure.kind == "refused":
+        endpoint.refuses = failure
+    elif not endpoint.limiter.answers:
         endpoint.refusals[failure.problem] += 1
         if endpoint.refusals[failure.problem] >= REFUSED_ALIKE:
             endpoint.refuses = failure
-        return endpoint.refuses is None
+            return False
     return failure.item
 
 

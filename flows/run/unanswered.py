@@ -1,0 +1,37 @@
+"""Calls without an answer in what a run made: their rows failed, and the run says so."""
+
+from __future__ import annotations
+
+from flows.run.progress import tell_first
+from flows.run.runner import Run
+
+CALLS = ".calls.parquet"
+
+
+def tell_unanswered(run: Run) -> bool:
+    """Name the calls without an answer in the artifacts that this run made; return whether there are any."""
+    told = False
+    for name, outcome in sorted(run.outcomes.items()):
+        # Others were told of when they ran, and a run with nothing to do imports no pyarrow.
+        rows = list_unanswered(run, name) if outcome.state in ("ran", "restored") else []
+        if rows:
+            told = True
+            again = f"`dvc repro --force --single-item {name}` asks again"
+            counted = "1 call has" if len(rows) == 1 else f"{len(rows)} calls have"
+            tell_first(f"{name}: ", [f"{counted} no answer ({again})", *rows])
+    return told
+
+
+def list_unanswered(run: Run, name: str) -> list[str]:
+    """List the rows of a stage whose calls have no answer, with the reasons."""
+    paths = [run.root / out for out in run.recorder.nodes[name].outs if out.endswith(CALLS)]
+    found: list[str] = []
+    for path in filter(lambda path: path.is_file(), paths):
+        import pyarrow.parquet as pq
+
+        from tasks.models.recording.entries import UNANSWERED
+
+        chosen = [("finish_reason", "=", UNANSWERED)]
+        table = pq.read_table(path, columns=["row", "text"], filters=chosen)
+        found += [f"row {call['row']}: {call['text']}" for call in table.to_pylist()]
+    return found
