@@ -37,9 +37,10 @@ class Session:
         self.dispatcher, self.roles, self.identities = dispatcher, roles, identities
         self._all_identities, self._earlier = dict(identities), {}
         for name, endpoint in endpoints.items():
-            if endpoint.kind != "embedded":
-                self._all_identities[name], *earlier = endpoint.identities
-                self._earlier[name] = [*earlier, ""] if self._all_identities[name] else []
+            if served := endpoint.identities:
+                base = identities.get(name, "")
+                self._all_identities[name], *same = (base + identity for identity in served)
+                self._earlier[name] = [*same, base]
         self.count_to_come: CountToCome = lambda waiting: None
         self._reporter = None if dispatcher.replay else Reporter(self.read_progress)
 

@@ -176,10 +176,10 @@ class Endpoint(ConnectionSettings):
     def identities(self) -> tuple[str, ...]:
         """List the model's identities in ledger keys: the one that is asked now, then those of `same_models`.
 
-        The identity is empty if the endpoint names no served model and adds no parameters.
+        There are none if the endpoint names no served model and adds no parameters.
         """
         if self.kind == "embedded" or not (self.served_model or self.add):
-            return ("",)
+            return ()
         add = json.dumps(self.add, sort_keys=True) if self.add else ""
         return tuple(f"{name}{add}" for name in (self.served_model or "", *self.same_models))
 

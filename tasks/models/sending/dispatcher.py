@@ -94,15 +94,18 @@ class Dispatcher:
     def choose_recorded(self, variants: Sequence[Request]) -> Request:
         """Choose the variant of a request whose answer is recorded; today's, the first, if none is.
 
-        An entry without an identity was recorded before the model had one, or for another model. It counts if
-        its reply names no model, or the one that is asked now.
+        The last variant names no served model: its entry was recorded before one was named, or for another
+        model. It counts if its reply names no model, or the one that is asked now.
         """
         today, *earlier = variants
         if not earlier or self.find_recorded(today.key()) is not None:
             return today
         for variant in earlier:
             entry = self.find_recorded(variant.key())
-            if entry is not None and (variant.identity or entry.model_named in ("", today.identity)):
+            is_same = variant is not earlier[-1] or (
+                entry is not None and (not entry.model_named or today.identity.endswith(entry.model_named))
+            )
+            if entry is not None and is_same:
                 return variant
         return today
 
