@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx  # noqa: F401 - at each call openai takes it from sys.modules, where another thread's may be half there
 import httpx2
-from openai import AsyncOpenAI, DefaultAioHttpClient, Omit
+from openai import AsyncOpenAI, Omit
 
 from tasks.errors import BadInput, ModelFailed
 from tasks.models.ask import Request
@@ -26,6 +26,7 @@ from tasks.models.recording.entries import UNANSWERED, LedgerEntry
 from tasks.models.recording.ledger import PossiblyPaid
 from tasks.models.request_builder import is_embedding
 from tasks.models.sending.budget import NOTHING, Amount, Budget, Reservation
+from tasks.models.sending.connections import OneReplyClient
 from tasks.models.sending.failures import (
     MAX_REDIRECTS,
     SENDING_ERRORS,
@@ -114,7 +115,7 @@ class EndpointClient:
         if url not in self._clients:
             timeout_s = self.settings.timeout_s + 5
             hooks = IncomingHooks(url, self._secret, self.settings)
-            http = DefaultAioHttpClient(
+            http = OneReplyClient(
                 timeout=timeout_s,
                 # A proxy named in the environment is not meant for loopback ports.
                 trust_env=not is_loopback(url),

@@ -28,6 +28,7 @@ from tasks.models.incoming import RefusedReply, Secret, find_origin, is_loopback
 from tasks.models.recording.entries import LedgerEntry
 from tasks.models.request_builder import FAILED
 from tasks.models.sending.client import CallResult, RecordEntries
+from tasks.models.sending.connections import OneReplyConnector
 from tasks.models.sending.failures import (
     MAX_REDIRECTS,
     NEVER_CONNECTED,
@@ -131,7 +132,9 @@ class LiveTransport:
             # A proxy named in the environment is not meant for loopback ports.
             is_remote = not is_loopback(self._settings.url or "")
             timeout = aiohttp.ClientTimeout(total=self._settings.timeout_s + 5)
-            self._session = aiohttp.ClientSession(timeout=timeout, trust_env=is_remote, auto_decompress=False)
+            self._session = aiohttp.ClientSession(
+                connector=OneReplyConnector(), timeout=timeout, trust_env=is_remote, auto_decompress=False
+            )
         return self._session
 
 
