@@ -9,12 +9,15 @@ from functools import cached_property
 from pathlib import Path
 
 from tasks.judging.answered import Answered, Scored
-from tasks.scoring.statistics import compare_paired, correct_holm, find_clustered_error, find_detectable
+from tasks.scoring.statistics import (
+    LEAST,
+    compare_paired,
+    correct_holm,
+    find_clustered_error,
+    find_detectable,
+)
 
 ALPHA = 0.05
-LEAST = 6
-"""Of fewer clusters nothing is told of chance: not even if all of five differed the same way, by chance
-2 of 2^5 cases, could that be significant at ALPHA. A bootstrap would say otherwise."""
 NAMED = 10
 """Cases that a caution names."""
 FEW = 20

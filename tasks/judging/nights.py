@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import Field
 
 from tasks.judging.canaries import OR, CanaryRow
-from tasks.judging.comparison import LEAST, Comparison, MetricChange, Strand
-from tasks.scoring.statistics import compare_outcomes, correct_holm
+from tasks.judging.comparison import Comparison, MetricChange, Strand
+from tasks.scoring.statistics import LEAST, compare_outcomes, correct_holm
 from tasks.settings import Settings
 
 SeriesOutcome = Literal["first", "held", "too few", "fell", "judge drift", "unscored"]

@@ -217,6 +217,12 @@ class GroupSample:
     counts: IntArray
     gold: bool
 
+    @property
+    def shares(self) -> frozenset[str]:
+        """The figures that are no counts of groups."""
+        one = np.ones((1, len(self.kinds)))
+        return frozenset(name for name in self.figures(one) if not name.endswith("_groups"))
+
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
         """Compute all rates; weights are of whole groups."""
         sizes, correct = self.kinds[:, 0], self.kinds[:, 1]

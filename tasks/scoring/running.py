@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +15,23 @@ import numpy as np
 
 from tasks.errors import BadInput
 from tasks.files import write_beside
+from tasks.scoring.grammar import GroupSample
 from tasks.scoring.items import BadItem, UnreadableLine, describe_source, open_items, read_lines
-from tasks.scoring.metric import Accumulator, IntArray, ItemValues, Metric, Sample, to_plain_number
-from tasks.scoring.statistics import bootstrap
+from tasks.scoring.metric import (
+    Accumulator,
+    IntArray,
+    ItemValues,
+    MeanSample,
+    Metric,
+    Sample,
+    to_plain_number,
+)
+from tasks.scoring.statistics import LEAST, Interval, bootstrap, find_wilson_interval
 
 STATES = ("scored", "failed", "skipped")
 ALL = "all"
+NO_WIDTH = 1e-9
+"""What rounding leaves of an interval without a width."""
 
 Report = dict[str, Any]
 
@@ -140,7 +151,7 @@ def build_report(
     report: Report = {"metric": metric.name, "rule": named, "n": reader.n, **counts}
     report["n_unreadable"] = reader.n_unreadable
     for column in columns:
-        figures = compute_figures(column.accumulator.sample(), intervals)
+        figures = compute_figures(column.accumulator.sample(), intervals, own_scale=metric.own_scale)
         if rule == ALL and column.rule:
             own = column.count()
             report[column.rule] = figures if own == counts else {**own, **figures}
@@ -149,8 +160,16 @@ def build_report(
     return report
 
 
-def compute_figures(sample: Sample, intervals: Bootstrap | None, clusters: IntArray | None = None) -> Report:
-    """Compute the figures over all scored units, and their intervals. clusters: as for `bootstrap`."""
+def compute_figures(
+    sample: Sample,
+    intervals: Bootstrap | None,
+    clusters: IntArray | None = None,
+    own_scale: Collection[str] = (),
+) -> Report:
+    """Compute the figures over all scored units, and their intervals.
+
+    clusters: as for `bootstrap`. own_scale: the figures that are no shares.
+    """
     whole = sample.figures(sample.counts[np.newaxis].astype(np.float64))
     values = {
         name: None if np.isnan(value[0]) else to_plain_number(float(value[0]))
@@ -160,8 +179,37 @@ def compute_figures(sample: Sample, intervals: Bootstrap | None, clusters: IntAr
     if intervals is not None:
         drawn = bootstrap(sample, intervals.draws, intervals.seed, clusters)
         pairs = {name: drawn.get(name) if values[name] is not None else None for name in values}
+        if clusters is None:
+            pairs = settle_ends(values, pairs, int(sample.counts.sum()), find_shares(sample, own_scale))
         figures["ci"] = nest_names({name: list(pair) if pair else None for name, pair in pairs.items()})
     return figures
+
+
+def find_shares(sample: Sample, own_scale: Collection[str]) -> frozenset[str]:
+    """Find the figures of a sample that are shares or means from 0 to 1."""
+    if isinstance(sample, MeanSample):
+        return frozenset(sample.names) - sample.counted - frozenset(own_scale)
+    return sample.shares if isinstance(sample, GroupSample) else frozenset()
+
+
+def settle_ends(
+    values: Mapping[str, float | None],
+    pairs: Mapping[str, Interval | None],
+    units: int,
+    shares: Collection[str],
+) -> dict[str, Interval | None]:
+    """Take out the intervals that a bootstrap cannot give.
+
+    Of fewer than LEAST units there is none. One without a width is Wilson's over the units if the figure is a
+    share of 0 or 1, to which a bootstrap is blind; else there is none.
+    """
+    settled: dict[str, Interval | None] = {}
+    for name, pair in pairs.items():
+        settled[name] = pair if units >= LEAST else None
+        if pair is not None and pair[1] - pair[0] < NO_WIDTH and units >= LEAST:
+            ends = name in shares and values[name] in (0, 1)
+            settled[name] = find_wilson_interval(int(values[name] or 0) * units, units) if ends else None
+    return settled
 
 
 def nest_names(flat: Mapping[str, object]) -> Report:

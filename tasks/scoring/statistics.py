@@ -13,6 +13,9 @@ from tasks.scoring.metric import FloatArray, IntArray, Sample, count_kinds, divi
 
 Interval = tuple[float, float]
 
+LEAST = 6
+"""Of fewer clusters nothing is told of chance: not even if all of five differed the same way, by chance
+2 of 2^5 cases, could that be significant at 5%. A bootstrap would say otherwise."""
 CELLS_AT_ONCE = 2_000_000
 INDICES_AT_ONCE = 100_000
 UNITS_PER_KIND = 10

@@ -1,4 +1,6 @@
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 
@@ -149,3 +151,34 @@ def test_a_call_keeps_its_place_in_flight_until_it_is_recorded(live, monkeypatch
     ):
         assert asyncio.run(ask(dispatcher)) <= 2
         assert ledger.stats().live_calls == len(asked) == 5
+
+
+FULL = """
+import asyncio, resource, sys
+from tasks.models.recording.ledger import Ledger
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.dispatcher import Dispatcher
+from tests.models.scenes import MODEL, make_endpoint, make_request
+ledger = Ledger(__import__("pathlib").Path(sys.argv[2]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+with Dispatcher(ledger, ModelClient({MODEL: make_endpoint(sys.argv[1])}, Budget())) as dispatcher:
+    asyncio.run(dispatcher.ask(make_request()))
+"""
+
+
+def test_a_ledger_that_cannot_grow_is_found_before_a_model_is_paid(tmp_path):
+    asked = []
+
+    async def answer(request):
+        asked.append(1)
+        return say("paid")
+
+    with answering(answer) as url:
+        done = subprocess.run(
+            [sys.executable, "-c", FULL, url, str(tmp_path / "l.sqlite")],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert "BadInput" in done.stderr
+    assert "cannot record a reply (file too large); no model was asked" in done.stderr
+    assert asked == []

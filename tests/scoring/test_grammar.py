@@ -127,7 +127,9 @@ def test_each_item_has_its_own_scores(score_items):
 
 
 def test_intervals_draw_whole_groups(score):
-    # Two groups of 50 rows, one all correct, one not at all: of two groups drawn, both are the robust one in
-    # a quarter of the draws, so the interval reaches from 0 to 1; rows drawn one by one would stay near 0.5.
-    rows = number([row("A", "+", "d")] * 50 + [row("B", "-", "d")] * 50)
-    assert score("grammar", rows, intervals=Bootstrap(2000))["ci"]["accuracy"] == [0, 1]
+    # Six groups of 50 rows, three all correct, three not at all: at most one of six groups drawn is robust in
+    # 7 of 64 draws, so the interval reaches to 1 / 6; rows drawn one by one would stay near 0.5.
+    rows = number([row(group, "+" if group in "ABC" else "-", "d") for group in "ABCDEF" for _ in range(50)])
+    found = score("grammar", rows, intervals=Bootstrap(2000))["ci"]["accuracy"]
+    assert found == pytest.approx([1 / 6, 5 / 6])
+    assert score("grammar", rows[:250], intervals=Bootstrap(2000))["ci"]["accuracy"] is None, "of five"

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,7 @@ from tasks.models.recording.ledger_tables import (
 from tasks.models.recording.shipped import iterate_shipped, read_shipped
 from tasks.models.recording.stores import CallLocks, open_store
 
+ROOM = 1 << 20
 IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
 """How many entries of a shipped ledger are held in memory, and of how much text."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
@@ -111,6 +114,23 @@ class Ledger:
         if shipped is not None and not shipped.is_unanswered:
             return shipped
         return _read_row(self.address, next(self._store.select(SELECT_CALL, (key,)), None)) or shipped
+
+    def require_room(self) -> None:
+        """Write ROOM bytes beside the ledger's file and remove them. Raises BadInput if that cannot be done.
+
+        Without it, a full disk is found only when a reply has been paid for. PostgreSQL is not tried.
+        """
+        if not isinstance(self.address, Path):
+            return
+        try:
+            with tempfile.NamedTemporaryFile(dir=self.address.parent, prefix=".room-") as draft:
+                draft.write(bytes(ROOM))
+                draft.flush()
+                os.fsync(draft.fileno())
+        except OSError as error:
+            what = f"cannot record a reply ({(error.strerror or '').lower()}); no model was asked"
+            hint = "make room, or set BENCHLOOM_LEDGER to another file"
+            raise BadInput(self.address, what, hint=hint) from error
 
     def open_locks(self) -> CallLocks:
         """Open the locks on the live ledger's calls; the caller closes them before the ledger."""

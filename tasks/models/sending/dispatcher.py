@@ -60,6 +60,8 @@ class Dispatcher:
             Batcher(client, ledger, self.budget, self.batch, self._locks) if client is not None else None
         )
         self._in_flight: dict[str, CallInFlight] = {}
+        self._room: asyncio.Task[None] | None = None
+        """Tries once whether the ledger can be written to."""
         self._unanswered: dict[str, LedgerEntry] = {}
         """The calls that this run got no answer to."""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -183,6 +185,7 @@ class Dispatcher:
         answers: dict[str, CallResult] = {}
         self.counter.begin(len(requests))
         try:
+            await self._require_room()
             while missing := {key: request for key, request in requests.items() if key not in answers}:
                 answers |= await self._complete_once(missing, batch, send)
                 if busy := requests.keys() - answers.keys():
@@ -228,6 +231,13 @@ class Dispatcher:
             for key in locked:
                 self._locks.release(key)
 
+    async def _require_room(self) -> None:
+        """Wait until the ledger has shown once that it can be written to. Raises BadInput."""
+        if self._room is None:
+            self._room = asyncio.create_task(asyncio.to_thread(self.ledger.require_room))
+            self._room.add_done_callback(_take_error)
+        await asyncio.shield(self._room)
+
     async def _wait_for_other_process(self, key: str) -> None:
         wait_s = FIRST_POLL_S
         while self.find_recorded(key) is None and not self._locks.acquire(key):
@@ -262,7 +272,7 @@ class Dispatcher:
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
 
-def _take_error(task: asyncio.Task[dict[str, CallResult]]) -> None:
+def _take_error(task: asyncio.Task[Any]) -> None:
     """Take a call's error where nobody waits any more: asyncio would print it with a traceback."""
     if not task.cancelled():
         task.exception()

@@ -49,10 +49,30 @@ def test_all_rules_nest_and_intervals_stand_with_their_figures(items):
     assert report["rule"] == "all"
     # streambench has no yes/no rule: "yes sir" against "yes" is 2 * 1/2 * 1 / (3/2)
     assert report["streambench"]["f1"] == pytest.approx((2 / 3 + 1) / 2)
-    assert report["streambench"]["ci"]["f1"] == pytest.approx([2 / 3, 1])
-    assert report["official"]["ci"] == {"em": [0, 1], "f1": [0, 1]}
+    assert report["official"]["ci"] == {"em": None, "f1": None}, "three items tell nothing of chance"
     again = call("hotpotqa", items, "--json", "--rule", "all", "--ci", "--draws", 200, "--seed", 3)
     assert again.stdout == done.stdout
+
+
+def test_an_interval_is_never_without_a_width(tmp_path):
+    path, widths = tmp_path / "right.jsonl", []
+    for n in (1, 5, 6, 25, 100):
+        items = [{"id": number, "gold": "Oslo", "prediction": "Oslo"} for number in range(n)]
+        path.write_text("\n".join(map(json.dumps, items)))
+        report = json.loads(call("hotpotqa", path, "--json", "--ci").stdout)
+        assert report["em"] == 1
+        assert (report["ci"]["em"] is None) is (n < 6)
+        if n >= 6:
+            low, high = report["ci"]["em"]
+            assert (low, high) == pytest.approx((n / (n + 1.959964**2), 1)), "Wilson's"
+            widths.append(high - low)
+    assert widths == sorted(widths, reverse=True)
+    assert len(set(widths)) == 3
+
+    pairs = [{"id": number, "human": number % 5 + 1, "judge": number % 5 + 1} for number in range(20)]
+    path.write_text("\n".join(map(json.dumps, pairs)))
+    found = json.loads(call("correlation", path, "--json", "--ci").stdout)
+    assert (found["pearson"], found["ci"]["pearson"]) == (1, None), "no share, and no interval of no width"
 
 
 def test_items_are_written_line_by_line(items, tmp_path):
