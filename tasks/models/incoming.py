@@ -20,11 +20,14 @@ UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
 
 
 class RefusedReply(Exception):
-    """A reply that is not read on: from another host, too large, or packed; the message says which."""
+    """A reply that is not read on: from another host, too large, or packed; the message says which.
 
-    def __init__(self, problem: str, *, too_large: bool = False) -> None:
+    too_large: the request alone has it. broken: another try may bring a sound one.
+    """
+
+    def __init__(self, problem: str, *, too_large: bool = False, broken: bool = False) -> None:
         super().__init__(problem)
-        self.too_large = too_large
+        self.too_large, self.broken = too_large, broken
 
 
 class Secret:
@@ -73,7 +76,7 @@ async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str,
         try:
             body += block if unpacker is None else unpacker.decompress(block, limit + 1 - len(body))
         except zlib.error:
-            raise RefusedReply("sent a packed reply that cannot be unpacked") from None
+            raise RefusedReply("sent a packed reply that cannot be unpacked", broken=True) from None
         if len(body) > limit:
             if status >= 300:
                 break

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -52,6 +53,8 @@ class NightModel:
     asked: Counter[str] = field(default_factory=Counter)
     drifted: bool = False
     """Whether the judge calls everything incorrect from now on, its canaries too."""
+    fault: Callable[[str], web.Response | None] = lambda asked: None
+    """Gives what is answered instead, by the last message."""
     counted: Asked | None = None
     """What counts its requests, where a test has put it before it."""
 
@@ -59,6 +62,8 @@ class NightModel:
         body = await request.json()
         await asyncio.sleep(self.pause_s)
         system, user = (body["messages"][0]["content"], body["messages"][-1]["content"])
+        if (fault := self.fault(user)) is not None:
+            return fault
         if "strict grader" in system:
             kind = "judge"
             right = not self.drifted and ("well answered" in user or is_canary_right(user))

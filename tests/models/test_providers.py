@@ -1,4 +1,4 @@
-"""docs/providers.md: its very params blocks, against servers that behave as the two say they do."""
+"""docs/providers.md: its very params blocks, against servers that behave as the providers say they do."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from tasks.models.sending.budget import Budget
 from tests.models.scenes import answering
 
 PAGE = Path(__file__).parents[2] / "docs/providers.md"
-BLOCKS = dict(re.findall(r'^```yaml title="(\w+)"\n(.*?)^```$', PAGE.read_text(), re.MULTILINE | re.DOTALL))
+BLOCKS = dict(re.findall(r'^```yaml title="([^"]+)"\n(.*?)^```$', PAGE.read_text(), re.MULTILINE | re.DOTALL))
 SCHEMA = {"type": "object", "properties": {"sql": {"type": "string"}}, "required": ["sql"]}
 CONTEXT = 8192
 """In words here: both servers of the page are started with so many tokens."""
@@ -61,10 +61,103 @@ async def answer_as_ollama(request):
 SERVERS = {"vLLM": answer_as_vllm, "Ollama": answer_as_ollama}
 
 
+BEARER = "Bearer secret-of-the-test"
+
+
+def require(request, body, *, key="Authorization", value=BEARER, model, takes, query=""):
+    """Refuse what a provider refuses: a wrong key or model, an unknown address or parameter."""
+    if request.headers.get(key) != value:
+        return refuse(401, "Incorrect API key provided")
+    if request.query_string != query:
+        return refuse(404, "Resource not found")
+    if body["model"] != model:
+        return refuse(404, f"The model `{body['model']}` does not exist")
+    for name in body:
+        if name not in {"model", "messages", "stream", "response_format", *takes}:
+            error = {"message": f"Unsupported parameter: '{name}'", "code": "unsupported_parameter"}
+            return web.json_response({"error": error}, status=400)
+    assert body["stream"] is False
+    return None
+
+
+def hold(text, **more):
+    """A reply whose text is held to the schema."""
+    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 3, "completion_tokens": 5, "total_tokens": 8}
+    return web.json_response({"choices": [choice], "usage": usage} | more)
+
+
+SQL = json.dumps({"sql": "SELECT 0"})
+SAMPLED = ("temperature", "top_p", "max_tokens")
+
+
+async def answer_as_openai(request):
+    body = await request.json()
+    refused = require(request, body, model="gpt-4.1-mini", takes=(*SAMPLED, "seed"))
+    return refused or hold(SQL, model="gpt-4.1-mini-2025-04-14")
+
+
+async def answer_as_reasoning(request):
+    body = await request.json()
+    takes = ("max_completion_tokens", "seed", "reasoning_effort")
+    if refused := require(request, body, model="gpt-5-mini", takes=takes):
+        return refused
+    assert (body["max_completion_tokens"], body["reasoning_effort"]) == (16_000, "low")
+    return hold(SQL, usage={"prompt_tokens": 3, "completion_tokens": 900, "total_tokens": 903})
+
+
+async def answer_as_azure(request):
+    body = await request.json()
+    settings = {"key": "api-key", "value": "secret-of-the-test", "query": "api-version=2024-10-21"}
+    if refused := require(request, body, model="gpt-mini", takes=(*SAMPLED, "seed"), **settings):
+        return refused
+    assert "Authorization" not in request.headers
+    return hold(SQL)
+
+
+async def answer_as_gemini(request):
+    body = await request.json()
+    if refused := require(request, body, model="gemini-2.5-flash", takes=SAMPLED):
+        return web.json_response([json.loads(refused.text)], status=refused.status)
+    return hold(SQL)
+
+
+async def answer_as_openrouter(request):
+    body = await request.json()
+    refused = require(request, body, model="deepseek/deepseek-r1", takes=(*SAMPLED, "seed", "provider"))
+    if refused:
+        return refused
+    text = f"<think>Zero?</think>{SQL}"
+    return hold(text, model=body["model"], provider="x")
+
+
+async def answer_as_litellm(request):
+    body = await request.json()
+    refused = require(request, body, model="anthropic/claude-sonnet-4-5", takes=("temperature", "max_tokens"))
+    return refused or hold(SQL)
+
+
+async def answer_as_llama_cpp(request):
+    body = await request.json()
+    return hold(SQL if body.get("grammar") == "root ::= x" else "Here is the SQL.", model="/models/x.gguf")
+
+
+HOSTED = {
+    "OpenAI": answer_as_openai,
+    "OpenAI, a reasoning model": answer_as_reasoning,
+    "Azure OpenAI": answer_as_azure,
+    "Gemini": answer_as_gemini,
+    "OpenRouter": answer_as_openrouter,
+    "LiteLLM": answer_as_litellm,
+    "llama.cpp": answer_as_llama_cpp,
+}
+HOST = re.compile(r"""https?://[^\s"',}]+""")
+
+
 def ask(provider, *, words=3, edit=lambda text: text):
     """Ask what the block's role asks, through the client that the block's endpoint makes."""
-    with answering(SERVERS[provider]) as url:
-        text = re.sub(r"http://127\.0\.0\.1:\d+/v1", url, edit(BLOCKS[provider]))
+    with answering((SERVERS | HOSTED)[provider]) as url:
+        text = HOST.sub(url, edit(BLOCKS[provider]))
         params = yaml.safe_load(text)
         role = Role.model_validate(params["roles"]["generator"])
         messages = ({"role": "user", "content": "word " * words},)
@@ -84,6 +177,8 @@ def ask(provider, *, words=3, edit=lambda text: text):
 @pytest.fixture(autouse=True)
 def key(monkeypatch):
     monkeypatch.setenv("VLLM_KEY", "vllm_key")
+    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "LITELLM_KEY"):
+        monkeypatch.setenv(name, "secret-of-the-test")
 
 
 @pytest.mark.parametrize("provider", SERVERS)
@@ -120,3 +215,23 @@ def test_the_key_is_asked_for_by_its_variable_and_by_vllm_alone(monkeypatch):
     with pytest.raises(BadInput, match="the environment variable VLLM_KEY is not set"):
         ask("vLLM")
     assert ask("Ollama").text
+
+
+@pytest.mark.parametrize("provider", HOSTED)
+def test_a_hosted_model_is_asked_by_the_block_of_the_page(provider):
+    entry = ask(provider)
+    assert json.loads(entry.text) == {"sql": "SELECT 0"}
+    assert not entry.estimated
+    assert ("reasoning" in entry.extra) is (provider == "OpenRouter")
+
+
+@pytest.mark.parametrize("provider", ["OpenAI", "Azure OpenAI", "Gemini", "OpenRouter", "LiteLLM"])
+def test_a_grammar_is_left_out_where_it_is_refused(provider):
+    entry = ask(
+        provider, edit=lambda text: re.sub(r", constrain: \w+|(?<=2048)(?=})", ", constrain: grammar", text)
+    )
+    assert json.loads(entry.text) == {"sql": "SELECT 0"}
+
+
+def test_every_block_of_the_page_is_tried():
+    assert BLOCKS.keys() == SERVERS.keys() | HOSTED.keys() | {"Anthropic"}

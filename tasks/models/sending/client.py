@@ -13,11 +13,10 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import httpx  # noqa: F401 - at each call openai takes it from sys.modules, where another thread's may be half there
 import httpx2
-from openai import AsyncOpenAI, Omit
+from openai import AsyncOpenAI
 
 from tasks.errors import BadInput, ModelFailed
 from tasks.models.ask import Request
@@ -125,7 +124,7 @@ class EndpointClient:
             self._clients[url] = AsyncOpenAI(
                 api_key=self._secret.value or "none",
                 base_url=url,
-                default_headers=self._choose_headers(),
+                default_headers=self._headers,
                 default_query=dict(self.settings.query),
                 max_retries=0,
                 timeout=timeout_s,
@@ -168,13 +167,6 @@ class EndpointClient:
     def list_notes(self) -> list[str]:
         """Say what is sent in another form than the role says, a line each."""
         return [f"{self.name}: {instead}" for instead in self.adapted.values()]
-
-    def _choose_headers(self) -> dict[str, str]:
-        """List the headers of every request, without Authorization if the key has a header of its own."""
-        headers: dict[str, Any] = dict(self._headers)
-        if headers and not self._secret.value:
-            headers.setdefault("Authorization", Omit())
-        return headers
 
     async def close(self) -> None:
         """Close the connections."""

@@ -128,7 +128,8 @@ def classify_failure(error: BaseException) -> Failure:
         return Failure(said, retry=False, paid=False, kind="refused")
     causes = list(_walk_causes(error))
     if refused := next((cause for cause in causes if isinstance(cause, RefusedReply)), None):
-        return Failure(str(refused), retry=False, paid=True, kind="refused", item=refused.too_large)
+        broken: Literal["broken", "refused"] = "broken" if refused.broken else "refused"
+        return Failure(str(refused), refused.broken, paid=True, kind=broken, item=refused.too_large)
     if any(isinstance(cause, (httpx.TooManyRedirects, httpx2.TooManyRedirects)) for cause in causes):
         said = f"redirected more than {MAX_REDIRECTS} times"
         return Failure(said, retry=False, paid=True, kind="refused", times=MAX_REDIRECTS + 1)

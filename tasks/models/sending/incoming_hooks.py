@@ -26,6 +26,9 @@ class IncomingHooks:
         if find_origin(str(request.url)) != self._origin:
             raise RefusedReply("redirects to another host")
         request.headers["Accept-Encoding"] = "identity"
+        if self._settings.headers and self._settings.key_env is None:
+            # The key has a header of its own; the library would send a word in its place.
+            request.headers.pop("Authorization", None)
 
     async def read_response(self, response: httpx2.Response | httpx.Response) -> None:
         """Read the body, bounded in size and time, and remove our key. Raises RefusedReply."""

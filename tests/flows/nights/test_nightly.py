@@ -5,6 +5,8 @@ import re
 import shutil
 import signal
 import subprocess
+import zlib
+from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
@@ -33,6 +35,56 @@ def test_a_first_night_is_accepted_and_a_planted_regression_alarms(built, model)
     assert "Traceback" not in second.stderr
     assert "**regression**" in run_git(built, "show", "nightly/two:nightly/summary.md")
     assert {path: (built.root / path).read_bytes() for path in tree} == tree
+
+
+class Flaky:
+    """Fails a tenth of all requests when first asked, in five ways, and refuses every 25th for good."""
+
+    def __init__(self) -> None:
+        self.asked, self.kinds = Counter(), Counter()
+
+    def __call__(self, user: str) -> web.Response | None:
+        self.asked[user] += 1
+        draw = zlib.crc32(user.encode()) % 100
+        if draw < 4:
+            self.kinds["400"] += 1
+            error = {"message": "The prompt was filtered.", "code": "content_filter"}
+            return web.json_response({"error": error}, status=400)
+        if draw >= 14 or self.asked[user] > 1:
+            return None
+        kind = ("429", "500", "choice", "object", "page")[draw % 5]
+        self.kinds[kind] += 1
+        if kind == "choice":
+            choice = {
+                "message": {"content": "A begin"},
+                "finish_reason": "error",
+                "error": {"message": "lost"},
+            }
+            return web.json_response({"choices": [choice]})
+        if kind == "object":
+            return web.json_response({"error": {"message": "no worker", "code": 502}})
+        if kind == "page":
+            return web.Response(text="<html>Bad gateway</html>", content_type="text/html")
+        return web.json_response(
+            {"error": {"message": "not now"}}, status=int(kind), headers={"Retry-After": "0"}
+        )
+
+
+@pytest.mark.timeout(300)
+def test_a_night_over_a_flaky_endpoint_ends_with_figures_and_names_what_failed(built, model):
+    model.fault = Flaky()
+    done = run_night(built, "--as-of", "one", "--json")
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(model.fault.kinds) == 6, "each kind of fault was sent"
+    (series,) = json.loads(done.stdout)["series"]
+    refused = [user for user in model.fault.asked if zlib.crc32(user.encode()) % 100 < 4]
+    assert refused
+    assert {model.fault.asked[user] for user in refused} == {1}, "a refusal is not asked again"
+    assert 0 < series["n_scored"] < series["n"]
+    named = re.findall(r"row (\S+): the endpoint answered 400: The prompt was filtered.", done.stderr)
+    assert len(named) == len(refused)
+    assert "have no answer" in done.stderr
 
 
 @pytest.mark.drill

@@ -23,6 +23,7 @@ from tasks.models.ask import Role, Unparsed
 from tasks.models.calls import Call
 from tasks.models.logprobs import compare_choices
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.entries import UNANSWERED
 from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import RequestBuilder
 from tasks.models.sending.budget import Budget
@@ -66,14 +67,19 @@ class AskingModel:
 
     limit_s = 3.0
 
-    def __init__(self, wire: Wire, folder: Path, live: Dispatcher, replay: Dispatcher) -> None:
+    def __init__(
+        self, wire: Wire, folder: Path, client: ModelClient, live: Dispatcher, replay: Dispatcher
+    ) -> None:
         self._wire, self._folder, self._live, self._replay, self._number = wire, folder, live, replay, 0
+        self._client = client
         (folder / "ask.md").write_text("# user\nNumber {{ number }}?\n")
 
     def throw(self, value: Reply) -> Outcome:
         self._number += 1
         self._wire.reply = make_sound(value) if "content" in value else value
         ask = self._open(self._live)
+        # One input may show that the endpoint refuses all; the next is another endpoint's.
+        self._client.find_endpoint(MODEL).refuses = None
         try:
             answers = asyncio.run(self._ask(ask, bool(value.get("embeds"))))
         except ModelFailed as error:
@@ -89,6 +95,8 @@ class AskingModel:
         write_rows(self._folder / "x.calls.parquet", Call, ask.call_rows())
         assert read_rows(self._folder / "x.calls.parquet", Call) == ask.call_rows()
         self._check_key(repr((answers, ask.call_rows())))
+        if all(call.finish_reason == UNANSWERED for call in ask.call_rows()):
+            return Outcome("refused", ask.call_rows()[0].text)
         return Outcome("answered", "recorded, and read again")
 
     def _check_key(self, text: str) -> str:
@@ -128,7 +136,7 @@ def open_subject(folder: Path) -> Iterator[Subject]:
         settings = Endpoint(url=wire.url, key_env=KEY_ENV, **SETTINGS)
         client = ModelClient({MODEL: settings}, budget, record_possibly_paid=ledger.record_possibly_paid)
         live = stack.enter_context(Dispatcher(ledger, client, budget))
-        yield AskingModel(wire, folder, live, stack.enter_context(Dispatcher(ledger, None, budget)))
+        yield AskingModel(wire, folder, client, live, stack.enter_context(Dispatcher(ledger, None, budget)))
 
 
 NAMES = [
