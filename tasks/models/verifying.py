@@ -11,6 +11,7 @@ from pathlib import Path
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.models.calls import Call
+from tasks.models.recording.entries import UNANSWERED
 from tasks.models.request_builder import is_system_call
 from tasks.models.sending.client import ModelClient
 
@@ -42,7 +43,11 @@ def find_calls(folder: Path, flow: str = "") -> list[Call]:
 
 def find_model_calls(folder: Path, flow: str = "") -> list[Call]:
     """Read the calls that a model answered, without calls to systems under test."""
-    return [call for call in find_calls(folder, flow) if not is_system_call(call.to_request())]
+    return [
+        call
+        for call in find_calls(folder, flow)
+        if call.finish_reason != UNANSWERED and not is_system_call(call.to_request())
+    ]
 
 
 def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call]:

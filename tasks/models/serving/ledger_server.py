@@ -126,6 +126,8 @@ class LedgerServer:
         if (kind := self._draw_fault(entries[0].key)) is not None:
             return await send_fault(request, kind)
         self._count(entries)
+        if entries[0].is_unanswered:
+            return refuse(400, entries[0].text)
         return web.json_response(write_reply(entries, body))
 
     def _answer_line(self, key: str, body: Mapping[str, object]) -> tuple[int, dict[str, object]]:
@@ -137,6 +139,8 @@ class LedgerServer:
         if (kind := self._draw_fault(entries[0].key)) is not None:
             return (int(kind) if kind.isdigit() else 500), {"error": {"message": f"fault: {kind}"}}
         self._count(entries)
+        if entries[0].is_unanswered:
+            return 400, {"error": {"message": entries[0].text}}
         return 200, write_reply(entries, body)
 
     def _count(self, entries: Iterable[LedgerEntry]) -> None:
