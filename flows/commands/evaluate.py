@@ -23,7 +23,7 @@ from flows.run.session import open_session
 from flows.settings import find_project, load_params
 from tasks.lineage.bases import BASES
 from tasks.reports.printed import print_tables
-from tasks.reports.replies import describe_replies
+from tasks.reports.replies import describe_replies, describe_served
 from tasks.systems.evaluation import EvaluationOptions, clean
 
 NAMED = 50
@@ -68,7 +68,8 @@ def evaluate_command(
     if as_json:
         print(json.dumps(figures, ensure_ascii=False, allow_nan=False))
     else:
-        print_tables(run.declared.printed, figures, [*run.declared.notes(figures), *describe_replies(calls)])
+        about = [*run.declared.notes(figures), *describe_replies(calls), *describe_served(calls)]
+        print_tables(run.declared.printed, figures, about)
     return 1 if run.own.problems or measured.failures else 0
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Protocol, TypeVar
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import CellValue, Selection
@@ -12,7 +13,13 @@ from tasks.models.recording.entries import UNANSWERED
 
 KINDS = {"unanswered": UNANSWERED, "cut": "length", "filtered": "content_filter"}
 """What is counted of replies -> their finish reason."""
+SAID = {
+    "length": "cut at the limit of tokens",
+    "content_filter": "ended by a content filter",
+    UNANSWERED: "not given: the endpoint refused the request, or sent nothing usable",
+}
 NOT_NAMED = "not named"
+ReplyT = TypeVar("ReplyT", bound="Reply")
 
 
 def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, object]:
@@ -40,35 +47,74 @@ def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, 
     }
 
 
-def describe_replies(calls: Sequence[Call]) -> list[str]:
-    """Describe what a reader of the figures must know of replies, a line for each role and kind."""
+class Reply(Protocol):
+    """A model call as an artifact or a page has it."""
+
+    @property
+    def role(self) -> str: ...  # noqa: D102
+    @property
+    def model(self) -> str: ...  # noqa: D102
+    @property
+    def prompt(self) -> str: ...  # noqa: D102
+    @property
+    def finish_reason(self) -> str: ...  # noqa: D102
+    @property
+    def answered_by(self) -> str: ...  # noqa: D102
+
+
+def describe_replies(calls: Iterable[Reply]) -> list[str]:
+    """Describe what a reader of figures must know of the replies, a line for each role and kind."""
     lines = []
-    for role in sorted({call.role for call in calls if call.prompt}):
-        own = [call for call in calls if call.role == role and call.prompt]
+    for role, own in group_roles(calls).items():
         reasons = Counter(call.finish_reason for call in own)
-        for reason, said in (
-            ("length", "cut at the limit of their tokens"),
-            ("content_filter", "ended by a filter"),
-        ):
-            if reasons[reason]:
-                lines.append(f"{role}: {reasons[reason]} of {len(own)} replies {said}")
+        for reason, said in SAID.items():
+            if count := reasons[reason]:
+                lines.append(
+                    f"{role}: {count} of {len(own)} replies {'was' if count == 1 else 'were'} {said}"
+                )
+        named = count_models(own)
+        if len(named.keys() - {NOT_NAMED}) > 1:
+            lines.append(f"{role}: the replies are of several models: {join_counts(named)}")
+    return lines
+
+
+def describe_served(calls: Iterable[Call]) -> list[str]:
+    """Describe which model answered, if it is another than was asked, and what was taken off its replies."""
+    lines = []
+    for role, own in group_roles(calls).items():
         if stripped := sum(bool(call.reasoning) for call in own):
             lines.append(
                 f"{role}: the reasoning before the answer was taken off {stripped} of {len(own)} replies"
             )
-        lines += _describe_models(role, own)
+        named = count_models(own)
+        asked = {call.model for call in own} | {call.identity for call in own}
+        others = [
+            name for name in named if name != NOT_NAMED and not any(_is_same(name, one) for one in asked)
+        ]
+        has_one = len(named.keys() - {NOT_NAMED}) == 1
+        if has_one and (others or NOT_NAMED in named):
+            models = " and ".join(sorted({call.model for call in own}))
+            lines.append(f"{role}: asked of {models}, answered {join_counts(named)}")
     return lines
 
 
-def _describe_models(role: str, calls: Sequence[Call]) -> list[str]:
-    """Caution where replies name several models, or another than was asked for."""
-    named = Counter(call.answered_by or NOT_NAMED for call in calls if call.finish_reason != UNANSWERED)
-    asked = {call.model for call in calls} | {call.identity for call in calls}
-    others = [name for name in named if name != NOT_NAMED and not any(_is_same(name, own) for own in asked)]
-    if len(named) < 2 and not others:
-        return []
-    shares = ", ".join(f"{count} by {name}" for name, count in sorted(named.items()))
-    return [f"{role}: asked of {' and '.join(sorted({call.model for call in calls}))}, answered {shares}"]
+def group_roles(calls: Iterable[ReplyT]) -> dict[str, list[ReplyT]]:
+    """Group the calls that have a prompt by role, sorted."""
+    groups: dict[str, list[ReplyT]] = {}
+    for call in calls:
+        if call.prompt:
+            groups.setdefault(call.role, []).append(call)
+    return dict(sorted(groups.items()))
+
+
+def count_models(calls: Iterable[Reply]) -> Counter[str]:
+    """Count the replies by the model that they name."""
+    return Counter(call.answered_by or NOT_NAMED for call in calls if call.finish_reason != UNANSWERED)
+
+
+def join_counts(named: Mapping[str, int]) -> str:
+    """Write counts by model, sorted by name."""
+    return ", ".join(f"{count} by {name}" for name, count in sorted(named.items()))
 
 
 def _is_same(named: str, asked: str) -> bool:

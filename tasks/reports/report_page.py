@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tasks.artifacts.export import draft_folder
@@ -15,6 +15,7 @@ from tasks.reports.page import Page
 from tasks.reports.parts import Parts, collect_tables, find_viewer
 from tasks.reports.places import link_home, name_in_project
 from tasks.reports.record import RECORD, write_record
+from tasks.reports.replies import describe_replies
 from tasks.reports.tables import FigureTable, encode_tables
 from tasks.reports.viewer import ROWS
 
@@ -58,6 +59,7 @@ def write_page(
     paper's styles and scripts; package: the paper, whose templates are found in its folder `pages`.
     """
     viewer = find_viewer(parts)
+    page = replace(page, warnings=(*page.warnings, *describe_replies(calls.values())))
     write_metrics(metrics, page, groups)
     if bars is not None:
         write_bars(bars, [*groups, *charts])

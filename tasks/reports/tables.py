@@ -25,7 +25,7 @@ class Cell:
     """One figure. A failure is in no value: it is counted beside it."""
 
     value: int | float | None
-    """A count is whole. None if it is not defined; then `why` says the reason."""
+    """A count is whole. None if it is not defined."""
     n: int
     """How many the value is over."""
     failed: int
@@ -35,6 +35,7 @@ class Cell:
     of: str
     """What n and failed count."""
     why: str = ""
+    """Why there is no value, or no interval."""
     basis: Derivation | None = None
     """The rows that it was computed from; None if it has no value."""
     unjudged: int = 0
@@ -180,7 +181,7 @@ def encode_cell(column: str, cell: Cell) -> dict[str, object]:
     if cell.value is None:
         return {"step": column, "why": cell.why}
     beside = {"n": cell.n, "failed": cell.failed, "interval": cell.interval, "of": cell.of}
-    more = {name: value for name in ("unjudged", "kind") if (value := getattr(cell, name))}
+    more = {name: value for name in ("unjudged", "kind", "why") if (value := getattr(cell, name))}
     return {"step": column, **encode_figure(cell.value, cell.basis), **beside, **more}
 
 

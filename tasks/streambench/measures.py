@@ -192,3 +192,8 @@ TOKENS_BY_MODEL = (
     _make_tokens("out, a step", _say_as_turns, "tokens_out", "mean"),
 )
 """The same columns for a method whose models take turns, as if each model took them all."""
+
+
+def join_tied(names: Sequence[str]) -> str:
+    """Write names that share a place."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

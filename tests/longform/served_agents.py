@@ -21,7 +21,7 @@ from tasks.models.sending.dispatcher import Dispatcher
 from tests.longform.scripted_agents import PROMPTS, Asked
 from tests.models.scenes import answering, make_endpoint, say
 
-PROMPT_TOKENS, COMPLETION_TOKENS = 100, 7
+PROMPT_TOKENS, COMPLETION_TOKENS = 1_000, 40
 """What every call is said to take."""
 
 

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
 from tasks.models.sending.budget import Budget
-from tasks.models.sending.client import REFUSED_ALIKE, ModelClient
+from tasks.models.sending.client import REFUSED_ALIKE, ModelClient, estimate_worst_case
 from tasks.models.serving.ledger_server import FAULTS
 from tasks.models.settings import BudgetLimits, Endpoint
 from tests.models.scenes import (
@@ -305,3 +305,17 @@ def test_a_call_is_sent_while_another_thread_imports_the_older_http_library():
         [sys.executable, "-c", HALF_IMPORTED], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_loop_of_redirects_is_sent_four_times_and_each_is_booked():
+    asked, possibly_paid, budget = [], [], Budget()
+
+    async def answer(request):
+        asked.append(1)
+        return web.Response(status=307, headers={"Location": str(request.url)})
+
+    with answering(answer) as url, pytest.raises(ModelFailed, match="redirected more than 3 times"):
+        send(url, make_request(), possibly_paid=possibly_paid, budget=budget)
+    assert (len(asked), len(possibly_paid)) == (4, 4)
+    assert budget.spent == budget.possibly_paid
+    assert budget.spent.tokens == 4 * sum(estimate_worst_case([make_request()]))

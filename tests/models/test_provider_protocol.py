@@ -315,3 +315,16 @@ def test_the_command_line_imports_nothing_of_it():
     code = "import sys, flows.cli; print({'any_llm', 'anthropic', 'mlflow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+class Loop(Anthropic):
+    async def handle(self, request):
+        self.asked.append(1)
+        return web.Response(status=307, headers={"Location": str(request.url)})
+
+
+def test_a_loop_of_redirects_is_sent_four_times():
+    server = Loop()
+    with pytest.raises(ModelFailed, match="redirected more than 3 times"):
+        ask(server)
+    assert len(server.asked) == 4

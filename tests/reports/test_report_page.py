@@ -10,6 +10,7 @@ import pytest
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports import blocks
+from tasks.reports.calls import ShownCall
 from tasks.reports.charts import Axis, Bar, Bars, Point, Scale, Series, draw_lines, draw_scatter
 from tasks.reports.declared import Measure, Slice, Table, Where, by, tabulate
 from tasks.reports.page import ASSESSMENTS, Headline, Page
@@ -248,22 +249,11 @@ SHOWN = (
     "This page lacks the part unknown.",
     "1 of 2 listed",
 )
-CALL = {
-    "prompt": "judge",
-    "role": "judge",
-    "model": "m",
-    "prompt_tokens": 1,
-    "completion_tokens": 2,
-    "attempt": 0,
-    "parsed": True,
-    "messages": [{"role": "user", "content": "Hi"}],
-    "text": "Yes",
-    "problem": "",
-    "stage": "s",
-    "prompt_digest": "d",
-    "decoding": "{}",
-    "epoch": "",
-}
+CALL = ShownCall(
+    id="k1", stage="s", role="judge", model="m", prompt="judge", prompt_digest="d", attempt=0, epoch="",
+    messages=[{"role": "user", "content": "Hi"}], decoding="{}", text="Yes", prompt_tokens=1,
+    completion_tokens=2, parsed=True, problem="",
+)  # fmt: skip
 
 
 def write_example(folder: Path) -> Path:
@@ -275,7 +265,7 @@ def write_example(folder: Path) -> Path:
         out,
         page,
         make_parts(folder / "data" / "toy" / "scores.parquet"),
-        calls={"k1": CALL},  # type: ignore[dict-item]
+        calls={"k1": CALL},
         metrics=folder / "data" / "metrics" / "toy" / "sample",
         form=Form("to_label.csv", "id,label\n"),
     )

@@ -29,7 +29,7 @@ from tasks.reports.parts import (
 from tasks.reports.tables import Cell, FigureTable
 from tasks.reports.viewer import Viewer
 from tasks.scoring.correctness import Correctness
-from tasks.scoring.statistics import Interval
+from tasks.scoring.statistics import LEAST, Interval
 
 TO_MODULES = (
     "By the true documents a wrong answer is put down to the database if the corpus lacks one of them, to "
@@ -108,7 +108,7 @@ def list_parts(
 
 def _show(value: float | None, interval: Interval | None = None) -> Cell:
     """Make the cell of a figure whose denominator stands elsewhere on the page."""
-    return Cell(value, 0, 0, interval, "", "none")
+    return Cell(value, 0, 0, interval, "", "none" if value is None else "")
 
 
 def _pair(low: float | None, high: float | None) -> Interval | None:
@@ -205,8 +205,14 @@ def tabulate_contrast(
 
 
 def _show_difference(contrast: Contrast) -> Cell:
-    interval = _pair(contrast.low, contrast.high)
-    return _show(contrast.difference if interval else None, interval)
+    """Show a difference, over the SQL templates that have a row in either rate."""
+    interval, why = _pair(contrast.low, contrast.high), ""
+    if interval is None and contrast.difference is not None:
+        few = contrast.clusters < LEAST
+        why = f"fewer than {LEAST} templates: no interval" if few else "the same in all draws: no interval"
+    elif interval is None:
+        why = "none"
+    return Cell(contrast.difference, contrast.clusters, 0, interval, "templates", why)
 
 
 def _split_rate(rate: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from tasks.grammar.assess.judged import (
 )
 from tasks.scoring.metric import FloatArray, count_kinds, divide
 from tasks.scoring.running import Bootstrap
-from tasks.scoring.statistics import correct_holm, draw_weights, find_interval
+from tasks.scoring.statistics import LEAST, correct_holm, draw_weights, find_interval
 
 NONE_SHOWN = "none shown"
 ACCURACY = "accuracy"
@@ -37,7 +37,8 @@ class Contrast:
     deviation of the drawn differences. p_value: two-sided, twice the smaller share of draws on either side of
     zero, and no less than turning the signs of so many clusters could give. p_holm: the same after Holm over
     all that was tested by the same kind of rule; None where nothing is concluded from it. n_a, n_b: the
-    rates' denominators, in rows.
+    rates' denominators, in rows. clusters: those with a row in either denominator. Fewer than LEAST have no
+    interval, error or p; an interval without a width is none.
     """
 
     a: float | None
@@ -50,6 +51,7 @@ class Contrast:
     n_a: int
     n_b: int
     p_holm: float | None = None
+    clusters: int = 0
 
     @property
     def is_shown(self) -> bool:
@@ -142,9 +144,11 @@ def compare_criteria(
     drawing = draw_weights(counts, intervals.draws, np.random.default_rng(intervals.seed))
     drawn = np.concatenate([_subtract(weights @ kinds) for weights in drawing])
     sizes = (counts @ kinds).reshape(len(rates), 4)
-    least = 2.0 ** (1 - int(counts.sum()))
+    denominators = kinds.reshape(-1, len(rates), 4)[..., [1, 3]]
+    own = counts @ (denominators.sum(axis=2) > 0)
     return {
-        name: _make_contrast(whole[0, n], drawn[:, n, 2], sizes[n], least) for n, name in enumerate(rates)
+        name: _make_contrast(whole[0, n], drawn[:, n, 2], sizes[n], int(own[n]))
+        for n, name in enumerate(rates)
     }
 
 
@@ -252,12 +256,13 @@ def _subtract(sums: FloatArray) -> FloatArray:
     return np.stack([a, b, a - b], axis=-1)
 
 
-def _make_contrast(whole: FloatArray, drawn: FloatArray, sizes: FloatArray, least: float) -> Contrast:
+def _make_contrast(whole: FloatArray, drawn: FloatArray, sizes: FloatArray, clusters: int) -> Contrast:
     a, b, difference = (None if np.isnan(value) else float(value) for value in whole)
-    defined = drawn[~np.isnan(drawn)]
-    if difference is None or not len(defined):
-        return Contrast(a, b, difference, None, None, None, None, int(sizes[1]), int(sizes[3]))
-    low, high = find_interval(defined) or (None, None)
+    defined, n_a, n_b = drawn[~np.isnan(drawn)], int(sizes[1]), int(sizes[3])
+    if difference is None or not len(defined) or clusters < LEAST:
+        return Contrast(a, b, difference, None, None, None, None, n_a, n_b, clusters=clusters)
+    interval = find_interval(defined)
+    low, high = interval if interval is not None and interval[0] < interval[1] else (None, None)
     beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
     return Contrast(
         a=a,
@@ -266,7 +271,9 @@ def _make_contrast(whole: FloatArray, drawn: FloatArray, sizes: FloatArray, leas
         low=low,
         high=high,
         error=float(defined.std()),
-        p_value=min(1.0, max(2 * (beyond + 1) / (len(defined) + 1), least)),
-        n_a=int(sizes[1]),
-        n_b=int(sizes[3]),
+        # No p value is below that of all clusters on one side of zero.
+        p_value=min(1.0, max(2 * (beyond + 1) / (len(defined) + 1), 2.0 ** (1 - clusters))),
+        n_a=n_a,
+        n_b=n_b,
+        clusters=clusters,
     )

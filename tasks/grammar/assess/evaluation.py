@@ -296,12 +296,13 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
         )
     for mode, test in (figures["hypothesis"] or {}).items():
         if contrast := test["rates"].get("accuracy"):
-            bounds = [contrast[name] for name in ("difference", "low", "high")]
-            told = (
-                "not told"
-                if None in bounds
-                else "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * b for b in bounds))
-            )
+            difference, low, high = (contrast[name] for name in ("difference", "low", "high"))
+            if difference is None:
+                told = "not told"
+            elif low is None or high is None:
+                told = f"{100 * difference:+.1f} (no interval)"
+            else:
+                told = f"{100 * difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
             yield f"{mode}: accuracy, {' - '.join(criteria)}: {told}"
 
 

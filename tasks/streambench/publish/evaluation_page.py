@@ -34,7 +34,7 @@ from tasks.reports.tables import FigureTable, read_systems
 from tasks.scoring.statistics import Interval
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import StreamEvaluation
-from tasks.streambench.measures import derive
+from tasks.streambench.measures import derive, join_tied
 from tasks.streambench.publish.evaluation_figures import StreamFigures
 from tasks.streambench.score.curves import CurvePoint
 from tasks.streambench.score.scores import StepScore
@@ -222,7 +222,7 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
                 Headline(
                     "best share right",
                     best[1],
-                    best[0],
+                    join_tied(best[0]) + (" (a tie)" if len(best[0]) > 1 else ""),
                     derive("share of right steps", list_run_names(best[2]), "score"),
                 )
             ]
@@ -233,15 +233,20 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
     ]
 
 
-def find_best(runs: StreamRuns) -> tuple[str, float, list[ScoredStep]] | None:
-    """Find the method with the highest share of right steps over its models and seeds, ablations aside."""
+def find_best(runs: StreamRuns) -> tuple[list[str], float, list[ScoredStep]] | None:
+    """Find the methods with the highest share of right steps over their models and seeds, ablations aside.
+
+    Returns the names of all that have it, the share, and the steps of the first.
+    """
     found: list[tuple[str, float, list[ScoredStep]]] = []
     for choice in runs.choices:
         systems = [system for system in runs.select() if system.choice == choice]
         steps = runs.list_steps(systems)
         if steps:
             found.append((systems[0].title, sum(one.score.score for one in steps) / len(steps), steps))
-    return max(found, key=lambda one: one[1]) if found else None
+    highest = max((share for _, share, _ in found), default=0.0)
+    best = [one for one in found if one[1] == highest]
+    return ([name for name, _, _ in best], highest, best[0][2]) if best else None
 
 
 def tell_finding(runs: StreamRuns) -> str:
@@ -249,7 +254,10 @@ def tell_finding(runs: StreamRuns) -> str:
     best = find_best(runs)
     if best is None or len({system.choice for system in runs.select()}) < 2:
         return ""
-    return f"{best[0]} is right most often: {100 * best[1]:.1f}% of its steps, over its models and seeds."
+    share = f"{100 * best[1]:.1f}% of the steps, over its models and seeds."
+    if len(best[0]) > 1:
+        return f"{join_tied(best[0])} are right equally often, and more often than others: {share}"
+    return f"{best[0][0]} is right most often: {share}"
 
 
 def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from tasks.streambench.joined_streams import (
     join_columns,
     read_evaluations,
 )
+from tasks.streambench.measures import join_tied
 from tasks.streambench.tables import choose_tables
 from tasks.streambench.tables_overview import tabulate_overview
 from tasks.streambench.view import view_runs
@@ -166,7 +167,9 @@ def tell_best(means: FigureTable) -> str:
         values = {
             line.label[-1]: value for line in means.lines if (value := line.cells[place].value) is not None
         }
-        best.setdefault(max(values, key=lambda name: values[name]), []).append(title)
+        highest = max(values.values())
+        tied = join_tied([name for name, value in values.items() if value == highest])
+        best.setdefault(tied, []).append(title)
     parts = [f"{name} on {', '.join(titles)}" for name, titles in best.items()]
     return f"Right most often: {'; '.join(parts)}."
 

@@ -196,7 +196,10 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
 
 
 def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[TableOutcome]] | None:
-    """Find the system with the highest mean F1 by the released rule, a fraction of 1, and its outcomes."""
+    """Find the systems with the highest mean F1 by the released rule, a fraction of 1.
+
+    Returns the names of all that have it, and the outcomes of the first.
+    """
     own: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:
         if outcome.score.released_f1 is not None and not outcome.system.is_people:
@@ -205,7 +208,10 @@ def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[Table
         name: fmean(outcome.score.released_f1 or 0 for outcome in scored) for name, scored in own.items()
     }
     best = max(means, key=lambda name: means[name], default=None)
-    return (best, means[best], own[best]) if best is not None else None
+    if best is None:
+        return None
+    tied = [name for name, mean in means.items() if mean == means[best]]
+    return "; ".join(tied) + (" (a tie)" if len(tied) > 1 else ""), means[best], own[best]
 
 
 def _list_facts(entry: TableEvaluation) -> list[tuple[str, str]]:

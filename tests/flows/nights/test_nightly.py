@@ -73,7 +73,7 @@ class Flaky:
 @pytest.mark.timeout(300)
 def test_a_night_over_a_flaky_endpoint_ends_with_figures_and_names_what_failed(built, model):
     model.fault = Flaky()
-    done = run_night(built, "--as-of", "one", "--json")
+    done = run_night(built, "--as-of", "flaky", "--json")
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     assert len(model.fault.kinds) == 6, "each kind of fault was sent"

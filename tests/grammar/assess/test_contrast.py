@@ -96,9 +96,9 @@ def test_a_module_that_fails_the_other_way_round_explains_nothing():
 def test_the_interval_draws_whole_groups_and_never_shows_what_one_group_does():
     # 50 rows of one group are no more than one observation: in a draw it is there or not.
     rows = [make("g", "+", "d", criterion="short")] * 50 + [make("g", "-", "x", criterion="long")] * 50
-    rows += [row for n in range(3) for row in pair(f"h{n}", "+", "+")]
+    rows += [row for n in range(5) for row in pair(f"h{n}", "+", "+")]
     found = contrast(rows, draws=2000)
-    assert found["accuracy"].difference == pytest.approx(50 / 53)
+    assert found["accuracy"].difference == pytest.approx(50 / 55)
     assert found["accuracy"].low == 0
     assert not found["accuracy"].is_shown
 
@@ -179,5 +179,23 @@ def test_three_templates_show_nothing_however_far_apart_they_are():
     rows = [replace(row, template=f"t{n % 3}") for n in range(30) for row in pair(f"g{n}", "+", "-")]
     found = examine(rows)
     assert found.rates["accuracy"].difference == 1
-    assert found.rates["accuracy"].p_value == 0.25
+    accuracy = found.rates["accuracy"]
+    assert (accuracy.clusters, accuracy.p_value, accuracy.low, accuracy.p_holm) == (3, None, None, None)
     assert {fault.module for fault in found.fault.values()} == {NONE_SHOWN}
+
+
+def test_a_rate_is_tested_over_the_templates_of_its_own_denominator():
+    # One group of thirty has a right answer: without mutual gaps there is one row against one.
+    rows = pair("g0", "+", "-") + [row for n in range(1, 30) for row in pair(f"g{n}", "-", "-")]
+    found = contrast(rows, draws=2000)
+    kept = found["robustness"]
+    assert (kept.n_a, kept.n_b, kept.clusters, kept.difference) == (1, 1, 1, 1.0)
+    assert (kept.low, kept.high, kept.p_value, kept.error) == (None, None, None, None)
+    assert found["accuracy"].clusters == 30
+    assert found["accuracy"].p_value is not None
+
+
+def test_an_interval_without_a_width_is_none():
+    found = contrast([row for n in range(8) for row in pair(f"g{n}", "+", "-")])["accuracy"]
+    assert (found.difference, found.low, found.high) == (1.0, None, None)
+    assert found.p_value == 2**-7, "all of eight on one side"
