@@ -7,6 +7,7 @@ import pytest
 
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
 from tasks.models.ask import Role
+from tasks.models.recording.entries import UNANSWERED, LedgerEntry
 from tasks.models.recording.ledger import Ledger, OpenBatch
 from tasks.models.request_builder import make_embedding
 from tasks.models.sending.budget import Budget
@@ -83,6 +84,25 @@ def test_lines_that_fail_go_into_the_next_batch(scene):
     _, second = server.batches.batches.values()
     assert len(server.batches.files[second.input].splitlines()) == failed
     assert server.counts.paid_twice == 0
+
+
+def test_a_line_that_is_refused_fails_its_item_alone_and_is_asked_again_by_the_next_run(tmp_path, live):
+    requests = [make_request(number) for number in range(5)]
+    refusal = LedgerEntry(requests[4].key(), "answered 400: too long", UNANSWERED, 0, 0)
+    with record(tmp_path / "recorded.sqlite", requests[:4]) as recorded, Ledger(live) as ledger:
+        recorded.put(refusal)
+        server = LedgerServer(recorded)
+        with serving(server.application()) as url:
+            with open_dispatcher(url, ledger) as dispatcher:
+                sent = ask(dispatcher, requests)
+                assert [answer.entry.is_unanswered for answer in sent] == [False] * 4 + [True]
+                assert "answered 400: answered 400: too long" in sent[4].entry.text
+                assert len(server.batches.batches) == 1, "a refusal is not sent again"
+            recorded.put(make_entry(requests[4], "short enough now"))
+            with open_dispatcher(url, ledger) as dispatcher:
+                (healed,) = ask(dispatcher, requests[4:])
+        assert healed.entry.text == "short enough now"
+        assert ledger.get(requests[4].key()).text == "short enough now"
 
 
 def test_what_was_open_when_a_run_ended_is_collected_by_the_next_and_paid_once(scene):
