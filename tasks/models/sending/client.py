@@ -8,7 +8,6 @@ record what a lost reply may have cost nor end at one deadline.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -24,6 +23,7 @@ from tasks.models.incoming import Secret, is_loopback
 from tasks.models.recording.entries import UNANSWERED, LedgerEntry
 from tasks.models.recording.ledger import PossiblyPaid
 from tasks.models.request_builder import is_embedding
+from tasks.models.sending.adapting import Adapter
 from tasks.models.sending.budget import NOTHING, Amount, Budget, Reservation
 from tasks.models.sending.connections import OneReplyClient
 from tasks.models.sending.failures import (
@@ -46,26 +46,6 @@ from tasks.models.sending.replies import (
 )
 from tasks.models.settings import Endpoint, read_secret
 
-ADAPTABLE = {
-    "max_tokens": (
-        re.compile("max_completion_tokens"),
-        "takes no max_tokens; the limit was sent as max_completion_tokens (set token_limit in run.endpoints)",
-    ),
-    "grammar": (
-        re.compile(r"\bgrammar\b"),
-        "takes no grammar; its replies are checked by parsers only",
-    ),
-    "json_schema": (
-        re.compile("response_format|json_schema|structured output", re.IGNORECASE),
-        "takes no JSON schema; its replies are checked by parsers only",
-    ),
-    "tools": (
-        re.compile(r"\btools?\b|tool_choice|tool use|function call", re.IGNORECASE),
-        "takes no tools; it was asked for text",
-    ),
-}
-"""What an endpoint may refuse -> how its error names it, and what is said of what is sent instead."""
-PARAMETERS = {"grammar": ("grammar",), "json_schema": ("response_format",), "tools": ("tools", "tool_choice")}
 REFUSED_ALIKE = 10
 """So many items that are refused in the same words, with none answered, mean that all will be."""
 KEY_HEADER = "X-Benchloom-Key"
@@ -93,8 +73,7 @@ class EndpointClient:
     def __init__(self, name: str, settings: Endpoint) -> None:
         self.name, self.settings = name, settings
         self.limiter = RateLimiter(name, settings)
-        self.adapted: dict[str, str] = {}
-        """What the endpoint does not take -> what is sent instead."""
+        self.adapter = Adapter(settings.token_limit)
         self.refusals: Counter[str] = Counter()
         """How many items it refused before it answered any, by its words."""
         self.refuses: Failure | None = None
@@ -132,21 +111,6 @@ class EndpointClient:
             )
         return self._clients[url]
 
-    def adapt(self, failure: Failure, sent_adapted: frozenset[str], requests: Mapping[str, Request]) -> bool:
-        """Adapt what is sent from now on where the endpoint refused a parameter by its name.
-
-        sent_adapted: what the refused request had been adapted in. Returns whether to send it again.
-        """
-        if failure.retry or failure.paid or failure.kind != "refused":
-            return False
-        constraints = {name for request in requests.values() for name in request.constraint}
-        for name, (spelt, instead) in ADAPTABLE.items():
-            has = name in constraints or (name == "max_tokens" and self.settings.token_limit == name)
-            if has and name not in sent_adapted and spelt.search(failure.problem):
-                self.adapted.setdefault(name, instead)
-                return True
-        return False
-
     def require_willing(self) -> None:
         """Raise ModelFailed once the endpoint is known to refuse every request."""
         if self.refuses is not None:
@@ -157,16 +121,8 @@ class EndpointClient:
         path, body = build_post(requests, self.settings)
         if path == CHAT:
             body["stream"] = False
-        if "max_tokens" in self.adapted and "max_tokens" in body:
-            body["max_completion_tokens"] = body.pop("max_tokens")
-        for name in self.adapted:
-            for parameter in PARAMETERS.get(name, ()):
-                body.pop(parameter, None)
+        self.adapter.adapt(body)
         return path, body
-
-    def list_notes(self) -> list[str]:
-        """Say what is sent in another form than the role says, a line each."""
-        return [f"{self.name}: {instead}" for instead in self.adapted.values()]
 
     async def close(self) -> None:
         """Close the connections."""
@@ -190,8 +146,8 @@ class SendState:
     """Time spent by the endpoint and waiting between attempts."""
     url: str = ""
     """Where the last attempt went."""
-    sent_adapted: frozenset[str] = frozenset()
-    """What the last attempt had been adapted in, see `EndpointClient.adapt`."""
+    sent_without: frozenset[str] = frozenset()
+    """What the last attempt left out, since the endpoint had refused it (`Adapter.refused`)."""
     answered_before: int = 0
     """How many calls the endpoint had answered before the first attempt."""
 
@@ -281,7 +237,7 @@ class ModelClient:
             result = await self._try(state)
             if not isinstance(result, Failure):
                 return result
-            if endpoint.adapt(result, state.sent_adapted, state.requests):
+            if endpoint.adapter.learn(result, state.sent_without, requests.values()):
                 continue
             wait_s = choose_wait(state.attempts, result)
             is_last = state.attempts > limit.retries or state.used_s + wait_s >= limit.deadline_s
@@ -316,7 +272,10 @@ class ModelClient:
 
     def list_notes(self) -> list[str]:
         """List what is sent in another form than the roles say, a line each."""
-        return [note for endpoint in list(self._endpoints.values()) for note in endpoint.list_notes()]
+        endpoints = list(self._endpoints.values())
+        return [
+            f"{endpoint.name}: {note}" for endpoint in endpoints for note in endpoint.adapter.list_notes()
+        ]
 
     def find_endpoint(self, model: str) -> EndpointClient:
         """Find a model's endpoint. Raises BadInput if none is set up."""
@@ -347,7 +306,7 @@ class ModelClient:
         # Time in the queue does not count against the deadline.
         started = time.monotonic()
         state.attempts += 1
-        state.sent_adapted = frozenset(endpoint.adapted)
+        state.sent_without = endpoint.adapter.refused
         try:
             return await self._exchange(state, url, chosen, permit, reservation)
         finally:

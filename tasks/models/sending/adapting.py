@@ -1,0 +1,81 @@
+"""Adapt requests to an endpoint that refuses a parameter by its name, so that only `model:` has to change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tasks.models.ask import Request
+from tasks.models.sending.failures import Failure
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """What an endpoint may refuse. spelt: how its error names it; said: what is sent instead, in words.
+
+    left_out: the parameters of the body that are not sent any more.
+    """
+
+    spelt: re.Pattern[str]
+    said: str
+    left_out: tuple[str, ...] = ()
+
+
+MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
+ADAPTATIONS = {
+    MAX_TOKENS: Adaptation(
+        re.compile(MAX_COMPLETION_TOKENS),
+        "takes no max_tokens; the limit was sent as max_completion_tokens (set token_limit in run.endpoints)",
+    ),
+    "grammar": Adaptation(
+        re.compile(r"\bgrammar\b"),
+        "takes no grammar; its replies are checked by parsers only",
+        ("grammar",),
+    ),
+    "json_schema": Adaptation(
+        re.compile("response_format|json_schema|structured output", re.IGNORECASE),
+        "takes no JSON schema; its replies are checked by parsers only",
+        ("response_format",),
+    ),
+    "tools": Adaptation(
+        re.compile(r"\btools?\b|tool_choice|tool use|function call", re.IGNORECASE),
+        "takes no tools; it was asked for text",
+        ("tools", "tool_choice"),
+    ),
+}
+"""By the name of a constraint of requests, or of the limit of their replies."""
+
+
+class Adapter:
+    """What one endpoint has refused so far, and how requests go out without it."""
+
+    def __init__(self, token_limit: str) -> None:
+        """token_limit: the endpoint's name for the limit; one that the user has set is not changed."""
+        self._names_limit = token_limit != MAX_TOKENS
+        self.refused: frozenset[str] = frozenset()
+        """Names of ADAPTATIONS."""
+
+    def learn(self, failure: Failure, sent_without: frozenset[str], requests: Iterable[Request]) -> bool:
+        """Learn from a refusal. sent_without: what the request left out. Returns whether to send it again."""
+        if failure.retry or failure.paid or failure.kind != "refused":
+            return False
+        carried = {name for request in requests for name in request.constraint}
+        carried |= set() if self._names_limit else {MAX_TOKENS}
+        for name in sorted(carried & ADAPTATIONS.keys() - sent_without):
+            if ADAPTATIONS[name].spelt.search(failure.problem):
+                self.refused |= {name}
+                return True
+        return False
+
+    def adapt(self, body: dict[str, object]) -> None:
+        """Change a body in place to what the endpoint takes."""
+        if MAX_TOKENS in self.refused and MAX_TOKENS in body:
+            body[MAX_COMPLETION_TOKENS] = body.pop(MAX_TOKENS)
+        for name in self.refused:
+            for parameter in ADAPTATIONS[name].left_out:
+                body.pop(parameter, None)
+
+    def list_notes(self) -> list[str]:
+        """Say what is sent in another form than the roles say."""
+        return [ADAPTATIONS[name].said for name in sorted(self.refused)]
