@@ -28,6 +28,7 @@ from tasks.reports.tables import (
     leave_empty,
     mean_cell,
     rate_cell,
+    settle_interval,
 )
 from tasks.scoring.metric import FloatArray, IntArray, divide
 from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
@@ -221,16 +222,17 @@ def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> Cell:
         values[rows.index(label.interaction), raters.index(label.rater)] = label.label.score
     sample = RaterSample(values)
     mean = float(sample.figures(np.ones((1, len(rows))))["mean"][0])
-    drawn = bootstrap(sample, DRAWS.draws, DRAWS.seed)["mean"] if len(rows) > 1 else None
-    return Cell(mean, len(scored), len(labels) - len(scored), drawn, "labels", basis=basis)
+    drawn, why = settle_interval(bootstrap(sample, DRAWS.draws, DRAWS.seed)["mean"], len(rows), ROWS)
+    return Cell(mean, len(scored), len(labels) - len(scored), drawn, "labels", why, basis)
 
 
 def _show_agreement(found: HumanAgreement, basis: Derivation) -> Cell:
     failed = found.n_unsettled + found.n_unscored
     if found.agreement is None:
         return leave_empty("no interaction with a verdict and a label of most people", ROWS, failed)
-    interval = find_wilson_interval(round(found.agreement * found.n), found.n)
-    return Cell(found.agreement, found.n, failed, interval, ROWS, basis=basis)
+    wilson = find_wilson_interval(round(found.agreement * found.n), found.n)
+    interval, why = settle_interval(wilson, found.n, ROWS)
+    return Cell(found.agreement, found.n, failed, interval, ROWS, why, basis)
 
 
 def _show_undefined(

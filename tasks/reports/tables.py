@@ -11,7 +11,7 @@ from tasks.lineage.figures import encode_figure
 from tasks.reports.page import SystemFigure
 from tasks.scoring.metric import MeanAccumulator, Score
 from tasks.scoring.running import Bootstrap
-from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
+from tasks.scoring.statistics import LEAST, Interval, bootstrap, find_wilson_interval
 
 DIGITS = 10
 DRAWS = Bootstrap()
@@ -97,14 +97,14 @@ def count_cell(
 
 
 def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS, basis: Derivation | None = None) -> Cell:
-    """Compute the share of True, 0 to 1, with Wilson's interval. None: failed, in neither part of it."""
+    """Compute the share of True, 0 to 1, with Wilson's interval (`settle_interval`). None: failed."""
     given = [outcome for outcome in outcomes if outcome is not None]
     failed = len(outcomes) - len(given)
     if not given:
         return leave_empty(_explain(failed, of), of, failed)
     hits = sum(given)
-    interval = find_wilson_interval(hits, len(given))
-    return Cell(hits / len(given), len(given), failed, interval, of, basis=basis)
+    interval, why = settle_interval(find_wilson_interval(hits, len(given)), len(given), of)
+    return Cell(hits / len(given), len(given), failed, interval, of, why, basis)
 
 
 def mean_cell(
@@ -114,13 +114,25 @@ def mean_cell(
     interval: bool = False,
     basis: Derivation | None = None,
 ) -> Cell:
-    """Compute a mean, on demand with a bootstrap interval, if there are two values. None: failed."""
+    """Compute a mean, on demand with a bootstrap interval. None: failed."""
     given = [value for value in values if value is not None]
     failed = len(values) - len(given)
     if not given:
         return leave_empty(_explain(failed, of), of, failed)
-    drawn = _draw_interval(given) if interval and len(given) > 1 else None
-    return Cell(fmean(given), len(given), failed, drawn, of, basis=basis)
+    drawn, why = settle_interval(_draw_interval(given), len(given), of) if interval else (None, "")
+    return Cell(fmean(given), len(given), failed, drawn, of, why, basis)
+
+
+def settle_interval(interval: Interval | None, units: int, of: str) -> tuple[Interval | None, str]:
+    """Take out an interval of fewer than LEAST units, or without a width; say why.
+
+    units: what is drawn; of: what they are.
+    """
+    if units < LEAST:
+        return None, f"fewer than {LEAST} {of}: no interval"
+    if interval is not None and interval[0] == interval[1]:
+        return None, "all the same: no interval"
+    return interval, ""
 
 
 def _draw_interval(values: Sequence[float]) -> Interval | None:

@@ -25,6 +25,7 @@ from tasks.longform.labels import ERRORS, MATCHES, STEPS, Verdict
 from tasks.longform.publish.evaluation_figures import evaluation_figures
 from tasks.longform.solve.interaction import Interaction
 from tasks.reports.tables import mean_cell, rate_cell, round_figures
+from tasks.scoring.statistics import LEAST
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 KIND = {
@@ -178,7 +179,7 @@ def check_mean(cell: Any, values: list[Any]) -> None:
     assert (cell["n"], cell["failed"]) == (len(given), len(values) - len(given))
     if given:
         assert cell["value"] == pytest.approx(fmean(given), rel=1e-9)
-        assert not cell["why"]
+        assert cell["interval"] is None or not cell["why"]
     else:
         assert cell["value"] is None
         assert cell["why"]
@@ -188,7 +189,8 @@ def check_mean(cell: Any, values: list[Any]) -> None:
 def check_rate(cell: Any, values: list[Any]) -> None:
     check_mean(cell, values)
     given = [value for value in values if value is not None]
-    if given:
+    assert cell["interval"] is None or len(given) >= LEAST
+    if len(given) >= LEAST:
         wilson = binomtest(int(sum(given)), len(given)).proportion_ci(method="wilson")
         assert cell["interval"] == pytest.approx([wilson.low, wilson.high], abs=1e-9)
 
@@ -391,6 +393,9 @@ def test_cells_leave_failures_out() -> None:
     assert rate_cell([True, None, False, True]).value == 2 / 3
     assert rate_cell([None, None]).why == "none of 2 interactions could be counted"
     assert mean_cell([1, None, 4]).value == 2.5
-    assert mean_cell([3], interval=True).interval is None
-    assert mean_cell([1, 5], interval=True).interval == (1.0, 5.0)
+    few, same = mean_cell([1, 5] * 2, interval=True), mean_cell([3] * 8, interval=True)
+    assert (few.value, few.interval, few.why) == (3.0, None, "fewer than 6 interactions: no interval")
+    assert (same.value, same.interval, same.why) == (3.0, None, "all the same: no interval")
+    low, high = mean_cell([1, 5] * 4, interval=True).interval
+    assert 1 < low < 3 < high < 5
     assert round_figures({"a": (1 / 3, 2, True, None)}) == {"a": [0.3333333333, 2, True, None]}

@@ -77,7 +77,8 @@ def test_a_system_is_asked_scored_and_written_down_once(
     assert [released[name]["value"] for name in ("precision", "recall", "f1")] == [0.5, 0.5, 0.5]
     assert paper["f1"]["value"] == 0.5
     assert figures["rms"]["released"]["f1"] | {"interval": None, "basis": None} == {
-        "value": 0.25, "n": 2, "failed": 1, "interval": None, "of": "predictions", "why": "",
+        "value": 0.25, "n": 2, "failed": 1, "interval": None, "of": "predictions",
+        "why": "fewer than 6 predictions: no interval",
             "basis": None,
     }  # fmt: skip
     assert assert_figures_lead_to("mine/items.jsonl", out, project) == 25
