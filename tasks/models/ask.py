@@ -50,7 +50,7 @@ class Role(Settings):
     """The same of a reply that a content filter of the provider ended."""
 
     def refuse(self, finish_reason: str) -> str:
-        """Say why a reply that did not end by itself is no answer; empty if it counts as one."""
+        """Say why a reply that did not end by itself does not count as an answer; empty if it does."""
         if finish_reason == "length" and self.cut == "fail":
             return f"the reply was cut at max_tokens {self.max_tokens}"
         if finish_reason == "content_filter" and self.filtered == "fail":

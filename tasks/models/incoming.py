@@ -12,7 +12,7 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MAX_ERROR_BYTES = 1 << 16
 """How much of an error's body is read."""
 SECRET_LENGTH = 8
-"""A header's value of fewer characters is no key, and may stand in any reply."""
+"""A header's value of fewer characters is not taken for a key: any reply may contain it."""
 REMOVED = "[key removed]"
 """What stands in a record where the other side had repeated our key."""
 UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import CellValue, Selection
 from tasks.models.calls import Call
 from tasks.models.recording.entries import UNANSWERED
+from tasks.reports.calls import ShownCall
 
 KINDS = {"unanswered": UNANSWERED, "cut": "length", "filtered": "content_filter"}
 """What is counted of replies -> their finish reason."""
@@ -19,7 +20,8 @@ SAID = {
     UNANSWERED: "not given: the endpoint refused the request, or sent nothing usable",
 }
 NOT_NAMED = "not named"
-ReplyT = TypeVar("ReplyT", bound="Reply")
+CallT = TypeVar("CallT", Call, ShownCall)
+"""A model call as an artifact or a page has it."""
 
 
 def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, object]:
@@ -47,22 +49,7 @@ def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, 
     }
 
 
-class Reply(Protocol):
-    """A model call as an artifact or a page has it."""
-
-    @property
-    def role(self) -> str: ...  # noqa: D102
-    @property
-    def model(self) -> str: ...  # noqa: D102
-    @property
-    def prompt(self) -> str: ...  # noqa: D102
-    @property
-    def finish_reason(self) -> str: ...  # noqa: D102
-    @property
-    def answered_by(self) -> str: ...  # noqa: D102
-
-
-def describe_replies(calls: Iterable[Reply]) -> list[str]:
+def describe_replies(calls: Iterable[CallT]) -> list[str]:
     """Describe what a reader of figures must know of the replies, a line for each role and kind."""
     lines = []
     for role, own in group_roles(calls).items():
@@ -89,7 +76,9 @@ def describe_served(calls: Iterable[Call]) -> list[str]:
         named = count_models(own)
         asked = {call.model for call in own} | {call.identity for call in own}
         others = [
-            name for name in named if name != NOT_NAMED and not any(_is_same(name, one) for one in asked)
+            name
+            for name in named
+            if name != NOT_NAMED and not any(_is_same(name, wanted) for wanted in asked)
         ]
         has_one = len(named.keys() - {NOT_NAMED}) == 1
         if has_one and (others or NOT_NAMED in named):
@@ -98,16 +87,16 @@ def describe_served(calls: Iterable[Call]) -> list[str]:
     return lines
 
 
-def group_roles(calls: Iterable[ReplyT]) -> dict[str, list[ReplyT]]:
+def group_roles(calls: Iterable[CallT]) -> dict[str, list[CallT]]:
     """Group the calls that have a prompt by role, sorted."""
-    groups: dict[str, list[ReplyT]] = {}
+    groups: dict[str, list[CallT]] = {}
     for call in calls:
         if call.prompt:
             groups.setdefault(call.role, []).append(call)
     return dict(sorted(groups.items()))
 
 
-def count_models(calls: Iterable[Reply]) -> Counter[str]:
+def count_models(calls: Iterable[CallT]) -> Counter[str]:
     """Count the replies by the model that they name."""
     return Counter(call.answered_by or NOT_NAMED for call in calls if call.finish_reason != UNANSWERED)
 

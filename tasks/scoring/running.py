@@ -60,7 +60,7 @@ class RuleScores:
 
 
 @dataclass
-class ItemReader:
+class LineReader:
     """Reads a file's items for a metric; counts unreadable lines and, on request, keeps the ids."""
 
     path: str
@@ -122,7 +122,7 @@ def score_file(
     With `items`, every item's own scores are written there. Raises BadInput if nothing was readable.
     """
     rules = choose_rules(metric, rule)
-    reader = ItemReader(path, metric, report, keep_ids=items is not None)
+    reader = LineReader(path, metric, report, keep_ids=items is not None)
     columns = [RuleScores(name, metric.make_accumulator(name)) for name in rules]
     for item, scores in metric.score(reader.read(), rules):
         for column, score in zip(columns, scores, strict=True):
@@ -140,7 +140,7 @@ def score_file(
 
 def build_report(
     metric: Metric[Any],
-    reader: ItemReader,
+    reader: LineReader,
     columns: Sequence[RuleScores],
     rule: str | None,
     intervals: Bootstrap | None,

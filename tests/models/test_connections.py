@@ -85,6 +85,14 @@ def _wait_no_longer(monkeypatch):
     monkeypatch.setattr(failures, "FIRST_WAIT_S", 0.01)
 
 
+async def ask_all(client, ask) -> dict[int, str | None]:
+    """Ask all questions at once; close the client."""
+    try:
+        return dict(await asyncio.gather(*map(ask, range(CALLS))))
+    finally:
+        await client.close()
+
+
 def count(answers: dict[int, str | None]) -> tuple[int, int]:
     """Count right answers, and those under another question."""
     right = sum(text == f"answer {number}" for number, text in answers.items())
@@ -108,10 +116,7 @@ def test_no_models_reply_lands_under_another_question():
                 entry = sent[str(number)].entry
                 return number, None if entry.is_unanswered else entry.text
 
-            try:
-                return dict(await asyncio.gather(*map(ask, range(CALLS))))
-            finally:
-                await client.close()
+            return await ask_all(client, ask)
 
     right, other = count(asyncio.run(run()))
     assert other == 0
@@ -139,10 +144,7 @@ def test_no_systems_reply_lands_under_another_question():
                 entry = sent[str(number)].entry
                 return number, json.loads(entry.text)["answer"] if entry.finish_reason == "stop" else None
 
-            try:
-                return dict(await asyncio.gather(*map(ask, range(CALLS))))
-            finally:
-                await client.close()
+            return await ask_all(client, ask)
 
     right, other = count(asyncio.run(run()))
     assert other == 0

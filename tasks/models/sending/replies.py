@@ -261,7 +261,7 @@ def _read_thoughts(part: Mapping[str, object]) -> str:
         if isinstance(inside, str):
             return inside
         if isinstance(inside, list):
-            return "".join(str(each.get("text", "")) for each in inside if isinstance(each, dict))
+            return "".join(str(thought.get("text", "")) for thought in inside if isinstance(thought, dict))
     return ""
 
 

@@ -245,7 +245,7 @@ def find_best(runs: StreamRuns) -> tuple[list[str], float, list[ScoredStep]] | N
         if steps:
             found.append((systems[0].title, sum(one.score.score for one in steps) / len(steps), steps))
     highest = max((share for _, share, _ in found), default=0.0)
-    best = [one for one in found if one[1] == highest]
+    best = [method for method in found if method[1] == highest]
     return ([name for name, _, _ in best], highest, best[0][2]) if best else None
 
 
