@@ -263,3 +263,19 @@ def test_an_event_stream_is_not_paid_for_three_times(project, endpoint, tmp_path
     assert "event stream" in done.stderr
     assert len(endpoint.asked) <= 2
     assert not any(body["stream"] for body in endpoint.asked)
+
+
+def test_two_folders_are_compared_where_nothing_has_run(project, endpoint, tmp_path):
+    for name in ("a", "b"):
+        evaluate(project, endpoint, tmp_path / name)
+        endpoint.twist = lambda body, text, before, judges: None if judges else complete("Zuma")
+        (project.root / ".benchloom" / "drill.sqlite").unlink()
+    lock, aside = project.root / "dvc.lock", project.root / "dvc.lock.aside"
+    lock.rename(aside)
+    try:
+        done = project.call("flows.cli", "compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json")
+    finally:
+        aside.rename(lock)
+    assert done.returncode == 0, done.stderr
+    (strand,) = json.loads(done.stdout)["strands"]
+    assert (strand["n_cases"], strand["metrics"][0]["difference"], strand["altered"]) == (6, -1.0, [])
