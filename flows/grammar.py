@@ -127,6 +127,7 @@ GRAMMAR = Flow(
         CLOSED.stage("grammar.closed_contracts", beside=True, out="contracts"),
         DATABASE.stage("grammar.true_documents", reads=("${item.file}",), drops=False, may_be_empty=True),
         DATABASE.stage("grammar.questions", may_be_empty=True),
+        DATABASE.stage("grammar.answer_facts", reads=("${item.file}",), drops=False, may_be_empty=True),
         DATABASE.stage(
             "grammar.contracts",
             reads=("${item.file}", WORLDS),

@@ -18,11 +18,12 @@ from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.systems.contract import Document
 from tests.flows.conftest import make_folder
 from tests.flows.running import copy_code, finish_run, list_states, open_run
-from tests.grammar.assess_world import make_world, number_verdicts
+from tests.grammar.assess_world import list_facts, make_world, number_verdicts
 from tests.judging.scripted import sign
 from tests.models.scenes import answering, say
 
@@ -112,6 +113,7 @@ def write_dataset(folder: Path) -> None:
         for question in world.questions
     }
     write_rows(folder / "true_documents.parquet", TrueDocument, list(true.values()))
+    write_rows(folder / "answer_facts.parquet", AnswerFacts, list_facts(world))
     for stem, row in (("sql_templates", SqlTemplate), ("second_reading", TextTemplate), ("fill_in", Group)):
         write_rows(folder / f"{stem}.parquet", row, [])
 

@@ -19,6 +19,7 @@ from tasks.grammar.assess.canaries import canaries
 from tasks.grammar.assess.closed_domain import closed_domain
 from tasks.grammar.assess.judgements import Judgements, judgements
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts, Statement, Support
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tasks.systems.contract import Document
 from tasks.systems.entries import RagEntry
@@ -78,6 +79,23 @@ def make_world(groups: int = 20, known: Callable[[int], bool] = lambda number: T
     chronicle = LONG.format(name="nowhere").replace("lie,", "lie, as")
     documents.append(Document("zz", "A chronicle", chronicle, (Origin("file", "villages"),)))
     return World(questions, documents)
+
+
+def list_facts(world: World) -> list[AnswerFacts]:
+    """List what the documents of the villages state: each the elevation of its own."""
+    column = "villages.elevation"
+    true = {question.group: question for question in world.questions if question.true_document_ids}
+    return [
+        AnswerFacts(
+            id=group,
+            needed=(column,),
+            names=(),
+            columns=(column,),
+            supports=(Support(0, (asked.answer,), (Statement(asked.true_document_ids or (), (column,)),)),),
+            origin=(),
+        )
+        for group, asked in true.items()
+    ]
 
 
 @dataclass
@@ -157,6 +175,7 @@ def assess(world: World, name: str, *, withheld=None, model: Model | None = None
             "closed_domain": closed_domain(judged, entry, describe_system(name)).rows,
             "documents": world.documents,
             "human_labels": [],
+            "answer_facts": list_facts(world),
             "entry": entry,
         }
 

@@ -21,6 +21,7 @@ from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.grammar.construct.unbalanced import Unbalanced, unbalanced
+from tasks.grammar.corpus.answer_facts import AnswerFactsParams, answer_facts
 from tasks.grammar.corpus.documents import UNREAD, Documents, documents
 from tasks.grammar.corpus.profiles import Profiles, profiles
 from tasks.grammar.corpus.questions import Questions, questions
@@ -182,9 +183,21 @@ def make_corpus(groups, templates, in_balance, others, database) -> dict[str, Dr
         list(told.rows),
         Questions(criteria=("short", "long")),
     )
+    needed = answer_facts(
+        list(things.rows),
+        list(told.rows),
+        list(told.dropped),
+        list(asked.rows),
+        groups,
+        templates,
+        SCHEMA,
+        entry,
+        AnswerFactsParams(),
+    )
     return {
         "profiles": things,
         "documents": told,
         "true_documents": true,
         "questions": asked,
+        "answer_facts": needed,
     }

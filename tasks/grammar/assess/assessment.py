@@ -26,7 +26,7 @@ from tasks.grammar.assess.judged import (
     ATTRIBUTIONS,
     RULES,
     SETS,
-    TRUE_DOCUMENTS,
+    SUFFICIENCY,
     JudgedRow,
     Mode,
     tag_rows,
@@ -40,6 +40,7 @@ from tasks.grammar.assess.set_figures import (
     diagnose_gaps,
     rate_set,
 )
+from tasks.grammar.assess.sufficiency import SufficiencyReader
 from tasks.grammar.assess.tables import (
     ModelAlone,
     compare_actions,
@@ -48,9 +49,11 @@ from tasks.grammar.assess.tables import (
     count_dataset,
 )
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.judging.canaries import CanaryRow, measure_further, measure_health
-from tasks.judging.equality import holds_answer
+from tasks.judging.equality import holds_answer, normalise
 from tasks.judging.human_labels import HumanLabel
+from tasks.judging.rules import POLAR, TURNING
 from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, measure_agreement
 from tasks.reports.tables import round_figures
 from tasks.scoring.label import count_labels
@@ -64,9 +67,9 @@ class AssessmentParams(Settings):
 
     criteria: tuple[str, str]
     """A and B: the tested hypothesis is that the wording matters."""
-    rule: str = Field(default=TRUE_DOCUMENTS, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
-    """The rule of the fault at the page's head: the true documents, or one of the paper's context rules; the
-    paper's first stands there where the true documents are not known. figures.json has those of all rules."""
+    rule: str = Field(default=SUFFICIENCY, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
+    """The rule of the fault at the page's head: sufficiency, or one of the paper's context rules. Where
+    sufficiency cannot be told, the paper's first stands there. figures.json has those of all rules."""
     mode: Mode = "open"
     draws: int = Field(default=10_000, ge=1)
     seed: int = 0
@@ -81,6 +84,7 @@ def assessment(
     closed_domain: list[ClosedDomain],
     documents: list[Document],
     human_labels: list[AnswerLabel],
+    answer_facts: list[AnswerFacts],
     sql_templates: Path,
     second_reading: Path,
     fill_in: Path,
@@ -98,7 +102,7 @@ def assessment(
     report has a warning at its head, and those of the system. Other arguments are artifacts of the same name.
     """
     corpus = ablate_corpus(documents, questions, entry.withheld)
-    rows = join_rows(judgements, answers, questions, [document.id for document in corpus])
+    rows = join_rows(judgements, answers, questions, corpus, answer_facts)
     intervals = Bootstrap(params.draws, params.seed)
     alone = entry.llm_only == key
     sets = {"sql_templates": sql_templates, "fill_in": fill_in, "second_reading": second_reading}
@@ -118,7 +122,7 @@ def assessment(
     parts = {name: [row for row in rows if row.is_in(name)] for name in SETS}
     hypothesis = contrast_sets(parts, params.criteria, intervals)
     faults = hypothesis["balanced"][params.mode].fault
-    known = faults[params.rule].module is not None or params.rule != TRUE_DOCUMENTS
+    known = faults[params.rule].module is not None or params.rule != SUFFICIENCY
     rule = params.rule if known else RULES[0]
     figures: dict[str, object] = {
         "assessment": key,
@@ -154,13 +158,15 @@ def join_rows(
     judgements: Iterable[Judgement],
     answers: Iterable[AssessedAnswer],
     questions: Iterable[AskedQuestion],
-    corpus: Iterable[str] | None,
+    corpus: Sequence[Document] | None,
+    facts: Iterable[AnswerFacts],
 ) -> list[JudgedRow]:
     """Join questions, retrieved documents and judgements; one row per judgement.
 
-    corpus: ids of the documents that the system could retrieve; None if it has its own, and nobody knows.
+    corpus: the documents that the system could retrieve; None if it has its own, and nobody knows. facts:
+    what the answers need, of documents that were made from a database.
     """
-    there = None if corpus is None else frozenset(corpus)
+    reader = SufficiencyReader(corpus, {row.id: row for row in facts})
     answered = {answer.id: answer for answer in answers}
     asked = {asked_question.id: asked_question for asked_question in questions}
     rows = []
@@ -169,6 +175,7 @@ def join_rows(
         retrieved = answer.retrieved_document_ids
         question = asked[judgement.question]
         true = question.true_document_ids
+        found = reader.read(question, answer)
         rows.append(
             JudgedRow(
                 id=judgement.id,
@@ -180,11 +187,24 @@ def join_rows(
                 balanced=question.in_balanced,
                 unbalanced=question.in_unbalanced,
                 template=question.sql_template,
-                absent=frozenset() if there is None else frozenset(true or ()) - there,
-                holds=holds_answer(question.answer, answer.response or ""),
+                enough=found.retrieved,
+                obtainable=found.corpus,
+                holds=not judgement.rule and gives_answer(question, answer.response or ""),
             )
         )
     return rows
+
+
+def gives_answer(question: AskedQuestion, response: str) -> bool:
+    """Tell whether a response plainly gives the true answer: all of it, which the question does not name.
+
+    A response that may deny it, or leave a choice, does not.
+    """
+    given, asked = normalise(response), normalise(question.question)
+    items = [item for item in map(normalise, question.answer.split(";")) if item]
+    if not items or items[0] in POLAR or TURNING.search(given):
+        return False
+    return all(holds_answer(item, given) and not holds_answer(item, asked) for item in items)
 
 
 def compare_with_people(

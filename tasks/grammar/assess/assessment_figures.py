@@ -125,7 +125,7 @@ class AssessmentFigures:
     rates: set -> mode -> `all` or a criterion. hypothesis: set -> mode. gaps: set -> mode -> criterion or
     `mutual` -> tag -> number of groups. tables: by the paper's number. fault: what a difference between the
     criteria comes from. losses: what wrong answers come from under all criteria, in the same set and mode, by
-    the true documents.
+    sufficiency.
     """
 
     criteria: tuple[str, str]

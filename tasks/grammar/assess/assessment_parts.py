@@ -32,9 +32,9 @@ from tasks.scoring.correctness import Correctness
 from tasks.scoring.statistics import LEAST, Interval
 
 TO_MODULES = (
-    "By the true documents a wrong answer is put down to the database if the corpus lacks one of them, to "
-    "the retriever if one was there and was not retrieved, to the judge if all were retrieved and the "
-    "response has the true answer in it, and otherwise to the model."
+    "A wrong answer is put down to the judge if the response has the true answer in it. Else it is put down "
+    "to the model if the retrieved documents together state every fact that the answer needs, to the "
+    "database if the whole corpus does not, and otherwise to the retriever."
 )
 LOSSES = (
     f"Of all questions, in every wording. {TO_MODULES} A module is named if it is shown to lose more answers "
@@ -45,7 +45,7 @@ AGAINST = (
     "wording of a question was answered, the retriever if others were answered and the context was not "
     "enough, and otherwise the model. Differences have 95% intervals over whole SQL templates. A module is "
     "named only if the accuracies differ (p at most 0.05) and its own share differs after Holm's correction: "
-    "one correction for all that was tested by the true documents, one for all by the paper's rules. A "
+    "one correction for all that was tested by sufficiency, one for all by the paper's rules. A "
     "linked share leads to its answers."
 )
 RATES = (
@@ -131,17 +131,22 @@ def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
         pointers = [
             [f"/losses/parts/{n}/wrong", f"/losses/parts/{n}/share"] for n in range(len(losses.parts))
         ]
+        if losses.of_enough is not None:
+            pointers.append(["/losses/of_enough/wrong", "/losses/of_enough/share"])
         yield TableBlock({"losses": tabulate_losses(losses)}, folded=False, pointers={"losses": pointers})
     yield TextBlock(LOSSES)
 
 
 def tabulate_losses(losses: Losses) -> FigureTable:
     """Tabulate the wrong answers by module."""
-    columns: dict[str, Callable[[ModuleLoss], Cell]] = {
-        "questions": lambda part: _show(part.wrong),
-        "share of all": lambda part: Cell(part.share, losses.n, 0, (part.low, part.high), "questions"),
+    rows = [(part.module, (losses.n, part)) for part in losses.parts]
+    if losses.of_enough is not None:
+        rows.append(("model, where enough was retrieved", (losses.n_enough, losses.of_enough)))
+    columns: dict[str, Callable[[tuple[int, ModuleLoss]], Cell]] = {
+        "questions": lambda row: _show(row[1].wrong),
+        "share": lambda row: Cell(row[1].share, row[0], 0, (row[1].low, row[1].high), "questions"),
     }
-    return tabulate(("Wrong by the",), [(part.module, part) for part in losses.parts], columns)
+    return tabulate(("Wrong by the",), rows, columns)
 
 
 def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuestion]) -> Iterator[PartBlock]:

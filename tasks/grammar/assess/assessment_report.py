@@ -24,6 +24,7 @@ from tasks.grammar.assess.human_labels import make_form
 from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.view import join_questions, view_questions
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.judging.canaries import CanaryHealth
 from tasks.reports.calls import read_calls
 from tasks.reports.figures_file import read_figures
@@ -47,6 +48,7 @@ def assessment_report(
     judgements: list[Judgement],
     baselines: list[BaselineVerdict],
     human_labels_dropped: list[Dropped],
+    answer_facts: list[AnswerFacts],
     answers_calls: Path,
     judgements_calls: Path,
     baselines_calls: Path,
@@ -59,7 +61,7 @@ def assessment_report(
 ) -> Counts:
     """Write the page's folder. figures: figures.json; other arguments are artifacts of the same name."""
     known = read_figures(figures, AssessmentFigures, "grammar.assessment")
-    assessed = join_questions(questions, documents, answers, judgements, baselines, entry)
+    assessed = join_questions(questions, documents, answers, judgements, baselines, entry, answer_facts)
     database_title = database.title or database.name
     page = Page(
         section=ASSESSMENTS,

@@ -13,7 +13,7 @@ from tasks.grammar.assess.judged import (
     GAP,
     MODULES,
     RULES,
-    TRUE_DOCUMENTS,
+    SUFFICIENCY,
     Mode,
     TaggedRow,
     number_clusters,
@@ -91,11 +91,11 @@ def contrast_parts(
 ) -> dict[Place, CriteriaTest]:
     """Compare criteria A and B in each part, and name the modules at fault.
 
-    parts: (set, mode) -> its tagged rows. What is tested by the true documents, over all parts, is one family
+    parts: (set, mode) -> its tagged rows. What is tested by sufficiency, over all parts, is one family
     for Holm's correction; what is tested by the paper's rules, over all of these and all parts, another.
     """
     found = {place: compare_criteria(rows, a, b, intervals) for place, rows in parts.items()}
-    families = {rule: (TRUE_DOCUMENTS,) if rule == TRUE_DOCUMENTS else RULES for rule in ATTRIBUTIONS}
+    families = {rule: (SUFFICIENCY,) if rule == SUFFICIENCY else RULES for rule in ATTRIBUTIONS}
     corrected = {rules: _correct(found, rules) for rules in dict.fromkeys(families.values())}
     tests: dict[Place, CriteriaTest] = {}
     for place, rows in parts.items():
@@ -104,8 +104,7 @@ def contrast_parts(
         reach = _find_detectable(found[place])
         faults = {rule: name_fault(own[rule], rule, reach, clusters) for rule in own}
         rates = {
-            name: own[_read_rule(name) or TRUE_DOCUMENTS].get(name, rate)
-            for name, rate in found[place].items()
+            name: own[_read_rule(name) or SUFFICIENCY].get(name, rate) for name, rate in found[place].items()
         }
         tests[place] = CriteriaTest(rates, faults, clusters, reach)
     return tests
@@ -163,8 +162,7 @@ def name_fault(
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
     if not contrasts or any(share is None for share in shares.values()):
-        what = "the true documents are" if rule == TRUE_DOCUMENTS else "whether a row's context was enough is"
-        return RuleFault(None, (), f"{what} not known for every row")
+        return RuleFault(None, (), "whether a row's context was enough is not known for every row")
     shown = {module: share for module, share in shares.items() if share is not None and share.is_shown}
     names = tuple(sorted(shown))
     accuracy = contrasts[ACCURACY]
@@ -183,7 +181,7 @@ def name_fault(
 
 
 def _list_modules(rule: str) -> Sequence[str]:
-    return MODULES if rule == TRUE_DOCUMENTS else MODULES[:3]
+    return MODULES if rule == SUFFICIENCY else MODULES[:3]
 
 
 def _read_rule(name: str) -> str:

@@ -17,6 +17,7 @@ from tasks.grammar.assess.assessment import AssessmentParams, join_rows
 from tasks.grammar.assess.judged import JudgedRow
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.canaries import measure_further, measure_health
 from tasks.judging.health_basis import derive_health
@@ -87,12 +88,16 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     return OwnDataset(
         key,
         {"assessments": {"database": key, "system": options.system, "llm_only": key}},
-        {"questions": (AskedQuestion, questions), "documents": (Document, documents)},
+        {
+            "questions": (AskedQuestion, questions),
+            "documents": (Document, documents),
+            "answer_facts": (AnswerFacts, read_facts(place, questions) if options.documents is None else []),
+        },
         ("grammar.answers", "grammar.judgements", "grammar.canaries"),
         problems,
         notes,
         {"documents": len(documents)},
-        kept=("questions", "documents"),
+        kept=("questions", "documents", "answer_facts"),
     )
 
 
@@ -163,6 +168,15 @@ def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[Asked
     ]
 
 
+def read_facts(documents: Path | None, questions: Iterable[AskedQuestion]) -> list[AnswerFacts]:
+    """Read which of the documents state what the questions' answers need; a user's own have no such file."""
+    path = documents and documents.with_name("answer_facts.parquet")
+    if path is None or not path.is_file():
+        return []
+    asked = {question.group for question in questions}
+    return [row for row in read_rows(path, AnswerFacts) if row.id in asked]
+
+
 def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) -> list[AskedQuestion]:
     """Keep questions whose true documents are all in a corpus; any other would count as a gap."""
     there = set(documents)
@@ -200,8 +214,8 @@ def make_figures(
     dataset has exactly these two. counts: unscored are answers without a verdict; of the grounded rows true
     and retrieved documents are both known, and for the others closed mode equals open mode.
     """
-    corpus = [document.id for document in rows["documents"]] or None
-    judged = join_rows(rows["judgements"], rows["answers"], rows["questions"], corpus)
+    corpus = rows["documents"] or None
+    judged = join_rows(rows["judgements"], rows["answers"], rows["questions"], corpus, rows["answer_facts"])
     named = list_criteria(judged, preferred)
     criteria = named if len(named) <= MOST_CRITERIA else ()
     health, further = measure_health(rows["canaries"]), measure_further(rows["canaries"])

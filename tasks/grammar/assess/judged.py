@@ -1,9 +1,9 @@
 """Apply GRAMMAR-Eval's rules to judged answers: tag groups and attribute wrong answers (section 4.3).
 
 The rules are those of the metric (tasks/scoring/grammar.py), applied in open and in closed mode. Each wrong
-answer is attributed to the database, the retrieval or the model, by each of the paper's rules, and once more
-by the true documents themselves, which the paper does not do. Rows of one SQL template share their texts, and
-are drawn together, as clusters.
+answer is attributed to the database, the retrieval or the model, by each of the paper's rules, and first by
+what the retrieved documents state, which the paper does not do. Rows of one SQL template share their texts,
+and are drawn together, as clusters.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ SETS = ("balanced", "unbalanced")
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
 DATABASE, RETRIEVAL, MODEL, JUDGE = "database", "retrieval", "model", "judge"
 MODULES = (DATABASE, RETRIEVAL, MODEL, JUDGE)
-"""The judge is at fault by `TRUE_DOCUMENTS` alone."""
-TRUE_DOCUMENTS = "true_documents"
-ATTRIBUTIONS = (TRUE_DOCUMENTS, *RULES)
+"""The judge is at fault by `SUFFICIENCY` alone."""
+SUFFICIENCY = "sufficiency"
+ATTRIBUTIONS = (SUFFICIENCY, *RULES)
 """Rules by which wrong rows are put down to modules."""
 Rate = float | int | None
 ContextRates = dict[str, dict[str, Rate] | None]
@@ -98,8 +98,9 @@ class JudgedRow:
 
     judgement: None if unscored. retrieved: None if the system does not report it.
     true: None if the true documents are unknown. balanced, unbalanced: the sets that it belongs to. template:
-    of its SQL; empty if unknown. absent: true documents that the corpus lacks. holds: the response has the
-    true answer in it, whatever the judgement.
+    of its SQL; empty if unknown. enough: what was retrieved states all that the answer needs. obtainable: the
+    whole corpus does; both are None where it cannot be told. holds: the response has the true answer in it,
+    whatever the judgement.
     """
 
     id: str
@@ -111,7 +112,8 @@ class JudgedRow:
     balanced: bool = True
     unbalanced: bool = True
     template: str = ""
-    absent: frozenset[str] = frozenset()
+    enough: bool | None = None
+    obtainable: bool | None = None
     holds: bool = False
 
     @property
@@ -143,11 +145,15 @@ class TaggedRow:
     retrieves: bool
     sufficient: Mapping[str, bool | None]
 
+    def has_context(self, rule: str) -> bool | None:
+        """Tell whether the row's context is enough by a rule; None if the rule cannot decide."""
+        return self.judged.enough if rule == SUFFICIENCY else self.sufficient[rule]
+
     def find_module(self, rule: str) -> str | None:
         """Return the module that a wrong row is attributed to; None if correct, or the rule is undecided."""
         if self.correct:
             return None
-        if rule == TRUE_DOCUMENTS:
+        if rule == SUFFICIENCY:
             return find_cause(self.judged) if self.retrieves else None
         if self.tag == GAP:
             return DATABASE
@@ -156,18 +162,18 @@ class TaggedRow:
 
 
 def find_cause(row: JudgedRow) -> str | None:
-    """Return what a wrong row is put down to by its true documents; None where they are not known.
+    """Return what a wrong row is put down to by what documents state; None where it cannot be told.
 
-    The database, if the corpus lacks a true document; the retrieval, if one was there and not retrieved; the
-    judge, if all were and the response has the true answer in it but was judged incorrect; else the model.
+    The judge, if the response has the true answer in it but was judged incorrect; the model, if what was
+    retrieved states all that the answer needs; the database, if the corpus does not; else the retrieval. An
+    answer that closed mode alone takes as incorrect was not retrieved for, as that mode has it.
     """
-    if row.true is None or row.retrieved is None:
-        return None
-    if row.absent:
-        return DATABASE
-    if not row.true <= row.retrieved:
-        return RETRIEVAL
-    return JUDGE if row.holds and row.judgement is Correctness.INCORRECT else MODEL
+    if row.judgement is Correctness.INCORRECT:
+        if row.holds:
+            return JUDGE
+        if row.enough is not False:
+            return MODEL if row.enough else None
+    return None if row.obtainable is None else RETRIEVAL if row.obtainable else DATABASE
 
 
 def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:

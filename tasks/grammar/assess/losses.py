@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.grammar.assess.contrast import ALPHA, NONE_SHOWN
-from tasks.grammar.assess.judged import MODULES, TRUE_DOCUMENTS, TaggedRow, number_clusters
+from tasks.grammar.assess.judged import MODEL, MODULES, SUFFICIENCY, TaggedRow, number_clusters
 from tasks.scoring.metric import FloatArray, count_kinds
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import draw_weights, find_interval, find_wilson_interval
 
+NOT_TOLD = "not told"
 LEAST_SHARE = 0.1
 """Of all answers: what a module must lose at least, by the lower end of its interval, to be named."""
 
@@ -36,8 +37,10 @@ class ModuleLoss:
 class Losses:
     """What of a set was answered wrongly, by module, the greatest loss first.
 
-    module: None if it cannot be told; NONE_SHOWN if none is shown to lose more than the others, and
-    LEAST_SHARE of the answers. n, wrong: numbers of scored rows.
+    module: None if it cannot be told of any wrong row; NONE_SHOWN if none is shown to lose more than the
+    others, and LEAST_SHARE of the answers. n, wrong: numbers of scored rows. parts: with NOT_TOLD where the
+    module is not known of some wrong rows. of_enough: of the rows alone whose retrieved documents state all
+    that the answer needs, so many of which are `n_enough`, what the model lost; None without such rows.
     """
 
     module: str | None
@@ -45,29 +48,44 @@ class Losses:
     n: int
     wrong: int
     parts: tuple[ModuleLoss, ...]
+    n_enough: int = 0
+    of_enough: ModuleLoss | None = None
 
 
 def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
-    """Attribute wrong rows to modules by their true documents, with intervals that draw whole SQL templates.
+    """Attribute wrong rows to modules by sufficiency, with intervals that draw whole SQL templates.
 
     rows: the scored rows of one set. A module is named where its share of the rows exceeds every other
-    module's in 97.5% of the draws, and is LEAST_SHARE or more by its interval's lower end; where all rows are
-    alike, to which a bootstrap is blind, that is Wilson's over the templates.
+    module's in 97.5% of the draws, whatever the rows lost by that are not told, and is LEAST_SHARE or more by
+    its interval's lower end; where all rows are alike, to which a bootstrap is blind, that is Wilson's over
+    the templates.
     """
-    names = MODULES
     wrong = [row for row in rows if not row.correct]
-    found = [row.find_module(TRUE_DOCUMENTS) for row in rows]
-    if not rows or any(module is None and not row.correct for row, module in zip(rows, found, strict=True)):
-        why = "what was retrieved, or should have been, is not known for every row"
+    found = [None if row.correct else row.find_module(SUFFICIENCY) or NOT_TOLD for row in rows]
+    if not rows or (wrong and not {*found} & {*MODULES}):
+        why = "whether what was retrieved states what the answer needs is not known"
         return Losses(None, why, len(rows), len(wrong), ())
+    names = (*MODULES, *([NOT_TOLD] if NOT_TOLD in found else []))
     marks = np.array([[module == name for name in names] for module in found], dtype=np.float64)
     drawn, clusters = _draw_shares(rows, marks, intervals)
     parts = sorted(
         (_measure_loss(name, marks[:, place], drawn[:, place], clusters) for place, name in enumerate(names)),
-        key=lambda part: -part.wrong,
+        key=lambda part: (part.module == NOT_TOLD, -part.wrong),
     )
     module, why = _name_module(parts, names, drawn, clusters)
-    return Losses(module, why, len(rows), len(wrong), tuple(parts))
+    enough = [row for row in rows if row.retrieves and row.judged.enough]
+    return Losses(
+        module, why, len(rows), len(wrong), tuple(parts), len(enough), _lose_of_enough(enough, intervals)
+    )
+
+
+def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLoss | None:
+    """Measure what the model lost of the rows whose retrieved documents state all that the answer needs."""
+    if not rows:
+        return None
+    marks = np.array([[row.find_module(SUFFICIENCY) == MODEL] for row in rows], dtype=np.float64)
+    drawn, clusters = _draw_shares(rows, marks, intervals)
+    return _measure_loss(MODEL, marks[:, 0], drawn[:, 0], clusters)
 
 
 def _draw_shares(
@@ -95,7 +113,8 @@ def _name_module(
 ) -> tuple[str, str]:
     first = parts[0]
     place = list(names).index(first.module)
-    lead = drawn[:, place] - np.delete(drawn, place, axis=1).max(axis=1)
+    others = np.delete(drawn[:, : len(MODULES)], place, axis=1).max(axis=1)
+    lead = drawn[:, place] - others - drawn[:, len(MODULES) :].sum(axis=1)
     told = f"{first.low:.0%} to {first.high:.0%} of all answers are lost by it"
     # Of so few templates, turning every sign would happen by chance more often.
     if 2.0 ** (1 - clusters) > ALPHA:

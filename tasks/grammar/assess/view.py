@@ -26,6 +26,7 @@ from tasks.grammar.assess.judged import (
 )
 from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.reports import blocks
 from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
 from tasks.reports.viewer import Filter, FilterChoice, ViewedRow, Viewer
@@ -83,12 +84,13 @@ def join_questions(
     judgements: Sequence[Judgement],
     baselines: Iterable[BaselineVerdict],
     entry: AssessmentEntry,
+    facts: Iterable[AnswerFacts],
 ) -> list[AssessedQuestion]:
     """Join the judged questions with what came of them, sorted by group and criterion."""
     answer_of = {answer.question: answer for answer in answers}
     judgement_of = {judgement.question: judgement for judgement in judgements}
     corpus = ablate_corpus(documents, questions, entry.withheld)
-    rows = join_rows(judgements, answer_of.values(), questions, [document.id for document in corpus])
+    rows = join_rows(judgements, answer_of.values(), questions, corpus, facts)
     tags: dict[str, dict[str, TaggedRow]] = {
         mode: {tagged.judged.id: tagged for tagged in tag_rows(rows, mode)} for mode in MODES
     }
@@ -261,7 +263,7 @@ def _show_modes(row: AssessedQuestion) -> Block:
                 tag_label(row.find_label(mode))[0],
                 tagged.tag,
                 rule,
-                contexts[tagged.sufficient.get(rule)],
+                contexts[tagged.has_context(rule)],
                 "" if tagged.correct else row.find_module(mode, rule) or "not told",
             )
             for mode, tagged in row.tagged.items()

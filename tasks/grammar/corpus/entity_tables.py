@@ -110,6 +110,11 @@ def make_fact_id(profile: str, attribute: Attribute) -> str:
     return make_id("fact", profile, attribute.column, attribute.joins)
 
 
+def make_count_id(profile: str, column: str, joins: Sequence[tuple[str, str]], value: str) -> str:
+    """Make the id of the fact that so many rows of the profile's table have a value."""
+    return make_id("count", profile, column, joins, value)
+
+
 def read_distinct_values(attribute: Attribute, schema: Sequence[Column], safe: SafeDatabase) -> set[str]:
     """Read the distinct values that an attribute has, of whatever row. Raises SqlError."""
     sql = write_rows(Query((attribute.column,), attribute.joins, ()), (attribute.column,))
@@ -141,7 +146,7 @@ def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTo
     with that headquarters is the one of that flight. Of something counted, its name must be told.
     """
     present = [table for table in tables if table.table in query.tables]
-    told = {table.table: _list_told(query, table, count_told) for table in present}
+    told = {table.table: list_told(query, table, count_told) for table in present}
     needed = {column: column for column in query.columns}
     if query.measure == "count":
         needed |= {key: _name_counted(key, present) for key in query.projection}
@@ -152,7 +157,7 @@ def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTo
     return min(missing, key=len, default=tuple(needed))
 
 
-def _list_told(query: Query, table: EntityTable, count_told: CountTold) -> set[str]:
+def list_told(query: Query, table: EntityTable, count_told: CountTold) -> set[str]:
     """List the columns that the documents of a table tell of what the query is about."""
     by_joins: defaultdict[tuple[tuple[str, str], ...], list[tuple[str, int]]] = defaultdict(list)
     for attribute in table.attributes:

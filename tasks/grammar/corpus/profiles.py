@@ -32,6 +32,7 @@ from tasks.grammar.corpus.entity_tables import (
     EntityTable,
     Key,
     find_untold,
+    make_count_id,
     make_fact_id,
     open_entity_table,
     read_values,
@@ -285,7 +286,7 @@ def make_count(
     rows = build_select(query, {attribute.column: typed}).subquery("found")
     sql = exp.select(exp.Count(this=exp.Star())).from_(rows).sql(dialect=DIALECT)
     words = f"number of {make_plural(kind)} with the {attribute.words} {value}"
-    row = make_id("count", profile, attribute.column, attribute.joins, value)
+    row = make_count_id(profile, attribute.column, attribute.joins, value)
     return ProfileFact(row, COLLECTION, words, (str(total),), sql)
 
 

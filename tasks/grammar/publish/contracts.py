@@ -110,6 +110,7 @@ def contracts(
     documents: Path,
     true_documents: Path,
     questions: Path,
+    answer_facts: Path,
     database: DatabaseEntry,
     settings: Mapping[str, object],
     params: Contracts,
@@ -124,7 +125,7 @@ def contracts(
         schema, *list_own(own_templates), sql_templates, text_templates, back_check, second_reading,
         fill_in, unbalanced, balanced,
     )  # fmt: skip
-    corpus = (profiles, documents, true_documents, questions)
+    corpus = (profiles, documents, true_documents, questions, answer_facts)
     paths = {path.stem: path for path in (*made, *corpus)}
     sections = Sections(
         read_section(settings, "grammar.balanced", Balanced),

@@ -39,6 +39,7 @@ from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents, ground_pro
 from tasks.grammar.corpus.entities import EntityProfile
 from tasks.grammar.corpus.questions import AskedQuestion, Questions
 from tasks.grammar.corpus.sentence_rules import Ground
+from tasks.grammar.corpus.statements import AnswerFacts, suffices
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.grammar.publish.row_rules import Index, expect_known, expect_same, read_index
 from tasks.systems.contract import Document
@@ -48,6 +49,7 @@ ROWS: Mapping[str, type] = {
     "documents": Document,
     "true_documents": TrueDocument,
     "questions": AskedQuestion,
+    "answer_facts": AnswerFacts,
 }
 AS_QUESTION = ("group", "criterion", "question", "answer", "sql_template", "text_template")
 
@@ -100,6 +102,10 @@ def declare_corpus(
                 "Each of its documents is in the corpus, or among the dropped, which say why it is not.",
                 written | {row.id for row in dropped},
             ),
+        ],
+        "answer_facts": [
+            expect_known("group_exists", "id", "group", groups),
+            expect_sufficient(paths["answer_facts"], paths["questions"]),
         ],
         "questions": [
             *expect_asked(paths["balanced"], paths["unbalanced"]),
@@ -239,3 +245,18 @@ def expect_true(true: Index) -> RowRule:
     return RowRule(
         "as_its_group", "Its true documents are its group's.", ("group", "true_document_ids"), check
     )
+
+
+def expect_sufficient(facts: Path, questions: Path) -> RowRule:
+    """Expect the true documents of a group that is asked to state all that its answer needs."""
+    asked = read_index(questions, ["group", "true_document_ids"])
+    true = {record["group"]: list(record["true_document_ids"]) for record in asked.values()}
+    known = {row.id: row for row in read_valid_rows(facts, AnswerFacts)}
+
+    def check(record: Record) -> str:
+        documents, row = true.get(record["id"]), known.get(record["id"])
+        if row is None or not documents or suffices(row, documents):
+            return ""
+        return f"is not stated by its true documents, {', '.join(documents)}"
+
+    return RowRule("true_documents_suffice", "Its true documents state all that it needs.", ("id",), check)

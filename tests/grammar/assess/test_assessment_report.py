@@ -18,6 +18,8 @@ from tests.grammar.publish.test_report import read_data
 from tests.grammar.sample import HOSTILE, make_call
 from tests.reports.figure_folders import place_figures
 
+SHOWN = ("questions", "answers", "judgements", "baselines", "entry", "answer_facts")
+
 
 def write_page(
     folder: Path,
@@ -47,7 +49,7 @@ def write_page(
     for stem, path in paths.items():
         write_rows(path, Call, calls if stem == "judgements" else [])
     out = folder / "data" / "reports" / "grammar" / f"v-{name}"
-    rows = {name: parts[name] for name in ("questions", "answers", "judgements", "baselines", "entry")}
+    rows = {name: parts[name] for name in SHOWN}
     assessment_report(
         figures=folder / "figures.json",
         documents=world.documents,

@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 from tasks.grammar.assess.contrast import NONE_SHOWN, contrast_parts
-from tasks.grammar.assess.judged import RULES, TRUE_DOCUMENTS, tag_rows
+from tasks.grammar.assess.judged import RULES, SUFFICIENCY, tag_rows
 from tasks.scoring.running import Bootstrap
 from tests.grammar.assess.test_judged import make, number
 
@@ -138,18 +138,18 @@ def draw_world(seed, right, *, templates=20):
 
 def test_a_system_compared_with_itself_is_hardly_ever_named():
     def right(criterion, easy, random):
-        causes = ({"retrieved": frozenset("x")}, {"absent": frozenset("d")}, {"holds": True}, {})
+        causes = ({"enough": False}, {"enough": False, "obtainable": False}, {"holds": True}, {})
         return random.random() < easy, random.choice(causes)
 
-    named = [examine(draw_world(seed, right), draws=1000).fault[TRUE_DOCUMENTS].module for seed in range(200)]
+    named = [examine(draw_world(seed, right), draws=1000).fault[SUFFICIENCY].module for seed in range(200)]
     assert sum(module != NONE_SHOWN for module in named) <= 14
 
 
 @pytest.mark.parametrize(
     ("module", "fault"),
     [
-        ("database", {"absent": frozenset("d"), "retrieved": frozenset("x")}),
-        ("retrieval", {"retrieved": frozenset("x")}),
+        ("database", {"enough": False, "obtainable": False}),
+        ("retrieval", {"enough": False}),
         ("model", {}),
         ("judge", {"holds": True}),
     ],
@@ -159,7 +159,7 @@ def test_a_planted_fault_of_each_kind_is_named(module, fault):
         return not (criterion == "long" and random.random() < 0.4), fault
 
     found = examine(draw_world(1, right))
-    assert found.fault[TRUE_DOCUMENTS].module == module
+    assert found.fault[SUFFICIENCY].module == module
     assert found.clusters == 20
 
 
@@ -170,7 +170,7 @@ def test_where_nothing_is_shown_the_least_difference_that_would_be_is_told():
     found = examine(draw_world(3, right))
     assert 0.1 < found.detectable < 0.6
     limit = f"{found.detectable:.2f}"
-    assert found.fault[TRUE_DOCUMENTS].why == (
+    assert found.fault[SUFFICIENCY].why == (
         f"no difference of the accuracies is shown; of 20 templates one of {limit} would be"
     )
 

@@ -11,6 +11,7 @@ from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.evaluation import EVALUATION, keep_grounded, make_figures, read_questions
 from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import TrustThresholds
@@ -86,6 +87,7 @@ ROWS = {
     "judgements": Judgement,
     "canaries": CanaryRow,
     "documents": Document,
+    "answer_facts": AnswerFacts,
 }
 
 
@@ -105,7 +107,8 @@ def evaluate(*rows):
         why = "no answer: timed out" if failed else "" if label else "no verdict"
         judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, "", (), why, ()))
     return {
-        "questions": questions, "answers": answers, "judgements": judgements, "canaries": [], "documents": []
+        "questions": questions, "answers": answers, "judgements": judgements, "canaries": [],
+        "documents": [], "answer_facts": [],
     }  # fmt: skip
 
 

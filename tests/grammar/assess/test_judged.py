@@ -44,6 +44,8 @@ def make(group, label, retrieved, true="d", criterion="short", number=0):
         judgement=LABELS[label],
         retrieved=None if retrieved is None else frozenset(retrieved),
         true=None if true is None else frozenset(true),
+        enough=None if None in (true, retrieved) else set(true) <= set(retrieved),
+        obtainable=None if None in (true, retrieved) else True,
     )
 
 

@@ -1,5 +1,7 @@
 """The module that most wrong answers are put down to, whatever the wording."""
 
+from dataclasses import replace
+
 import pytest
 
 from tasks.grammar.assess.contrast import NONE_SHOWN
@@ -70,3 +72,14 @@ def test_modules_that_lose_the_same_are_seldom_told_apart():
             != NONE_SHOWN
         )
     assert named <= 6
+
+
+def test_rows_of_which_nobody_can_tell_are_a_part_and_may_be_anyones():
+    told = [ask(f"g{n}", "--" if n < 8 else "++", "x") for n in range(20)]
+    assert find(told).module == "retrieval"
+    untold = [ask(f"h{n}", "--", "d") for n in range(6)]
+    dark = [[replace(row, enough=None, obtainable=None) for row in rows] for rows in untold]
+    found = find([*told, *dark])
+    assert found.module == NONE_SHOWN
+    assert [part.wrong for part in found.parts if part.module == "not told"] == [12]
+    assert sum(part.wrong for part in found.parts) == found.wrong

@@ -1,0 +1,140 @@
+"""Tell whether documents together state every fact that an answer needs.
+
+Of documents that were written from a database's rows, their facts are known. Of a user's own documents it is
+what can be found in them: a document that has the answer and all that the question names. Where neither
+tells, nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tasks.grammar.assess.answers import AssessedAnswer
+from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts, suffices
+from tasks.judging.equality import QUANTITY, normalise, read_date, take_out
+from tasks.judging.rules import POLAR
+from tasks.systems.contract import Document, Passage
+
+NAMED = re.compile(
+    r"\"([^\"]+)\"|\u201c([^\u201d]+)\u201d"
+    r"|(?<=[a-z,;:] )([A-Z][\w'\u2019.-]*(?: (?:(?:of|the|and|for|in|de|la) )*[A-Z0-9][\w'\u2019.-]*)*)"
+    r"|(\d[\d.,:-]*\d|\d)"
+)
+"""What a question names: a text in quotes, words with capitals that do not begin a sentence, and numbers."""
+
+
+@dataclass(frozen=True)
+class Sufficiency:
+    """Whether an answer's facts are stated. retrieved: by what was retrieved. corpus: by all documents.
+
+    None where it cannot be told.
+    """
+
+    retrieved: bool | None
+    corpus: bool | None
+
+
+UNKNOWN = Sufficiency(None, None)
+
+
+@dataclass
+class SufficiencyReader:
+    """Reads the sufficiency of what was retrieved for each question of an assessment.
+
+    corpus: the documents that the system could retrieve; None if it has its own, and nobody knows. facts: by
+    group; groups without any are those of a user's own documents.
+    """
+
+    corpus: Sequence[Document] | None
+    facts: Mapping[str, AnswerFacts]
+    _texts: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._there = {document.id: document for document in self.corpus or ()}
+
+    def read(self, question: AskedQuestion, answer: AssessedAnswer) -> Sufficiency:
+        """Tell whether what was retrieved for a question states what its answer needs."""
+        if answer.retrieved_document_ids is None:
+            return UNKNOWN
+        shown = dict.fromkeys(answer.retrieved_document_ids, "") | join_passages(answer.passages or ())
+        if (facts := self.facts.get(question.group)) is None or self.corpus is None:
+            return self._search(question, shown)
+        cut = {name: text for name, text in shown.items() if self._is_cut(name, text)}
+
+        def says(document: str, value: str) -> bool:
+            # What is not found in all of the document either is told there in other words.
+            wanted = normalise(value) if document in cut else ""
+            return (
+                not wanted
+                or _has_all([wanted], normalise(cut[document]))
+                or not _has_all([wanted], self._read_text(document))
+            )
+
+        return Sufficiency(
+            suffices(facts, shown.keys() & self._there.keys(), says), suffices(facts, self._there.keys())
+        )
+
+    def _is_cut(self, document: str, shown: str) -> bool:
+        """Tell whether a part of a document is shown; a system may give its id alone, for all of it."""
+        known = self._there.get(document)
+        return known is not None and bool(shown.strip()) and known.text.strip() not in shown
+
+    def _read_text(self, document: str) -> str:
+        if document not in self._texts:
+            known = self._there[document]
+            self._texts[document] = normalise(f"{known.title}\n{known.text}")
+        return self._texts[document]
+
+    def _search(self, question: AskedQuestion, shown: Mapping[str, str]) -> Sufficiency:
+        """Find the facts in a user's own documents, of which only the true ones may be known."""
+        true = question.true_document_ids
+        if true and all(name in shown for name in true):
+            return Sufficiency(True, True)
+        asked = normalise(question.question)
+        titles = (normalise(document.title) for document in self._there.values())
+        wanted = list_wanted(question, [title for title in titles if title and _has_all([title], asked)])
+        if not wanted:
+            return UNKNOWN
+        if any(_has_all(wanted, normalise(text)) for text in shown.values()):
+            return Sufficiency(True, True)
+        if self.corpus is None:
+            return UNKNOWN
+        if true and not all(name in self._there for name in true):
+            return Sufficiency(False, False)
+        elsewhere = any(_has_all(wanted, self._read_text(name)) for name in self._there if name not in shown)
+        return Sufficiency(False, True) if elsewhere else UNKNOWN
+
+
+def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
+    """Join what was retrieved of each document, titles included. Returns document -> text."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for passage in passages:
+        found[passage.document] += [passage.title, passage.text]
+    return {name: "\n".join(texts) if any(texts[1::2]) else "" for name, texts in found.items()}
+
+
+def list_wanted(question: AskedQuestion, titles: Sequence[str] = ()) -> list[str]:
+    """List what a document that answers has in it, normalised: the answer's parts and what is named.
+
+    titles: of documents, that stand in the question. Empty where a document need not have it: the answer is a
+    yes or no, or may be counted or computed, or the question names nothing.
+    """
+    items = [normalise(item) for item in question.answer.split(";")]
+    found = (next(filter(None, match.groups())) for match in NAMED.finditer(question.question))
+    named = list(filter(None, [*titles, *map(normalise, found)]))
+    if not all(items) or not named or any(item in POLAR for item in items):
+        return []
+    counted = any(QUANTITY.fullmatch(item) and len(item) < 3 for item in items)
+    return [] if counted else [*items, *named]
+
+
+def _has_all(wanted: Iterable[str], text: str) -> bool:
+    # What is searched for is mostly not there, and plain text is told so at once.
+    return all(
+        (item in text or QUANTITY.fullmatch(item) or read_date(item)) and take_out(item, text) is not None
+        for item in wanted
+    )

@@ -1,0 +1,254 @@
+"""Stage: say which documents state the facts that each group's answer needs.
+
+The true documents are those of all source rows. Documents overlap: that of a project tells the city of its
+client too, and one flight to a town says which airline flies there. Since documents are made from rows, what
+each of them tells is known, and so is whether some of them together tell enough.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.databases.columns import Column
+from tasks.databases.content import ensure_unchanged
+from tasks.databases.dialects import translate
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.values import Value
+from tasks.grammar.construct.combinations import read_sources
+from tasks.grammar.construct.fill_in import Group, format_value
+from tasks.grammar.construct.queries import FilledSql, Query, table_of, write_rows
+from tasks.grammar.construct.source_keys import list_wanted
+from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.corpus.documents import UNREAD, UNTOLD
+from tasks.grammar.corpus.entities import EntityProfile
+from tasks.grammar.corpus.entity_tables import (
+    Attribute,
+    EntityTable,
+    find_naming_column,
+    list_attributes,
+    list_told,
+    make_count_id,
+    make_fact_id,
+    open_entity_table,
+)
+from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts, Statement, Support
+from tasks.grammar.corpus.true_documents import Told, count_values
+from tasks.settings import Settings
+from tasks.systems.contract import Document
+
+Joins = tuple[tuple[str, str], ...]
+RowKey = tuple[str, ...]
+"""The values of a row's primary key, as texts."""
+
+
+class AnswerFactsParams(Settings):
+    """`grammar.answer_facts` in params.yaml."""
+
+    limits: QueryLimits = QueryLimits()
+    """Limits of the one query per template, and of the one per foreign key."""
+
+
+def answer_facts(
+    profiles: list[EntityProfile],
+    documents: list[Document],
+    documents_dropped: list[Dropped],
+    questions: list[AskedQuestion],
+    fill_in: list[Group],
+    sql_templates: list[SqlTemplate],
+    schema: list[Column],
+    database: DatabaseEntry,
+    params: AnswerFactsParams,
+) -> Drafts[AnswerFacts]:
+    """List, for every group that is asked, which documents state which of the facts that it needs."""
+    asked = {question.group for question in questions}
+    wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for group in fill_in:
+        if group.id in asked:
+            wanted[group.sql_template][group.sql] = group.id
+    written = {document.id for document in documents}
+    left_out = {row.id for row in documents_dropped if row.reason in (UNREAD, UNTOLD)}
+    kept = [profile for profile in profiles if profile.id in written]
+    tables = [
+        open_entity_table(database.name, name, schema) for name in sorted({profile.table for profile in kept})
+    ]
+    rows = []
+    with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
+        corpus = _Corpus(tables, kept, count_values(kept, left_out), schema, safe)
+        for template in sql_templates:
+            if template.id in wanted:
+                reader = _FactReader(read_template(template.sql, schema), corpus)
+                rows += list(reader.read(wanted[template.id]))
+    return Drafts(sorted(rows, key=lambda row: row.id))
+
+
+class _Corpus:
+    """Which document is about which row, and which tell of a row that theirs refers to."""
+
+    def __init__(
+        self,
+        tables: Sequence[EntityTable],
+        profiles: Iterable[EntityProfile],
+        told: Told,
+        schema: Sequence[Column],
+        safe: SafeDatabase,
+    ) -> None:
+        self.tables, self.told, self.schema, self.safe = tables, told, schema, safe
+        self.documents = {(profile.table, profile.key): profile.id for profile in profiles}
+        self._referring: dict[str, Mapping[RowKey, Mapping[str, frozenset[str]]]] = {}
+
+    def find_referring(self, table: str) -> Mapping[RowKey, Mapping[str, frozenset[str]]]:
+        """Map a row of a table to the documents of rows that refer to it, with the columns that these tell.
+
+        A document that does not tell the row's name says nothing of it.
+        """
+        if table not in self._referring:
+            found: defaultdict[RowKey, dict[str, frozenset[str]]] = defaultdict(dict)
+            naming = find_naming_column(table, tuple(list_attributes(table, self.schema)))
+            for owner in self.tables:
+                for joins, attributes in _list_references(owner, table).items():
+                    for key, document in self._read_references(owner, table, joins):
+                        columns = frozenset(
+                            one.column for one in attributes if make_fact_id(document, one) in self.told
+                        )
+                        if naming in columns:
+                            found[key][document] = columns | found[key].get(document, frozenset())
+            self._referring[table] = found
+        return self._referring[table]
+
+    def _read_references(self, owner: EntityTable, table: str, joins: Joins) -> Iterator[tuple[RowKey, str]]:
+        """Yield the key of a row of a table with each document of a row of the owner that refers to it."""
+        own = tuple(sorted(owner.primary))
+        order = [own.index(column) for column in owner.primary]
+        primary = list_keys(table, self.schema)
+        sql = write_rows(Query(primary, joins, own), primary)
+        for batch in self.safe.stream(translate(sql, self.safe.dialect, self.schema)):
+            for row in batch:
+                key = tuple(format_value(row[place]) for place in order)
+                if document := self.documents.get((owner.table, key)):
+                    yield tuple(map(format_value, row[len(own) :])), document
+
+
+def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
+    """List the attributes that a row of the owner has of the one row of a table that it refers to."""
+    found: defaultdict[Joins, list[Attribute]] = defaultdict(list)
+    for attribute in owner.attributes:
+        if len(attribute.joins) == 1 and table_of(attribute.column) == table != owner.table:
+            found[attribute.joins].append(attribute)
+    return found
+
+
+def list_keys(table: str, schema: Sequence[Column]) -> tuple[str, ...]:
+    """List the columns of a table's primary key."""
+    return tuple(column.id for column in schema if column.table == table and column.primary_key)
+
+
+class _FactReader:
+    """Reads what the groups of one SQL template need."""
+
+    def __init__(self, query: Query, corpus: _Corpus) -> None:
+        self.query, self.corpus = query, corpus
+        self.keys = {table: list_keys(table, corpus.schema) for table in query.tables}
+        found = (
+            find_naming_column(table, tuple(list_attributes(table, corpus.schema))) for table in query.tables
+        )
+        self.names = {table: name for table, name in zip(query.tables, found, strict=True) if name}
+        self.needed = query.columns
+        self.columns = tuple(dict.fromkeys([*self.needed, *sorted(self.names.values())]))
+        self.described = {column.id for column in corpus.schema if column.descriptive}
+
+    @cached_property
+    def cells(self) -> tuple[str, ...]:
+        """The columns that are read of every combination of rows."""
+        keys = (key for keys in self.keys.values() for key in keys)
+        return tuple(dict.fromkeys([*self.columns, *keys]))
+
+    def read(self, groups: Mapping[str, str]) -> Iterator[AnswerFacts]:
+        """Yield the facts of groups. groups: filled SQL -> the group's id. Raises SqlError."""
+        query, schema = self.query, self.corpus.schema
+        filled = FilledSql(query)
+        among = list_wanted(query, filled, groups, schema)
+        for sources in read_sources(query, self.cells, schema, self.corpus.safe, among):
+            given = [value for value in sources.values if value is not None]
+            if group := groups.get(filled.write(given)):
+                rows = (dict(zip(self.cells, row, strict=True)) for row in sources.cells)
+                yield AnswerFacts(
+                    id=group,
+                    needed=self.needed,
+                    names=tuple(sorted(self.names.values())),
+                    columns=self.columns,
+                    supports=self._list_supports(rows),
+                    origin=(Origin("row", f"fill_in#{group}"),),
+                    whole=self._list_counts(given),
+                )
+
+    def _list_counts(self, given: Sequence[Value]) -> tuple[str, ...]:
+        """List the documents that tell how many rows have the given value, where the query counts these."""
+        query, (table, *_) = self.query, map(table_of, self.query.projection)
+        if query.measure != "count" or query.placeholders != query.equal[:1]:
+            return ()
+        told, value = self.corpus.told, format_value(given[0])
+        return tuple(
+            sorted(
+                document
+                for (owner, _), document in self.corpus.documents.items()
+                if owner == table and make_count_id(document, query.equal[0], query.joins, value) in told
+            )
+        )
+
+    def _list_supports(self, rows: Iterable[Mapping[str, Value]]) -> tuple[Support, ...]:
+        parts: dict[tuple[Value, ...], int] = {}
+        found = []
+        for row in rows:
+            part = self._tell_part(row)
+            if None not in part:
+                number = parts.setdefault(part, len(parts))
+                values = tuple(
+                    format_value(row[column]) if column in self.described else "" for column in self.columns
+                )
+                found.append(Support(number, values, self._list_statements(row)))
+        return tuple(dict.fromkeys(found))
+
+    def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
+        """Name the part of the answer that a combination of rows is behind; a mean leaves out empty cells."""
+        query = self.query
+        if query.measure not in ("average", "most", "least"):
+            return tuple(row[column] for column in query.projection)
+        read = query.ranked_by or query.projection[0]
+        return (row[read], *(row[key] for key in self.keys[table_of(query.projection[0])]))
+
+    def _list_statements(self, row: Mapping[str, Value]) -> tuple[Statement, ...]:
+        stated: defaultdict[frozenset[str], set[str]] = defaultdict(set)
+        for table in self.query.tables:
+            key = tuple(format_value(row[column]) for column in self.keys[table])
+            own = self.corpus.documents.get((table, key))
+            if own is not None:
+                stated[self._note_keys(self._list_told(table, own))].add(own)
+            for document, columns in self.corpus.find_referring(table).get(key, {}).items():
+                stated[self._note_keys(columns)].add(document)
+        gathered: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+        for told, documents in stated.items():
+            if kept := tuple(column for column in self.columns if column in told):
+                gathered[kept] |= documents
+        return tuple(Statement(tuple(sorted(gathered[columns])), columns) for columns in sorted(gathered))
+
+    def _list_told(self, table: str, document: str) -> frozenset[str]:
+        """List the columns that the document of a row of the query itself tells."""
+        entity = next(one for one in self.corpus.tables if one.table == table)
+
+        def count(owner: EntityTable, attribute: Attribute) -> int:
+            if attribute.column == owner.naming and not attribute.joins:
+                return 1
+            return self.corpus.told.get(make_fact_id(document, attribute), 0)
+
+        return frozenset(list_told(self.query, entity, count))
+
+    def _note_keys(self, told: frozenset[str]) -> frozenset[str]:
+        """Add the keys of things whose names are told: a count needs to know one thing from another."""
+        named = [table for table, name in self.names.items() if name in told]
+        return told.union(*(self.keys[table] for table in named))

@@ -1,0 +1,82 @@
+"""What the documents of a database state of the facts that an answer needs, and whether that is enough."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Origin
+
+Says = Callable[[str, str], bool]
+"""(document, value) -> whether what there is of the document says a value that the document has."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What each of these documents states of one combination of rows: the cells of these columns."""
+
+    documents: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Support:
+    """One combination of joined rows that a part of the answer comes from.
+
+    part: number of the part: a row of the answer, a thing that is counted, or a row that a mean or an extreme
+    is computed from. values: the cells of `AnswerFacts.columns`, as texts; empty of a key.
+    """
+
+    part: int
+    values: tuple[str, ...]
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class AnswerFacts:
+    """The facts that a group's answer needs, and the documents that state them. Its id is the group's.
+
+    needed: columns whose cells must be stated. names: columns with the name of a thing; statements belong
+    together where both give the same one. columns: those that `Support.values` are of. Of each part of the
+    answer, one support must be stated. whole: documents that state the answer itself, a number of rows.
+    """
+
+    id: str
+    needed: tuple[str, ...]
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    supports: tuple[Support, ...]
+    origin: tuple[Origin, ...]
+    whole: tuple[str, ...] = ()
+
+
+def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda *_: True) -> bool:
+    """Tell whether documents state a support of each part of the answer, or the answer as a whole."""
+    if not set(facts.whole).isdisjoint(documents):
+        return True
+    parts: defaultdict[int, list[Support]] = defaultdict(list)
+    for support in facts.supports:
+        parts[support.part].append(support)
+    return bool(parts) and all(
+        any(_states(facts, one, documents, says) for one in supports) for supports in parts.values()
+    )
+
+
+def _states(facts: AnswerFacts, support: Support, documents: Collection[str], says: Says) -> bool:
+    """Tell whether statements that belong together give every cell that is needed."""
+    values = dict(zip(facts.columns, support.values, strict=True))
+    waiting = [
+        {column for column in statement.columns if says(document, values[column])}
+        for statement in support.statements
+        for document in statement.documents
+        if document in documents
+    ]
+    while waiting:
+        joined = waiting.pop()
+        while linked := [told for told in waiting if told & joined & {*facts.names}]:
+            waiting = [told for told in waiting if told not in linked]
+            joined = joined.union(*linked)
+        if joined.issuperset(facts.needed):
+            return True
+    return False
