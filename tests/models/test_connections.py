@@ -22,10 +22,14 @@ CALLS = 1_000
 
 
 def write_reply(number: str) -> bytes:
-    message = {"role": "assistant", "content": f"answer {number}"}
+    """Write a reply that a model's endpoint, a system and Anthropic's protocol may all give."""
+    said = f"answer {number}"
+    message = {"role": "assistant", "content": said}
     body = json.dumps(
-        {"answer": f"answer {number}", "choices": [{"message": message, "finish_reason": "stop"}]}
-    )
+        {"answer": said, "choices": [{"message": message, "finish_reason": "stop"}],
+         "id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+         "content": [{"type": "text", "text": said}], "usage": {"input_tokens": 9, "output_tokens": 4}}
+    )  # fmt: skip
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     return (head + body).encode()
 
@@ -100,13 +104,15 @@ def count(answers: dict[int, str | None]) -> tuple[int, int]:
     return right, len(given) - right
 
 
-def test_no_models_reply_lands_under_another_question():
+@pytest.mark.parametrize("kind", ["openai", "provider"])
+def test_no_models_reply_lands_under_another_question(kind):
     server = Desynchronised()
+    own = {"provider": "anthropic", "omit": ["seed", "top_p"], "kind": kind} if kind == "provider" else {}
 
     async def run():
         async with serving_bytes(server) as url:
-            settings = {"in_flight": 32, "retries": 8, "breaker": 10_000}
-            client = ModelClient({MODEL: make_endpoint(f"{url}/v1", **settings)}, Budget())
+            settings = {"in_flight": 32, "retries": 8, "breaker": 10_000, **own}
+            client = ModelClient({MODEL: make_endpoint(url, **settings)}, Budget())
 
             async def ask(number):
                 try:

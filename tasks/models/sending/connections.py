@@ -14,13 +14,13 @@ from ssl import SSLContext
 from typing import Any
 
 import aiohttp
+import httpcore
 import httpx
 from aiohttp.client_proto import ResponseHandler
 from openai import DefaultAioHttpClient
 
 GRACE_S = 0.002
-NO_KEEPALIVE = httpx.Limits(max_keepalive_connections=0)
-"""The same for httpx, which providers' libraries use."""
+EARLY = "a reply came before its request"
 
 
 class OneReplyProtocol(ResponseHandler):
@@ -29,7 +29,7 @@ class OneReplyProtocol(ResponseHandler):
     def set_response_params(self, **params: Any) -> None:
         """Begin to read a reply. Raises ClientConnectionError if the server has sent anything before."""
         if self.should_close:
-            raise aiohttp.ClientConnectionError("a reply came before its request")
+            raise aiohttp.ClientConnectionError(EARLY)
         super().set_response_params(**params)
 
 
@@ -70,3 +70,44 @@ def _set_connector(transport: Any) -> Any:
 
 def _open_session(ssl: SSLContext) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(connector=OneReplyConnector(ssl))
+
+
+class OneReplyHttpx(httpx.AsyncClient):
+    """The same for httpx, which providers' libraries use."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(limits=httpx.Limits(max_keepalive_connections=0), **settings)
+
+    def _init_transport(self, *args: Any, **settings: Any) -> Any:
+        return _guard(super()._init_transport(*args, **settings))
+
+    def _init_proxy_transport(self, *args: Any, **settings: Any) -> Any:
+        return _guard(super()._init_proxy_transport(*args, **settings))
+
+
+class _GuardedNetwork(httpcore.AsyncNetworkBackend):
+    """Opens connections, and gives a server that sends before it is asked the time to show it.
+
+    What comes before a handshake of TLS shows there.
+    """
+
+    def __init__(self, network: httpcore.AsyncNetworkBackend) -> None:
+        self._network = network
+
+    async def connect_tcp(self, *place: Any, **settings: Any) -> httpcore.AsyncNetworkStream:
+        """Open a connection. Raises ConnectError if the server has sent anything."""
+        stream = await self._network.connect_tcp(*place, **settings)
+        await self.sleep(GRACE_S)
+        if stream.get_extra_info("is_readable"):
+            await stream.aclose()
+            raise httpcore.ConnectError(EARLY)
+        return stream
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._network.sleep(seconds)
+
+
+def _guard(transport: Any) -> Any:
+    transport._pool._network_backend = _GuardedNetwork(transport._pool._network_backend)
+    return transport

@@ -18,7 +18,7 @@ from tasks.errors import BadInput
 from tasks.models.ask import Request
 from tasks.models.incoming import Secret, is_loopback
 from tasks.models.request_builder import is_embedding
-from tasks.models.sending.connections import NO_KEEPALIVE
+from tasks.models.sending.connections import OneReplyHttpx
 from tasks.models.sending.failures import MAX_REDIRECTS, ProviderFailed
 from tasks.models.sending.incoming_hooks import IncomingHooks
 from tasks.models.sending.replies import build_body
@@ -100,13 +100,12 @@ class ProviderClient:
 
         url = self._settings.url or ""
         hooks = IncomingHooks(url, self._secret, self._settings, httpx)
-        self._http = httpx.AsyncClient(
+        self._http = OneReplyHttpx(
             timeout=self._settings.timeout_s + 5,
             # A proxy named in the environment is not meant for loopback ports.
             trust_env=not is_loopback(url),
             follow_redirects=True,
             max_redirects=MAX_REDIRECTS,
-            limits=NO_KEEPALIVE,
             event_hooks={
                 "request": [note_sending, hooks.check_request],
                 "response": [hooks.read_response],
