@@ -6,11 +6,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tasks.errors import BadInput
+from tasks.models.recording.entries import UNANSWERED
 from tasks.models.recording.ledger import Ledger, ModelStats, OpenBatch, PossiblyPaid
 from tasks.models.recording.shipped import write_shipped
 from tests.models.ledger_places import damage
@@ -185,6 +187,14 @@ def test_a_damaged_batch_is_bad_input(live):
         pytest.raises(BadInput, match=rf"^{re.escape(str(live))}: an open batch is damaged"),
     ):
         ledger.list_batches()
+
+
+def test_calls_without_an_answer_are_counted(live):
+    with Ledger(live) as ledger:
+        ledger.put(make_entry(make_request(1)))
+        ledger.put(replace(make_entry(make_request(2)), finish_reason=UNANSWERED))
+        stats = ledger.stats()
+    assert (stats.live_calls, stats.unanswered_calls) == (2, 1)
 
 
 def test_a_key_that_is_no_text_can_be_deleted_too(live):

@@ -77,7 +77,7 @@ class ModelStats:
 
 @dataclass(frozen=True)
 class LedgerStats:
-    """The size of a ledger, in calls and tokens."""
+    """The size of a ledger, in calls and tokens. unanswered_calls: those that a live run asks again."""
 
     path: str
     live_calls: int
@@ -85,6 +85,7 @@ class LedgerStats:
     prompt_tokens: int
     completion_tokens: int
     estimated_calls: int
+    unanswered_calls: int
     possibly_paid: int
     open_batches: int
     bytes: int
@@ -260,7 +261,7 @@ class Ledger:
     def stats(self) -> LedgerStats:
         """Count the entries. Tokens are those of the live calls."""
         self._committer.flush()
-        ((calls, prompt, completion, estimated),) = self._store.select(COUNT_CALLS)
+        ((calls, prompt, completion, estimated, unanswered),) = self._store.select(COUNT_CALLS)
         ((possibly_paid,),) = self._store.select("SELECT count(*) FROM possibly_paid")
         ((batches,),) = self._store.select("SELECT count(*) FROM batches")
         return LedgerStats(
@@ -270,6 +271,7 @@ class Ledger:
             prompt,
             completion,
             estimated,
+            unanswered,
             possibly_paid,
             batches,
             self._store.measure(),

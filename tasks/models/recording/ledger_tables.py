@@ -40,8 +40,12 @@ INSERT_BATCH = (
     "INSERT INTO batches VALUES (?, ?, ?, ?, ?) ON CONFLICT (token) DO UPDATE SET "
     "model = excluded.model, id = excluded.id, keys = excluded.keys, at = excluded.at"
 )
+_UNANSWERED = f"CASE WHEN finish_reason = '{UNANSWERED}' THEN 1 ELSE 0 END"
 COUNT_CALLS = (
-    "SELECT count(*), CAST(coalesce(sum(prompt_tokens), 0) AS BIGINT), "
-    "CAST(coalesce(sum(completion_tokens), 0) AS BIGINT), CAST(coalesce(sum(estimated), 0) AS BIGINT) "
-    "FROM calls"
+    "SELECT count(*), "  # noqa: S608 - constant columns
+    + ", ".join(
+        f"CAST(coalesce(sum({counted}), 0) AS BIGINT)"
+        for counted in ("prompt_tokens", "completion_tokens", "estimated", _UNANSWERED)
+    )
+    + " FROM calls"
 )
