@@ -288,3 +288,14 @@ def test_without_the_driver_a_line_says_what_to_install(monkeypatch):
         "postgresql://team@server/ledger: needs psycopg, which is not installed here "
         "(pip install 'benchloom[postgresql]')"
     )
+
+
+def test_a_write_is_tried_before_the_first_call(place, address):
+    with Ledger(address) as ledger:
+        ledger.require_room()
+        assert ledger.stats().possibly_paid == 0
+        with place.admin.connect() as connection:
+            connection.execute(text(f"ALTER DATABASE {place.name} SET default_transaction_read_only = on"))
+        cut_connections(place)
+        with pytest.raises((BadInput, DatabaseGone), match="read-only transaction"):
+            ledger.require_room()

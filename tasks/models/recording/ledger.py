@@ -11,6 +11,7 @@ import asyncio
 import json
 import math
 import os
+import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -117,11 +118,16 @@ class Ledger:
         return _read_row(self.address, next(self._store.select(SELECT_CALL, (key,)), None)) or shipped
 
     def require_room(self) -> None:
-        """Write ROOM bytes beside the ledger's file and remove them. Raises BadInput if that cannot be done.
+        """Write ROOM bytes beside the ledger's file, or into its tables, and remove them.
 
-        Without it, a full disk is found only when a reply has been paid for. PostgreSQL is not tried.
+        Without it, a full disk, or a server that lets us read alone, is found only when a reply has been paid
+        for. Raises BadInput, or DatabaseGone, if they cannot be written.
         """
         if not isinstance(self.address, Path):
+            # Random, since PostgreSQL packs what repeats.
+            row = (f"room-{secrets.token_hex(8)}", "", secrets.token_hex(ROOM // 2), 0, 0, 0.0)
+            delete = ("DELETE FROM possibly_paid WHERE key = ?", row[:1])
+            self._committer.submit([(INSERT_POSSIBLY_PAID, row), delete]).result()
             return
         try:
             with tempfile.NamedTemporaryFile(dir=self.address.parent, prefix=".room-") as draft:
