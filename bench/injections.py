@@ -207,10 +207,8 @@ def compare_guards(outcomes: Sequence[AttackOutcome]) -> str:
     test = compare_outcomes(
         [worked[attack, False] for attack in ids], [worked[attack, True] for attack in ids]
     )
-    return (
-        f"work only without the guards: {test.only_a}, only with them: {test.only_b} "
-        f"(McNemar's exact test, p = {test.p_value:.3g})"
-    )
+    told = "too few for a p" if test.p_value is None else f"McNemar's exact test, p = {test.p_value:.3g}"
+    return f"work only without the guards: {test.only_a}, only with them: {test.only_b} ({told})"
 
 
 def main() -> None:

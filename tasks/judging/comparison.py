@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -62,7 +62,8 @@ class MetricChange:
     only_a, only_b: cases that one of them alone was asked. unscored_a, unscored_b: cases of both that it has
     no score of. difference: mean of B less mean of A, with its 95% interval and p value by a bootstrap over
     whole clusters; adjusted: by Holm; detectable: the smallest difference found with 80% power at alpha
-    divided by the number of comparisons. None where they cannot be told: of fewer than LEAST clusters.
+    divided by the number of comparisons. None where they cannot be told: of fewer than LEAST clusters; low
+    and high also where all cases changed alike.
     """
 
     metric: str
@@ -165,21 +166,22 @@ def compare_strands(
 ) -> Comparison:
     """Compare pairs of strands. metrics: only these; all if empty. A case answered often has its mean."""
     found = [_compare(a, b, metrics, draws, seed) for a, b in pairs]
-    tested = [change.p_value for strand in found for change in strand.metrics if change.p_value is not None]
-    adjusted = iter(correct_holm(tested) if tested else ())
+    p_values = [change.p_value for strand in found for change in strand.metrics]
+    tested = sum(p_value is not None for p_value in p_values)
+    adjusted = iter(correct_holm(p_values))
     strands = [
-        replace(strand, metrics=[_finish(change, adjusted, alpha, len(tested)) for change in strand.metrics])
+        replace(strand, metrics=[_finish(change, next(adjusted), alpha, tested) for change in strand.metrics])
         for strand in found
     ]
-    return Comparison(*names, alpha, draws, seed, len(tested), strands, _list_cautions(strands))
+    return Comparison(*names, alpha, draws, seed, tested, strands, _list_cautions(strands))
 
 
-def _finish(change: MetricChange, adjusted: Iterator[float], alpha: float, n_tests: int) -> MetricChange:
+def _finish(change: MetricChange, adjusted: float | None, alpha: float, n_tests: int) -> MetricChange:
     if change.p_value is None:
         return change
     return replace(
         change,
-        adjusted=next(adjusted),
+        adjusted=adjusted,
         detectable=find_detectable(change.error, change.clusters, alpha / n_tests),
     )
 
@@ -246,7 +248,7 @@ def _compare_metric(
     a, b = [pair[1] for pair in pairs], [pair[2] for pair in pairs]
     groups = [cases_a[pair[0]].group for pair in pairs]
     clusters = len(set(groups))
-    found = compare_paired(b, a, groups, draws, seed) if clusters >= LEAST else None
+    found = compare_paired(b, a, groups, draws, seed) if pairs else None
     delta = [y - x for x, y in zip(a, b, strict=True)]
     return MetricChange(
         metric=metric,
@@ -259,10 +261,9 @@ def _compare_metric(
         mean_a=_average(a),
         mean_b=_average(b),
         difference=_average(delta),
-        low=found.low if found else None,
-        high=found.high if found else None,
-        # No p value is below that of all clusters on one side of zero.
-        p_value=max(found.p_value, 2.0 ** (1 - clusters)) if found else None,
+        low=found.interval[0] if found and found.interval else None,
+        high=found.interval[1] if found and found.interval else None,
+        p_value=found.p_value if found else None,
         adjusted=None,
         error=find_clustered_error(delta, groups),
         detectable=None,

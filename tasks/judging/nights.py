@@ -72,7 +72,8 @@ class JudgeChange:
     """A judge's own verdicts on the canaries of an entry, this night and the one before.
 
     right, before: of the n canaries of both nights; lost, won: canaries right in one of them alone; p_value:
-    of McNemar's exact test over these. judge: empty where the entry has one judge alone.
+    of McNemar's exact test over these; None of too few canaries. judge: empty where the entry has one judge
+    alone.
     """
 
     section: str
@@ -83,7 +84,7 @@ class JudgeChange:
     before: int
     lost: int
     won: int
-    p_value: float
+    p_value: float | None
     drifted: bool
 
 
@@ -201,9 +202,10 @@ def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChang
         for change in changes
         if 2.0 ** (1 - change.lost - change.won) < alpha
     }
-    adjusted = dict(zip(tests, correct_holm(list(tests.values())), strict=True)) if tests else {}
+    adjusted = zip(tests, correct_holm(list(tests.values())), strict=True)
+    shown = {name for name, p_value in adjusted if p_value is not None and p_value < alpha}
     return [
-        replace(change, drifted=change.lost > change.won and adjusted.get(_name_change(change), 1.0) < alpha)
+        replace(change, drifted=change.lost > change.won and _name_change(change) in shown)
         for change in changes
     ]
 
@@ -299,9 +301,11 @@ def list_alarms(
 
 def describe_fall(series: NightSeries) -> str:
     """Say in one line how far a mean fell."""
+    known = series.low is not None and series.high is not None
+    interval = f"95% interval {series.low:.3f} to {series.high:.3f}, " if known else ""
     return (
         f"{series.name}: the mean fell by {-(series.difference or 0):.3f} over {series.n_pairs} items "
-        f"(95% interval {series.low:.3f} to {series.high:.3f}, p = {series.adjusted:.4f} by Holm)"
+        f"({interval}p = {series.adjusted:.4f} by Holm)"
     )
 
 

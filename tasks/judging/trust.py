@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +12,10 @@ from pydantic import Field
 from tasks.judging.canaries import CanaryHealth
 from tasks.judging.human_labels import HumanLabel
 from tasks.scoring.agreement import Agreement, RatingSample
-from tasks.scoring.statistics import Interval, bootstrap
+from tasks.scoring.statistics import Interval, bootstrap, settle_interval
 from tasks.settings import Settings
 
-LEAST_DRAWN = 3
-"""Items that a coefficient's interval needs: of two, every draw in which it is defined is the same."""
+ITEMS = "items"
 NAMED = 5
 """Maximum number of canaries that a warning names."""
 
@@ -47,7 +46,7 @@ class HumanAgreement:
     n: int
     """Number of items compared."""
     agreement: float | None
-    """Share of the compared items with the same label, 0 to 1; low and high: its 95% interval."""
+    """Share of the compared items with the same label, 0 to 1; low and high: its 95% interval, if any."""
     low: float | None
     high: float | None
     kappa: float | None
@@ -55,8 +54,10 @@ class HumanAgreement:
     raters_alpha: float | None
     """Krippendorff's alpha (nominal) among people; None with one rater per item."""
     kappa_interval: Interval | None = None
-    """95%, as that of raters_alpha; None of fewer than three items, or where it is not defined."""
+    """95%, as that of raters_alpha; None where there is none."""
     raters_alpha_interval: Interval | None = None
+    n_rated: int = 0
+    """Number of items that several people labelled, which raters_alpha is over."""
 
 
 @dataclass(frozen=True)
@@ -102,25 +103,26 @@ def measure_agreement(
     sample = _sample(pairs)
     figures = _compute_figures(sample)
     drawn = bootstrap(sample, draws, seed)
-    interval = drawn.get("unanimous")
+    agreement, kappa = figures.get("unanimous"), figures.get("kappa")
+    interval, _ = settle_interval(drawn.get("unanimous"), len(pairs), ITEMS, agreement)
+    kappa_interval, _ = settle_interval(drawn.get("kappa"), len(pairs), ITEMS)
     raters = _sample_raters(labels)
+    n_rated = int(raters.counts.sum())
     raters_alpha = _compute_figures(raters).get("krippendorff")
+    alpha_interval, _ = settle_interval(bootstrap(raters, draws, seed).get("krippendorff"), n_rated, ITEMS)
     return HumanAgreement(
         n_items=len(majority),
         n_unsettled=len(majority) - len(known),
         n_unscored=len(known) - len(pairs),
         n=len(pairs),
-        agreement=figures.get("unanimous"),
+        agreement=agreement,
         low=interval[0] if interval else None,
         high=interval[1] if interval else None,
-        kappa=(kappa := figures.get("kappa")),
+        kappa=kappa,
         raters_alpha=raters_alpha,
-        kappa_interval=None if kappa is None or len(pairs) < LEAST_DRAWN else drawn["kappa"],
-        raters_alpha_interval=(
-            None
-            if raters_alpha is None or raters.counts.sum() < LEAST_DRAWN
-            else bootstrap(raters, draws, seed)["krippendorff"]
-        ),
+        kappa_interval=None if kappa is None else kappa_interval,
+        raters_alpha_interval=None if raters_alpha is None else alpha_interval,
+        n_rated=n_rated,
     )
 
 
@@ -175,7 +177,7 @@ def _warn_human(least: float, human: HumanAgreement) -> str:
         return ""
     return (
         f"The judge agrees with people on {_percent(human.agreement)} of {human.n} items "
-        f"(95% interval {_percent(human.low)} to {_percent(human.high)}, wanted {_percent(least)})."
+        f"({_tell_interval(human.low, human.high, _percent)}wanted {_percent(least)})."
     )
 
 
@@ -191,13 +193,13 @@ def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
         return ""
     return (
         f"On {human.n} answers{of} its agreement with people is {human.alpha:.2f} by Krippendorff's alpha, "
-        f"ordinal (95% interval {_decimal(human.low)} to {_decimal(human.high)}, "
+        f"ordinal ({_tell_interval(human.low, human.high, '{:.2f}'.format)}"
         f"wanted {thresholds.human_alpha:g})."
     )
 
 
-def _decimal(value: float | None) -> str:
-    return "none" if value is None else f"{value:.2f}"
+def _tell_interval(low: float | None, high: float | None, write: Callable[[float], str]) -> str:
+    return "" if low is None or high is None else f"95% interval {write(low)} to {write(high)}, "
 
 
 def _warn_unscored(most: float, n: int, n_unscored: int) -> str:
@@ -211,8 +213,8 @@ def _warn_unscored(most: float, n: int, n_unscored: int) -> str:
     )
 
 
-def _percent(share: float | None) -> str:
-    return "none" if share is None else f"{100 * share:.1f}%"
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
 
 
 def _sample_raters(labels: Sequence[HumanLabel]) -> RatingSample:

@@ -26,9 +26,10 @@ from tasks.reports.charts import Axis, Chart, Point, Scale, draw_scatter
 from tasks.reports.tables import DRAWS, ROWS, Cell, FigureTable, Line
 from tasks.scoring.correlation import correlate, rank
 from tasks.scoring.metric import FloatArray, IntArray
-from tasks.scoring.statistics import Interval, bootstrap
+from tasks.scoring.statistics import Interval, bootstrap, explain_missing, settle_interval
 
 GUESS = "guess"
+ITEMS = "items"
 LEAST_POINTS = 3
 LEAST_AXIS = 4
 """Where an axis of queries ends at least, so that its ticks are whole numbers."""
@@ -96,13 +97,24 @@ class Scatter:
     pearson_interval: Interval | None = None
     """95%, of a bootstrap over items, as interactions on one item are not independent; None of too few."""
     spearman_interval: Interval | None = None
+    items: int = 0
+    """How many items the points are of."""
 
     @property
     def correlations(self) -> tuple[Cell, Cell]:
         """Both coefficients, Pearson's first, as cells."""
         both = ((self.pearson, self.pearson_interval), (self.spearman, self.spearman_interval))
         first, second = (
-            Cell(value, self.n, self.failed, interval, ROWS, self.why, self.basis) for value, interval in both
+            Cell(
+                value,
+                self.n,
+                self.failed,
+                interval,
+                ROWS,
+                self.why or ("" if interval else explain_missing(self.items, ITEMS)),
+                self.basis,
+            )
+            for value, interval in both
         )
         return first, second
 
@@ -209,9 +221,9 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
     found = sample.figures(np.ones((1, len(points))))
     items = sorted({interaction.item for interaction, _ in scored})
     clusters = np.array([items.index(interaction.item) for interaction, _ in scored], dtype=np.int64)
-    # Of two items, every draw in which the coefficients are defined is the same.
-    several = len(items) >= LEAST_POINTS
-    drawn = bootstrap(sample, DRAWS.draws, DRAWS.seed, clusters) if several else {}
+    drawn = bootstrap(sample, DRAWS.draws, DRAWS.seed, clusters)
+    pearson, _ = settle_interval(drawn["pearson"], len(items), ITEMS)
+    spearman, _ = settle_interval(drawn["spearman"], len(items), ITEMS)
     return Scatter(
         points,
         len(points),
@@ -220,8 +232,9 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
         float(found["spearman"][0]),
         "",
         basis,
-        drawn.get("pearson"),
-        drawn.get("spearman"),
+        pearson,
+        spearman,
+        len(items),
     )
 
 

@@ -289,9 +289,9 @@ def _name(part: str, kind: str) -> str:
 
 
 def _tell(cell: Cell) -> str:
-    low, high = cell.interval or (0, 1)
     share = cell.value or 0
-    return (
-        f"{round(share * cell.n)} of {cell.n} {ROWS} the same ({100 * share:.1f}%, "
-        f"95% interval {100 * low:.1f}% to {100 * high:.1f}%)"
-    )
+    told = f"{100 * share:.1f}%"
+    if cell.interval:
+        low, high = cell.interval
+        told += f", 95% interval {100 * low:.1f}% to {100 * high:.1f}%"
+    return f"{round(share * cell.n)} of {cell.n} {ROWS} the same ({told})"

@@ -28,10 +28,15 @@ from tasks.reports.tables import (
     leave_empty,
     mean_cell,
     rate_cell,
-    settle_interval,
 )
 from tasks.scoring.metric import FloatArray, IntArray, divide
-from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
+from tasks.scoring.statistics import (
+    Interval,
+    bootstrap,
+    explain_missing,
+    find_share_interval,
+    settle_interval,
+)
 
 TITLE = "Agreement with people"
 COLUMNS = ("people, mean", "judge, mean", "agreement", "Cohen's kappa", "people's own alpha")
@@ -156,7 +161,7 @@ def _compare(
         ),
         _show_undefined(
             found.raters_alpha,
-            found.n_items,
+            found.n_rated,
             found.raters_alpha_interval,
             "one rater, or one label for all",
             Derivation("Krippendorff's alpha", (labelled,)),
@@ -230,15 +235,16 @@ def _show_agreement(found: HumanAgreement, basis: Derivation) -> Cell:
     failed = found.n_unsettled + found.n_unscored
     if found.agreement is None:
         return leave_empty("no interaction with a verdict and a label of most people", ROWS, failed)
-    wilson = find_wilson_interval(round(found.agreement * found.n), found.n)
-    interval, why = settle_interval(wilson, found.n, ROWS)
+    interval, why = find_share_interval(round(found.agreement * found.n), found.n, ROWS)
     return Cell(found.agreement, found.n, failed, interval, ROWS, why, basis)
 
 
 def _show_undefined(
     value: float | None, n: int, interval: Interval | None, why: str, basis: Derivation
 ) -> Cell:
-    return Cell(value, n, 0, interval, ROWS, "" if value is not None else f"not defined: {why}", basis)
+    missing = "" if interval else explain_missing(n, ROWS)
+    why = f"not defined: {why}" if value is None else missing
+    return Cell(value, n, 0, interval, ROWS, why, basis)
 
 
 def _describe_unusable(unusable: Sequence[Dropped]) -> tuple[str, ...]:

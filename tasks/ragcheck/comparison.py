@@ -15,7 +15,7 @@ from tasks.ragcheck.figures import (
     Resampling,
     adjust_holm,
     estimate_mean,
-    estimate_share,
+    make_estimate,
     round_figure,
 )
 from tasks.ragcheck.guards import ANSWERS, ASKED, Guard
@@ -138,10 +138,14 @@ def _compare(
     estimate, p_value = NOTHING, None
     if scored:
         found = compare_paired(
-            [a for a, _ in scored], [b for _, b in scored], draws=resampling.draws, seed=resampling.seed
+            [a for a, _ in scored],
+            [b for _, b in scored],
+            draws=resampling.draws,
+            seed=resampling.seed,
+            of="questions",
         )
-        figures = (round_figure(figure) for figure in (found.difference, found.low, found.high))
-        estimate, p_value = Estimate(*figures), round_figure(found.p_value)
+        estimate = make_estimate(found.difference, found.interval, found.why)
+        p_value = round_figure(found.p_value)
     return ConversationFigure(
         id=make_id(DIFFERENCE, dataset, *pair, measure),
         kind=DIFFERENCE,
@@ -204,6 +208,7 @@ def _list_rates(system: str, guards: Sequence[Guard], resampling: Resampling) ->
         (FLAGGED, questions, [bool(guard.flagged) for guard in questions]),
     ]
     for measure, rows, hits in kinds:
+        conversations = [guard.conversation for guard in rows]
         yield ConversationFigure(
             id=make_id(RATE, system, measure),
             kind=RATE,
@@ -213,7 +218,7 @@ def _list_rates(system: str, guards: Sequence[Guard], resampling: Resampling) ->
             measure=measure,
             n=len(rows),
             failed=0,
-            estimate=estimate_share(hits, [guard.conversation for guard in rows], resampling),
+            estimate=estimate_mean(hits, resampling, conversations, share=True),
             p_value=None,
             adjusted=None,
             origin=tuple(Origin("row", f"guards#{guard.id}") for guard in rows),

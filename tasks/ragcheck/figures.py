@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 from pydantic import Field
 
 from tasks.scoring.agreement import RatingAccumulator
-from tasks.scoring.correlation import PairAccumulator, PairSample, ScorePair
-from tasks.scoring.metric import IntArray, MeanAccumulator, MeanSample, Sample, Score
-from tasks.scoring.statistics import bootstrap, correct_holm, find_wilson_interval
+from tasks.scoring.correlation import PairSample
+from tasks.scoring.metric import IntArray, Sample, Score
+from tasks.scoring.running import count_units
+from tasks.scoring.statistics import (
+    Interval,
+    bootstrap,
+    correct_holm,
+    find_mean_interval,
+    number_clusters,
+    settle_interval,
+)
 from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its 95% bootstrap interval; None where it is not defined."""
+    """A figure with its 95% bootstrap interval; None where it is not defined.
+
+    why: why a figure that is defined has no interval.
+    """
 
     value: float | None
     low: float | None
     high: float | None
+    why: str = ""
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -33,6 +46,7 @@ class Estimate:
 NOTHING = Estimate(None, None, None)
 SCORED = Score({})
 DIGITS = 10
+CONVERSATIONS = "conversations"
 
 
 class Resampling(Settings):
@@ -47,55 +61,45 @@ def round_figure(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(f"{value:.{DIGITS}g}")
 
 
+def make_estimate(value: float, interval: Interval | None, why: str) -> Estimate:
+    """Make an estimate of rounded figures; NOTHING if the value is not defined."""
+    low, high = interval or (None, None)
+    rounded = round_figure(value)
+    return NOTHING if rounded is None else Estimate(rounded, round_figure(low), round_figure(high), why)
+
+
 def estimate_mean(
-    values: Sequence[float], resampling: Resampling, groups: Sequence[str] | None = None
+    values: Sequence[float],
+    resampling: Resampling,
+    groups: Sequence[str] | None = None,
+    *,
+    share: bool = False,
 ) -> Estimate:
     """Estimate a mean with its interval; NOTHING if there are no values.
 
-    groups: the group of each value; groups are drawn whole. None: every value is drawn by itself.
+    groups: the conversation of each value; they are drawn whole. None: every value is of one of its own.
+    share: whether it is a share, 0 to 1.
     """
     if not values:
         return NOTHING
-    clusters = _find_clusters(groups)
-    if clusters is not None:
-        column = np.array(values, dtype=np.float64)[:, np.newaxis]
-        sample = MeanSample(("mean",), frozenset(), column, np.ones(len(values), dtype=np.int64))
-        return _estimate(sample, resampling, clusters)["mean"]
-    accumulator = MeanAccumulator(("mean",))
-    for value in values:
-        accumulator.add(None, Score({"mean": value}))
-    return _estimate(accumulator.sample(), resampling)["mean"]
-
-
-def estimate_share(hits: Sequence[bool], groups: Sequence[str], resampling: Resampling) -> Estimate:
-    """Estimate a share, 0 to 1, drawing groups whole; NOTHING if nothing was tried.
-
-    A share of 0 or 1, to which a bootstrap is blind, has Wilson's interval over so many groups.
-    """
-    found = estimate_mean([float(hit) for hit in hits], resampling, groups)
-    if found.value not in (0, 1):
-        return found
-    trials = len(set(groups))
-    low, high = find_wilson_interval(int(found.value) * trials, trials)
-    return Estimate(found.value, round_figure(low), round_figure(high))
+    found = find_mean_interval(
+        values, groups, of=CONVERSATIONS, share=share, draws=resampling.draws, seed=resampling.seed
+    )
+    return make_estimate(fmean(values), *found)
 
 
 def correlate_with_people(
-    pairs: Sequence[tuple[float, float]], resampling: Resampling, groups: Sequence[str] | None = None
+    pairs: Sequence[tuple[float, float]], resampling: Resampling, groups: Sequence[str]
 ) -> dict[str, Estimate]:
     """Estimate the correlation of (person, measure) pairs, keyed `pearson` and `spearman`, -1 to 1.
 
-    groups: the group of each pair; groups are drawn whole.
+    groups: the conversation of each pair; they are drawn whole.
     """
-    accumulator = PairAccumulator()
-    for person, measured in pairs:
-        accumulator.add(ScorePair((person,), measured), SCORED)
-    sample, clusters = accumulator.sample(), _find_clusters(groups)
-    if clusters is not None:
-        people, measures = np.array(pairs, dtype=np.float64).T
-        sample = PairSample(people, measures, np.ones(len(pairs), dtype=np.int64))
-    estimates = _estimate(sample, resampling, clusters) if pairs else {}
-    return {name: estimates.get(name, NOTHING) for name in ("pearson", "spearman")}
+    if not pairs:
+        return dict.fromkeys(("pearson", "spearman"), NOTHING)
+    people, measures = np.array(pairs, dtype=np.float64).T
+    sample = PairSample(people, measures, np.ones(len(pairs), dtype=np.int64))
+    return _estimate(sample, resampling, number_clusters(groups), CONVERSATIONS)
 
 
 def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resampling) -> Estimate:
@@ -104,36 +108,24 @@ def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resam
     for item in items:
         if sum(rating is not None for rating in item) > 1:
             accumulator.add(tuple(item), SCORED)
-    return _estimate(accumulator.sample(), resampling)["krippendorff"] if accumulator.items else NOTHING
+    if not accumulator.items:
+        return NOTHING
+    return _estimate(accumulator.sample(), resampling, None, "answers")["krippendorff"]
 
 
 def adjust_holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjust the p values of a family of tests by Holm; None stays None."""
-    adjusted = iter(correct_holm([p_value for p_value in p_values if p_value is not None]))
-    return [None if p_value is None else round_figure(next(adjusted)) for p_value in p_values]
-
-
-def number_groups(groups: Sequence[str]) -> IntArray:
-    """Return the number of each unit's group, from 0 on."""
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    return np.array([numbers[group] for group in groups], dtype=np.int64)
-
-
-def _find_clusters(groups: Sequence[str] | None) -> IntArray | None:
-    """Return the number of each unit's group; None if each unit is a group of its own."""
-    return None if groups is None or len(set(groups)) == len(groups) else number_groups(groups)
+    """Adjust the p values of a family of tests by Holm, rounded; None stays None."""
+    return [round_figure(p_value) for p_value in correct_holm(p_values)]
 
 
 def _estimate(
-    sample: Sample, resampling: Resampling, clusters: IntArray | None = None
-) -> Mapping[str, Estimate]:
+    sample: Sample, resampling: Resampling, clusters: IntArray | None, of: str
+) -> dict[str, Estimate]:
+    """Estimate each figure of a sample. clusters: as for `bootstrap`; of: what they are."""
     values = sample.figures(sample.counts[np.newaxis, :].astype(np.float64))
-    intervals = bootstrap(sample, resampling.draws, resampling.seed, clusters)
-    estimates = {}
-    for name, (value,) in values.items():
-        low, high = intervals[name] or (None, None)
-        rounded = round_figure(float(value))
-        estimates[name] = (
-            NOTHING if rounded is None else Estimate(rounded, round_figure(low), round_figure(high))
-        )
-    return estimates
+    drawn = bootstrap(sample, resampling.draws, resampling.seed, clusters)
+    units = count_units(sample, clusters)
+    return {
+        name: make_estimate(float(value), *settle_interval(drawn[name], units[name], of))
+        for name, (value,) in values.items()
+    }

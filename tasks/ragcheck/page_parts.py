@@ -20,6 +20,7 @@ from tasks.lineage.selection import Selection
 from tasks.reports.page import Headline
 from tasks.reports.parts import PagePart, PartBlock, TableBlock, TextBlock
 from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
+from tasks.scoring.statistics import explain_missing
 
 STYLES = Path(__file__).with_name("pages") / "ragcheck.css"
 CANARIES = "Canaries are answers whose grade is beyond doubt, judged by the same prompt along with this run."
@@ -141,5 +142,6 @@ def _show_agreement(people: HumanAlpha | None) -> Cell:
     if people is None:
         return leave_empty("nobody rated", "")
     interval = None if people.low is None or people.high is None else (people.low, people.high)
-    why = "" if people.alpha is not None else "not defined"
+    missing = "" if interval else explain_missing(people.n, "answers")
+    why = "not defined" if people.alpha is None else missing
     return Cell(people.alpha, people.n, 0, interval, "answers", why)

@@ -15,13 +15,21 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.ragcheck.contexts import BY_QUESTION, BY_REFERENCE
 from tasks.ragcheck.correlations import average_ratings
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.figures import NOTHING, Estimate, Resampling, adjust_holm, number_groups, round_figure
+from tasks.ragcheck.figures import (
+    CONVERSATIONS,
+    NOTHING,
+    Estimate,
+    Resampling,
+    adjust_holm,
+    make_estimate,
+    round_figure,
+)
 from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.ratings import Rating
 from tasks.ragcheck.scores import JudgeScore
 from tasks.scoring.correlation import correlate, rank
 from tasks.scoring.metric import FloatArray, divide
-from tasks.scoring.statistics import draw_clusters, find_interval
+from tasks.scoring.statistics import describe_difference, draw_clusters, number_clusters
 
 FIGURES = MEAN, PEARSON, SPEARMAN = "mean", "pearson", "spearman"
 
@@ -143,8 +151,7 @@ def compare_in_pairs(
 ) -> tuple[Estimate, float | None]:
     """Estimate a difference with its 95% interval and two-sided p value; (NOTHING, None) if undefined.
 
-    groups: the conversation of each answer. The p value is twice the smaller share of draws on either side of
-    zero, with the observed difference as one more draw. Draws where it is not defined are left out.
+    groups: the conversation of each answer. Draws where it is not defined are left out.
     """
     if not groups:
         return NOTHING, None
@@ -152,13 +159,10 @@ def compare_in_pairs(
     if np.isnan(value):
         return NOTHING, None
     rng = np.random.default_rng(params.seed)
-    drawn_weights = draw_clusters(number_groups(groups), params.draws, rng)
+    drawn_weights = draw_clusters(number_clusters(groups), params.draws, rng)
     drawn = np.concatenate([measure(weights) for weights in drawn_weights])
-    defined = drawn[~np.isnan(drawn)]
-    low, high = find_interval(defined) or (None, None)
-    beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
-    p_value = min(1.0, 2 * (beyond + 1) / (len(defined) + 1))
-    return Estimate(round_figure(float(value)), round_figure(low), round_figure(high)), round_figure(p_value)
+    found = describe_difference(float(value), drawn, len(set(groups)), CONVERSATIONS)
+    return make_estimate(found.difference, found.interval, found.why), round_figure(found.p_value)
 
 
 def _adjust(rows: Sequence[RuleDifference]) -> list[RuleDifference]:

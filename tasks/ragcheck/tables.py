@@ -54,7 +54,7 @@ def read_cell(artifact: str, row: Any, column: str, of: str = "", n: str = "n") 
     found = getattr(row, column)
     estimate = found if isinstance(found, Estimate) else Estimate(found, None, None)
     path = f"{column}.value" if isinstance(found, Estimate) else column
-    why = "" if estimate.value is not None else getattr(row, "note", "") or "not defined"
+    why = estimate.why if estimate.value is not None else getattr(row, "note", "") or "not defined"
     count, failed = (getattr(row, n), getattr(row, "failed", 0)) if of else (0, 0)
     basis = Derivation("mean", (Selection(artifact, {"id": row.id}),), path)
     return Cell(estimate.value, count, failed, estimate.interval, of, why, basis)

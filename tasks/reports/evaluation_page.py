@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-import numpy as np
-
 from tasks.artifacts.rows import Counts
 from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import EvaluatedRows, compare_strands
@@ -26,8 +24,7 @@ from tasks.reports.parts import Browse, PagePart, TableBlock, TextBlock
 from tasks.reports.report_page import write_page
 from tasks.reports.tables import DRAWS, Cell, FigureTable, Line, leave_empty, read_systems
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
-from tasks.scoring.metric import MeanSample
-from tasks.scoring.statistics import Interval, bootstrap
+from tasks.scoring.statistics import find_mean_interval
 
 ITEMS = "items"
 SUBTITLE = "How well systems answer the items of a dataset."
@@ -188,19 +185,16 @@ def _average(name: str, artifact: str) -> Measure[ScoredAnswer]:
             )
         chosen = Selection(artifact, {"id": tuple(sorted(outcome.scored.id for outcome, _ in given))})
         numbers = [value for _, value in given]
-        interval = draw_interval(numbers, [outcome.scored.group for outcome, _ in given])
+        groups = [outcome.scored.group for outcome, _ in given]
+        interval, why = find_mean_interval(
+            numbers,
+            groups,
+            of="groups of items",
+            share={*numbers} <= {0, 1},
+            draws=DRAWS.draws,
+            seed=DRAWS.seed,
+        )
         mean = sum(numbers) / len(numbers)
-        return Cell(mean, len(given), failed, interval, ITEMS, basis=Derivation(f"mean {name}", (chosen,)))
+        return Cell(mean, len(given), failed, interval, ITEMS, why, Derivation(f"mean {name}", (chosen,)))
 
     return Measure(name, fill, lambda why: leave_empty(why, ITEMS))
-
-
-def draw_interval(values: Sequence[float], groups: Sequence[str]) -> Interval | None:
-    """Draw the 95% interval of a mean over whole groups; None of fewer than two groups."""
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    if len(numbers) < 2:
-        return None
-    column = np.array(values, dtype=np.float64)[:, np.newaxis]
-    sample = MeanSample(("mean",), frozenset(), column, np.ones(len(values), dtype=np.int64))
-    clusters = np.array([numbers[group] for group in groups], dtype=np.int64)
-    return bootstrap(sample, DRAWS.draws, DRAWS.seed, clusters)["mean"]

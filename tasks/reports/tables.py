@@ -9,9 +9,8 @@ from statistics import fmean
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.figures import encode_figure
 from tasks.reports.page import SystemFigure
-from tasks.scoring.metric import MeanAccumulator, Score
 from tasks.scoring.running import Bootstrap
-from tasks.scoring.statistics import LEAST, Interval, bootstrap, find_wilson_interval
+from tasks.scoring.statistics import Interval, find_mean_interval, find_share_interval
 
 DIGITS = 10
 DRAWS = Bootstrap()
@@ -97,13 +96,13 @@ def count_cell(
 
 
 def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS, basis: Derivation | None = None) -> Cell:
-    """Compute the share of True, 0 to 1, with Wilson's interval (`settle_interval`). None: failed."""
+    """Compute the share of True, 0 to 1, with Wilson's interval (`find_share_interval`). None: failed."""
     given = [outcome for outcome in outcomes if outcome is not None]
     failed = len(outcomes) - len(given)
     if not given:
         return leave_empty(_explain(failed, of), of, failed)
     hits = sum(given)
-    interval, why = settle_interval(find_wilson_interval(hits, len(given)), len(given), of)
+    interval, why = find_share_interval(hits, len(given), of)
     return Cell(hits / len(given), len(given), failed, interval, of, why, basis)
 
 
@@ -119,27 +118,10 @@ def mean_cell(
     failed = len(values) - len(given)
     if not given:
         return leave_empty(_explain(failed, of), of, failed)
-    drawn, why = settle_interval(_draw_interval(given), len(given), of) if interval else (None, "")
+    drawn, why = (
+        find_mean_interval(given, of=of, draws=DRAWS.draws, seed=DRAWS.seed) if interval else (None, "")
+    )
     return Cell(fmean(given), len(given), failed, drawn, of, why, basis)
-
-
-def settle_interval(interval: Interval | None, units: int, of: str) -> tuple[Interval | None, str]:
-    """Take out an interval of fewer than LEAST units, or without a width; say why.
-
-    units: what is drawn; of: what they are.
-    """
-    if units < LEAST:
-        return None, f"fewer than {LEAST} {of}: no interval"
-    if interval is not None and interval[0] == interval[1]:
-        return None, "all the same: no interval"
-    return interval, ""
-
-
-def _draw_interval(values: Sequence[float]) -> Interval | None:
-    accumulator = MeanAccumulator(("mean",))
-    for value in values:
-        accumulator.add(None, Score({"mean": value}))
-    return bootstrap(accumulator.sample(), DRAWS.draws, DRAWS.seed)["mean"]
 
 
 def _explain(failed: int, of: str) -> str:

@@ -223,6 +223,11 @@ class GroupSample:
         one = np.ones((1, len(self.kinds)))
         return frozenset(name for name in self.figures(one) if not name.endswith("_groups"))
 
+    def denominators(self) -> dict[str, BoolArray]:
+        """Mark the groups with rows in a figure's denominator, where these are not all: outside of gaps."""
+        kept = self.kinds[:, 1] > 0
+        return dict.fromkeys(("robustness", "context.gold.robustness", "context.siblings.robustness"), kept)
+
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
         """Compute all rates; weights are of whole groups."""
         sizes, correct = self.kinds[:, 0], self.kinds[:, 1]

@@ -145,6 +145,12 @@ class MeanSample:
         kinds, counts = count_kinds(rows)
         return cls(names, counted, kinds, counts)
 
+    def denominators(self) -> dict[str, npt.NDArray[np.bool_]]:
+        """Mark the rows in each mean's denominator; shape (kinds,)."""
+        return {
+            name: ~np.isnan(self.rows[:, n]) for n, name in enumerate(self.names) if name not in self.counted
+        }
+
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
         """Compute the means and counts."""
         defined = ~np.isnan(self.rows)

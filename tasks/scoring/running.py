@@ -26,12 +26,10 @@ from tasks.scoring.metric import (
     Sample,
     to_plain_number,
 )
-from tasks.scoring.statistics import LEAST, Interval, bootstrap, find_wilson_interval
+from tasks.scoring.statistics import Interval, bootstrap, settle_interval
 
 STATES = ("scored", "failed", "skipped")
 ALL = "all"
-NO_WIDTH = 1e-9
-"""What rounding leaves of an interval without a width."""
 
 Report = dict[str, Any]
 
@@ -179,8 +177,7 @@ def compute_figures(
     if intervals is not None:
         drawn = bootstrap(sample, intervals.draws, intervals.seed, clusters)
         pairs = {name: drawn.get(name) if values[name] is not None else None for name in values}
-        if clusters is None:
-            pairs = settle_ends(values, pairs, int(sample.counts.sum()), find_shares(sample, own_scale))
+        pairs = settle_ends(values, pairs, count_units(sample, clusters), find_shares(sample, own_scale))
         figures["ci"] = nest_names({name: list(pair) if pair else None for name, pair in pairs.items()})
     return figures
 
@@ -192,24 +189,28 @@ def find_shares(sample: Sample, own_scale: Collection[str]) -> frozenset[str]:
     return sample.shares if isinstance(sample, GroupSample) else frozenset()
 
 
+def count_units(sample: Sample, clusters: IntArray | None = None) -> dict[str, int]:
+    """Count the units in each figure's own denominator, or the clusters that have one there."""
+    every = np.ones(len(sample.counts), dtype=bool)
+    own = sample.denominators() if isinstance(sample, MeanSample | GroupSample) else {}
+    names = sample.figures(sample.counts[np.newaxis].astype(np.float64))
+    marks = {name: own.get(name, every) for name in names}
+    if clusters is None:
+        return {name: int(sample.counts[mark].sum()) for name, mark in marks.items()}
+    return {name: len(np.unique(clusters[mark])) for name, mark in marks.items()}
+
+
 def settle_ends(
     values: Mapping[str, float | None],
     pairs: Mapping[str, Interval | None],
-    units: int,
+    units: Mapping[str, int],
     shares: Collection[str],
 ) -> dict[str, Interval | None]:
-    """Take out the intervals that a bootstrap cannot give.
-
-    Of fewer than LEAST units there is none. One without a width is Wilson's over the units if the figure is a
-    share of 0 or 1, to which a bootstrap is blind; else there is none.
-    """
-    settled: dict[str, Interval | None] = {}
-    for name, pair in pairs.items():
-        settled[name] = pair if units >= LEAST else None
-        if pair is not None and pair[1] - pair[0] < NO_WIDTH and units >= LEAST:
-            ends = name in shares and values[name] in (0, 1)
-            settled[name] = find_wilson_interval(int(values[name] or 0) * units, units) if ends else None
-    return settled
+    """Take out the intervals that a bootstrap cannot give, as `settle_interval` has it. units: by figure."""
+    return {
+        name: settle_interval(pair, units[name], "items", values[name] if name in shares else None)[0]
+        for name, pair in pairs.items()
+    }
 
 
 def nest_names(flat: Mapping[str, object]) -> Report:

@@ -1,8 +1,12 @@
-"""Statistics of comparisons: bootstrap intervals, paired differences, McNemar, Holm, Wilson, power."""
+"""The one module of statistics: bootstrap and Wilson intervals, paired differences, McNemar, Holm, power.
+
+What is drawn is a cluster: an item, or items that depend on each other. Fewer than LEAST clusters have no
+interval and no p value, and no interval is without a width; the reason is given in words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -16,6 +20,8 @@ Interval = tuple[float, float]
 LEAST = 6
 """Of fewer clusters nothing is told of chance: not even if all of five differed the same way, by chance
 2 of 2^5 cases, could that be significant at 5%. A bootstrap would say otherwise."""
+NO_WIDTH = 1e-9
+"""What rounding leaves of an interval without a width."""
 CELLS_AT_ONCE = 2_000_000
 INDICES_AT_ONCE = 100_000
 UNITS_PER_KIND = 10
@@ -27,21 +33,29 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Difference:
-    """A paired difference of means, a - b, with its percentile interval and two-sided p value."""
+    """A paired difference, a - b, with its percentile interval and two-sided p value.
+
+    interval: None where there is none, and why. clusters: how many were drawn. p_value: None of fewer than
+    LEAST clusters.
+    """
 
     difference: float
-    low: float
-    high: float
-    p_value: float
+    interval: Interval | None
+    p_value: float | None
+    clusters: int
+    why: str = ""
 
 
 @dataclass(frozen=True)
 class McNemar:
-    """A paired comparison of binary outcomes. only_a: items that only system a answers correctly."""
+    """A paired comparison of binary outcomes. only_a: items that only system a answers correctly.
+
+    p_value: None of fewer than LEAST items.
+    """
 
     only_a: int
     only_b: int
-    p_value: float
+    p_value: float | None
 
 
 def bootstrap(
@@ -116,12 +130,67 @@ def find_interval(values: FloatArray) -> Interval | None:
     return float(low), float(high)
 
 
+def settle_interval(
+    interval: Interval | None, clusters: int, of: str, share: float | None = None
+) -> tuple[Interval | None, str]:
+    """Take out an interval of fewer than LEAST clusters, or without a width; say why.
+
+    A share of 0 or 1, to which a bootstrap is blind, has Wilson's interval over the clusters instead.
+
+    Args:
+        interval: of a bootstrap, or Wilson's.
+        clusters: how many are drawn; those in the denominator of the figure.
+        of: what the clusters are, in the plural.
+        share: the figure, if it is a share.
+
+    """
+    if clusters >= LEAST and interval is not None:
+        if interval[1] - interval[0] >= NO_WIDTH:
+            return interval, ""
+        if share in (0, 1):
+            return find_wilson_interval(int(share) * clusters, clusters), ""
+    return None, explain_missing(clusters, of)
+
+
+def find_share_interval(hits: int, trials: int, of: str) -> tuple[Interval | None, str]:
+    """Compute Wilson's interval of a share; None and why of too few trials. trials: at least 1."""
+    return settle_interval(find_wilson_interval(hits, trials), trials, of)
+
+
+def explain_missing(clusters: int, of: str) -> str:
+    """Say why a figure that is defined has no interval. of: what its clusters are, in the plural."""
+    return f"fewer than {LEAST} {of}: no interval" if clusters < LEAST else "all the same: no interval"
+
+
+def find_p_value(drawn: FloatArray, clusters: int) -> float | None:
+    """Compute the two-sided p value of drawn differences; None of fewer than LEAST clusters.
+
+    Twice the smaller share of the defined draws on either side of zero, with the observed difference as one
+    more draw, so that it is never 0. No p value is below that of all clusters on one side of zero, which
+    chance alone gives in 2 of 2^clusters cases.
+    """
+    defined = drawn[~np.isnan(drawn)]
+    if clusters < LEAST or not len(defined):
+        return None
+    beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
+    return min(1.0, max(2 * (beyond + 1) / (len(defined) + 1), 2.0 ** (1 - clusters)))
+
+
+def describe_difference(
+    difference: float, drawn: FloatArray, clusters: int, of: str = "clusters"
+) -> Difference:
+    """Make a difference from its draws. clusters: those with an item in it; of: what they are."""
+    interval, why = settle_interval(find_interval(drawn), clusters, of)
+    return Difference(difference, interval, find_p_value(drawn, clusters), clusters, why)
+
+
 def compare_paired(
     a: Sequence[float],
     b: Sequence[float],
     groups: Sequence[Hashable] | None = None,
     draws: int = 10_000,
     seed: int = 0,
+    of: str = "items",
 ) -> Difference:
     """Compare two systems on the same items by a paired bootstrap; groups, if given, are drawn as a whole.
 
@@ -131,26 +200,48 @@ def compare_paired(
         groups: the group of each item, if items of a group are not independent.
         draws: how often to resample.
         seed: of the random draws.
+        of: what is drawn, in the plural, for the reason why there is no interval.
 
-    The p value is twice the smaller share of draws on either side of zero, with the observed difference as
-    one more draw, so that it is never 0. Raises BadInput for no items or unequal lengths.
+    Raises BadInput for no items or unequal lengths.
 
     """
     if not len(a) or len(a) != len(b) or (groups is not None and len(groups) != len(a)):
         raise BadInput("paired bootstrap", "wants the same items on both sides, and at least one")
     labels = range(len(a)) if groups is None else groups
-    places = {label: n for n, label in enumerate(dict.fromkeys(labels))}
-    index = [places[label] for label in labels]
     delta = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
-    sums = np.bincount(index, weights=delta, minlength=len(places))
-    sizes = np.bincount(index, minlength=len(places)).astype(np.float64)
+    drawn = draw_means(delta, labels, draws, seed)
+    return describe_difference(float(delta.mean()), drawn, len(set(labels)), of)
+
+
+def find_mean_interval(
+    values: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    of: str,
+    share: bool = False,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> tuple[Interval | None, str]:
+    """Compute a mean's interval by a bootstrap that draws groups whole; None and why where there is none.
+
+    values: at least one. groups: the group of each value; None: each is drawn by itself. of: what is drawn.
+    share: whether the mean is a share, as for `settle_interval`.
+    """
+    labels = range(len(values)) if groups is None else groups
+    numbers = np.asarray(values, dtype=np.float64)
+    drawn = draw_means(numbers, labels, draws, seed)
+    mean = float(numbers.mean()) if share else None
+    return settle_interval(find_interval(drawn), len(set(labels)), of, mean)
+
+
+def draw_means(values: FloatArray, labels: Iterable[Hashable], draws: int, seed: int) -> FloatArray:
+    """Draw means of values over whole clusters; shape (draws,). labels: the cluster of each value."""
+    index = number_clusters(labels)
+    sums, sizes = np.bincount(index, weights=values), np.bincount(index).astype(np.float64)
     kinds, counts = count_kinds(np.column_stack([sums, sizes]))
-    rng = np.random.default_rng(seed)
-    blocks = [weights @ kinds for weights in draw_weights(counts, draws, rng)]
-    drawn = np.concatenate([divide(block[:, 0], block[:, 1]) for block in blocks])
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    beyond = min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
-    return Difference(float(delta.mean()), float(low), float(high), min(1.0, 2 * (beyond + 1) / (draws + 1)))
+    drawing = draw_weights(counts, draws, np.random.default_rng(seed))
+    blocks = [weights @ kinds for weights in drawing]
+    return np.concatenate([divide(block[:, 0], block[:, 1]) for block in blocks])
 
 
 def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
@@ -164,17 +255,32 @@ def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
         raise BadInput("McNemar's test", "wants the same items on both sides")
     pairs = list(zip(a, b, strict=True))
     only_a, only_b = pairs.count((True, False)), pairs.count((False, True))
+    if len(pairs) < LEAST:
+        return McNemar(only_a, only_b, None)
     differing = only_a + only_b
     return McNemar(only_a, only_b, float(binomtest(only_a, differing).pvalue) if differing else 1.0)
 
 
-def correct_holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values for multiple comparisons by Holm's step-down method, in the given order."""
-    order = np.argsort(p_values, kind="stable")
-    multiplied = np.asarray(p_values, dtype=np.float64)[order] * np.arange(len(order), 0, -1)
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1)
-    return [float(p) for p in adjusted]
+def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Correct p values for multiple comparisons by Holm's step-down method, in the given order.
+
+    None stays None, and counts as no test.
+    """
+    places = [place for place, p_value in enumerate(p_values) if p_value is not None]
+    tested = np.array([p_values[place] for place in places], dtype=np.float64)
+    order = np.argsort(tested, kind="stable")
+    multiplied = tested[order] * np.arange(len(order), 0, -1)
+    corrected = np.minimum(np.maximum.accumulate(multiplied), 1)
+    adjusted: list[float | None] = [None] * len(p_values)
+    for rank, place in enumerate(order):
+        adjusted[places[place]] = float(corrected[rank])
+    return adjusted
+
+
+def number_clusters(labels: Iterable[Hashable]) -> IntArray:
+    """Give each unit the number of its cluster, from 0 on, as they are met; shape (units,)."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
 
 def find_wilson_interval(successes: int, trials: int) -> Interval:
@@ -197,13 +303,13 @@ def find_clustered_error(delta: Sequence[float], clusters: Sequence[Hashable]) -
     With N items in G clusters, S_g the sum and n_g the number of a cluster's differences, m their mean:
     sqrt(G / (G - 1) * sum_g (S_g - n_g m)^2) / N. None for fewer than two clusters.
     """
-    places = {label: number for number, label in enumerate(dict.fromkeys(clusters))}
-    if len(places) < 2:
+    index = number_clusters(clusters)
+    number = len(set(clusters))
+    if number < 2:
         return None
-    index = [places[label] for label in clusters]
     values = np.asarray(delta, dtype=np.float64)
-    residuals = np.bincount(index, weights=values - values.mean(), minlength=len(places))
-    scale = len(places) / (len(places) - 1)
+    residuals = np.bincount(index, weights=values - values.mean())
+    scale = number / (number - 1)
     return sqrt(scale * float(np.square(residuals).sum())) / len(values)
 
 

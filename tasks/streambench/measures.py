@@ -11,9 +11,15 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.declared import Measure, Where
 from tasks.reports.tables import Cell, leave_empty
-from tasks.scoring.statistics import Interval, compare_paired, find_wilson_interval
+from tasks.scoring.statistics import (
+    Interval,
+    compare_paired,
+    find_mean_interval,
+    find_share_interval,
+)
+from tasks.streambench.entries import MethodChoice
 from tasks.streambench.score.curves import measure_error
-from tasks.streambench.scored_steps import ScoredStep, list_run_names
+from tasks.streambench.scored_steps import ScoredStep, StreamSystem, list_run_names
 
 STEPS = "steps"
 NOT_RUN = "not run"
@@ -54,12 +60,12 @@ def rate_right(steps: Steps, part: str = "") -> Cell:
     scores = [one.score.score for one in steps]
     runs = list_run_names(steps)
     if len(runs) == 1:
-        interval = find_wilson_interval(sum(map(int, scores)), len(scores))
+        interval, why = find_share_interval(sum(map(int, scores)), len(scores), "items")
     else:
-        drawn = compare_paired(scores, [0.0] * len(scores), [one.step.item for one in steps])
-        interval = drawn.low, drawn.high
+        items = [one.step.item for one in steps]
+        interval, why = find_mean_interval(scores, items, of="items", share=True)
     measure = f"mean over {part}" if part else "mean"
-    return count_steps(fmean(scores), steps, interval, derive(measure, runs, "score"))
+    return count_steps(fmean(scores), steps, interval, derive(measure, runs, "score"), why)
 
 
 def _rate_part(steps: Steps, where: Where) -> Cell:
@@ -81,6 +87,61 @@ RIGHT = Measure[ScoredStep]("right", _rate_part, leave_out, "share")
 RIGHT_IF_RUN = replace(RIGHT, fill=lambda steps, where: rate_right(steps) if steps else leave_out(NOT_RUN))
 """For tables whose cells are of single methods, which an evaluation may lack."""
 ERROR = Measure[ScoredStep]("standard error", _estimate_error, leave_out, "share")
+
+
+def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Steps]) -> Measure[ScoredStep]:
+    """Measure means over models that may stand beside each other: all over the same models and items.
+
+    find_every: returns the steps of all methods in the column. See `choose_shared`.
+    """
+
+    def fill(steps: Steps, where: Where) -> Cell:
+        kept, why = choose_shared(steps, find_every(where)) if steps else (steps, "")
+        return leave_out(why) if why else measure.fill(kept, where)
+
+    return replace(measure, fill=fill)
+
+
+def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
+    """Choose a method's steps by the models that all methods share; none, and why, where it has no such mean.
+
+    every: the steps of all methods. A mean over runs weighs models alike only if each has as many runs.
+    """
+    models, items = list_shared(every), {one.step.item for one in every}
+    if not models:
+        return (), "no model was run with every method"
+    kept: Steps = [one for one in steps if {*one.system.agents} <= {*models}]
+    shared = {agent for one in steps if one.system.shared for agent in one.system.agents}
+    if shared and shared != {*models}:
+        return (), f"takes turns between {join_tied(sorted(shared))}: other models than those of the table"
+    asked = _list_asked(kept)
+    if not asked or any(items - own for runs in asked.values() for own in runs):
+        return (), "not run on every item"
+    if len({len(runs) for runs in asked.values()}) > 1:
+        return (), "its models have different numbers of runs"
+    return kept, ""
+
+
+def list_shared(every: Steps) -> tuple[str, ...]:
+    """List the models that each method was run with on every item; ablations and turns of several aside."""
+    items = {one.step.item for one in every}
+    whole: dict[MethodChoice, list[str]] = {}
+    for system, runs in _list_asked(every).items():
+        if not (system.shared or system.ablated) and not any(items - own for own in runs):
+            whole.setdefault(system.choice, []).append(system.models)
+    names = dict.fromkeys(model for models in whole.values() for model in models)
+    return tuple(name for name in names if all(name in models for models in whole.values()))
+
+
+def _list_asked(steps: Steps) -> dict[StreamSystem, list[set[str]]]:
+    """List the items of each run, by system."""
+    runs: dict[tuple[StreamSystem, str], set[str]] = {}
+    for one in steps:
+        runs.setdefault((one.system, one.step.run), set()).add(one.step.item)
+    asked: dict[StreamSystem, list[set[str]]] = {}
+    for (system, _), items in runs.items():
+        asked.setdefault(system, []).append(items)
+    return asked
 
 
 def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measure[ScoredStep]:
@@ -109,9 +170,8 @@ def compare_gain(own: Steps, base: Steps) -> Cell:
     )
     steps = [a for a, _ in pairs]
     names = [*list_run_names(steps), *list_run_names(b for _, b in pairs)]
-    return count_steps(
-        found.difference, steps, (found.low, found.high), derive("paired difference", names, "score")
-    )
+    basis = derive("paired difference", names, "score")
+    return count_steps(found.difference, steps, found.interval, basis, found.why)
 
 
 def pair_steps(

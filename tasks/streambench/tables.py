@@ -16,9 +16,11 @@ from tasks.streambench.measures import (
     RIGHT_IF_RUN,
     TOKENS,
     TOKENS_BY_MODEL,
+    average_over,
     average_value,
     compare_gain,
     leave_out,
+    list_shared,
 )
 from tasks.streambench.scored_steps import (
     MAM,
@@ -53,7 +55,9 @@ def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
     """Make every table of right steps, by key, in the order of the page."""
     datasets = slice_datasets(runs)
     return {
-        "means": declare_means(slice_methods(runs), datasets).fill(runs.steps),
+        "means": declare_means(
+            slice_methods(runs), datasets, average_over(RIGHT, find_dataset(runs)), tell_shared(runs.steps)
+        ).fill(runs.steps),
         "gains": tabulate_gains(runs, datasets),
         **{
             f"model-{model}": declare_model(place, model, slice_model(runs, model), datasets).fill(runs.steps)
@@ -70,6 +74,12 @@ def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
 def choose_tables(tables: Mapping[str, FigureTable], *keys: str) -> dict[str, FigureTable]:
     """Choose tables by their keys without the model: `pairs` chooses `pairs-agent`, too."""
     return {key: table for key, table in tables.items() if key.partition("-")[0] in keys}
+
+
+def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> dict[str, FigureTable]:
+    """List Table 2, under an empty key, and the tables of single models where there are several."""
+    by_model = {model: tables[f"model-{model}"] for model in models} if len(models) > 1 else {}
+    return {"": tables["means"], **by_model}
 
 
 def slice_steps(label: tuple[str, ...], steps: Iterable[ScoredStep]) -> Slice[ScoredStep]:
@@ -119,13 +129,22 @@ def slice_datasets(runs: StreamRuns) -> StepSlices:
     return [Slice(ALL), *by(lambda one: one.item.dataset, {name: name for name in runs.datasets}, "dataset")]
 
 
+def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
+    """Return what lists all steps of a column: those of its dataset."""
+
+    def find(where: Where) -> Sequence[ScoredStep]:
+        dataset = where.get("dataset")
+        return [one for one in runs.steps if dataset in (None, one.item.dataset)]
+
+    return find
+
+
 def declare_means(
-    rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep] = RIGHT
+    rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep], shared: str
 ) -> Table[ScoredStep]:
-    """Declare Table 2."""
+    """Declare Table 2. shared: names the models that it is over, see `tell_shared`."""
     notes = (
-        "The mean over models and seeds; a method that shares a memory takes turns between the models, "
-        f"and is one run. {FAILED_NOTE}",
+        f"{shared} A method with a shared memory takes turns between them, and is one run. {FAILED_NOTE}",
         "Intervals: Wilson's of one run; over several runs items are drawn whole.",
     )
     return Table("2", "Right steps, mean over models", BY_GROUP, rows, (right,), columns, notes)
@@ -310,7 +329,11 @@ def read_values(one: ScoredStep) -> dict[str, float]:
 
 def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
     """Make Tables 8 to 10, and on, one for each model; Table 11; and the mean over models."""
-    means = declare_tokens("", "Tokens, mean over models", BY_GROUP, slice_methods(runs), runs.steps)
+    means = average_tokens_over(
+        declare_tokens("", "Tokens, mean over models", BY_GROUP, slice_methods(runs), runs.steps),
+        find_dataset(runs),
+        tell_shared(runs.steps),
+    )
     gained = declare_tokens("11", "Tokens of Table 3", BY_MODEL, slice_gained(runs), runs.steps)
     by_model = {}
     for place, model in enumerate(runs.models):
@@ -329,6 +352,24 @@ def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
         "tokens-gains": gained.fill(runs.steps),
         "tokens-means": means.fill(runs.steps),
     }
+
+
+def average_tokens_over(
+    table: Table[ScoredStep], find_every: Callable[[Where], Sequence[ScoredStep]], shared: str
+) -> Table[ScoredStep]:
+    """Average a table's tokens over the models that all methods share. shared: see `tell_shared`."""
+    measures = tuple(average_over(measure, find_every) for measure in table.measures)
+    return replace(table, measures=measures, notes=(shared, *table.notes))
+
+
+def tell_shared(*parts: Sequence[ScoredStep]) -> str:
+    """Name the models that means are over. parts: the steps of each column, or of all."""
+    shared = {name: ", ".join(list_shared(steps)) for steps in parts for name in [steps[0].column]}
+    if len({*shared.values()}) == 1:
+        named = next(iter(shared.values())) or "none"
+    else:
+        named = "; ".join(f"{column}: {models or 'none'}" for column, models in shared.items())
+    return f"Means are over seeds and over the models that every method was run with ({named})."
 
 
 def declare_tokens(

@@ -20,6 +20,7 @@ from tasks.streambench.measures import (
     RIGHT,
     STEPS,
     Steps,
+    average_over,
     compare_gain,
     leave_out,
     rate_right,
@@ -32,11 +33,13 @@ from tasks.streambench.tables import (
     GAINED,
     TOKENS_NUMBERS,
     StepSlices,
+    average_tokens_over,
     declare_means,
     declare_model,
     declare_tokens,
     number_model,
     slice_steps,
+    tell_shared,
 )
 
 Columns = Sequence[StreamColumn]
@@ -68,12 +71,20 @@ def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
         for _, model in models
     }
 
-    def count_tokens(number: str, title: str, heads: tuple[str, ...], rows: StepSlices) -> FigureTable:
-        declared = declare_tokens(number, title, heads, rows, steps)
-        return replace(declared, measures=(tokens,), columns=ways).fill(steps)
+    def find_every(where: Where) -> Steps:
+        return by_title[str(where["column"])].runs.steps
 
+    def declare_ways(number: str, title: str, heads: tuple[str, ...], rows: StepSlices) -> Table[ScoredStep]:
+        declared = declare_tokens(number, title, heads, rows, steps)
+        return replace(declared, measures=(tokens,), columns=ways)
+
+    def count_tokens(number: str, title: str, heads: tuple[str, ...], rows: StepSlices) -> FigureTable:
+        return declare_ways(number, title, heads, rows).fill(steps)
+
+    means = declare_ways("", "Tokens, mean over models", BY_GROUP, methods)
+    shared = tell_shared(*(column.runs.steps for column in columns))
     return {
-        "means": declare_means(methods, datasets, right).fill(steps),
+        "means": declare_means(methods, datasets, average_over(right, find_every), shared).fill(steps),
         "gains": _declare_gains(gained, datasets, right).fill(steps),
         **{
             f"model-{model}": declare_model(place, model, alone[model], datasets, right).fill(steps)
@@ -87,7 +98,7 @@ def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
             for place, model in models
         },
         "tokens-gains": count_tokens("11", "Tokens of Table 3", BY_MODEL, gained),
-        "tokens-means": count_tokens("", "Tokens, mean over models", BY_GROUP, methods),
+        "tokens-means": average_tokens_over(means, find_every, shared).fill(steps),
         "joined": _declare_joined(columns, by_title).fill(steps),
     }
 

@@ -14,7 +14,7 @@ from tasks.lineage.selection import Selection
 from tasks.reports.declared import Measure, Slice, Table, Where, by
 from tasks.reports.tables import DRAWS, Cell, FigureTable, leave_empty, rate_cell
 from tasks.scoring.metric import MeanAccumulator, Score
-from tasks.scoring.statistics import Interval, bootstrap
+from tasks.scoring.statistics import Interval, bootstrap, settle_interval
 from tasks.tanq.build.skill_use import SKILLS
 from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION, SIMPLE
 from tasks.tanq.labels import AgentFault, FailureKind, Hallucination
@@ -195,24 +195,25 @@ def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: 
     failed = len(outcomes) - len(given)
     if not given:
         return leave_empty(f"none of {failed} predictions has a reply" if failed else absent, OF, failed)
+    mean = fmean(values[MEASURES.index(measure)] for values in given)
+    interval, why = settle_interval(draw_intervals(given).get(measure), len(given), OF, mean)
     return Cell(
-        fmean(values[MEASURES.index(measure)] for values in given),
+        mean,
         len(given),
         failed,
-        draw_intervals(given).get(measure),
+        interval,
         OF,
-        basis=derive_scores(outcomes, "mean", f"{rule}_{measure}", items=describe_items(outcomes, where)),
+        why,
+        derive_scores(outcomes, "mean", f"{rule}_{measure}", items=describe_items(outcomes, where)),
     )
 
 
 @lru_cache(maxsize=1)
 def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interval | None]:
-    """Draw the intervals of all measures over the same samples; none of a single prediction.
+    """Draw the intervals of all measures over the same samples.
 
     The cells of the measures follow each other, so that each set of predictions is drawn once.
     """
-    if len(given) < 2:
-        return {}
     accumulator = MeanAccumulator(MEASURES)
     for values in given:
         accumulator.add(None, Score(dict(zip(MEASURES, values, strict=True))))

@@ -40,8 +40,23 @@ def test_a_judge_is_held_against_people():
     assert (found.n_items, found.n_unsettled, found.n_unscored, found.n) == (7, 1, 2, 4)
     assert found.agreement == pytest.approx(0.75)
     assert found.kappa == pytest.approx(0.5)
-    assert 0 <= found.low <= 0.75 <= found.high <= 1
+    assert (found.low, found.high, found.kappa_interval) == (None, None, None)  # of four items
     assert measure_agreement(verdicts, labels[::-1], draws=500) == found
+
+
+def test_an_agreement_over_six_items_has_an_interval_and_a_whole_one_wilsons():
+    labels = people(a="C", b="C", c="I", d="C", e="C", f="I")
+    verdicts = {"a": "Correct", "b": "Correct", "c": "Incorrect", "d": "Incorrect", "e": "Correct"}
+    five = measure_agreement(verdicts, labels, draws=500)
+    assert (five.n, five.low, five.kappa_interval) == (5, None, None)
+    six = measure_agreement({**verdicts, "f": "Incorrect"}, labels, draws=500)
+    assert six.n == 6
+    assert 0 <= six.low < 5 / 6 < six.high <= 1
+    assert six.kappa_interval[0] < six.kappa < six.kappa_interval[1]
+    same = measure_agreement({**verdicts, "d": "Correct", "f": "Incorrect"}, labels, draws=500)
+    # Wilson of 6 of 6: from 6 / (6 + z2), z2 = 3.8415, to 1. A kappa of 1 in all draws has no width.
+    assert (same.low, same.high) == pytest.approx((6 / 9.8415, 1), abs=1e-4)
+    assert (same.kappa, same.kappa_interval) == (1, None)
 
 
 def test_the_raters_own_agreement_is_told():

@@ -42,17 +42,21 @@ def test_a_correlation_that_rises_is_shown_in_pairs():
 
 
 def test_equal_grades_differ_in_nothing():
-    rows = compare([1, 2, 3, 4], [1, 2, 3, 4], [2, 2, 3, 5])
-    for row in rows.values():
-        assert (row.estimate.value, row.estimate.interval, row.p_value) == (0, (0, 0), 1)
+    same, people = [1, 2, 3, 4, 5, 1], [2, 2, 3, 5, 4, 1]
+    for row in compare(same, same, people).values():
+        assert (row.estimate.value, row.estimate.interval, row.p_value) == (0, None, 1)
+        assert row.estimate.why == "all the same: no interval"
+    for row in compare(same[:5], same[:5], people[:5]).values():
+        assert (row.estimate.value, row.estimate.interval, row.p_value) == (0, None, None)
+        assert row.estimate.why == "fewer than 6 conversations: no interval"
 
 
 def test_turns_of_one_conversation_are_drawn_together():
-    before, after = [3] * 12, [4, 4, 4, 4, 2, 2, 2, 2, 4, 4, 4, 4]
+    before, after = [3] * 24, [4, 4, 4, 4, 2, 2, 2, 2, 4, 4, 4, 4] * 2
     alone = compare(before, after)["mean"]
-    keys = [f"talk-{n // 4}<::>{n}" for n in range(12)]
+    keys = [f"talk-{n // 4}<::>{n}" for n in range(24)]
     whole = compare(before, after, keys=keys)["mean"]
-    assert (alone.conversations, whole.conversations) == (12, 3)
+    assert (alone.conversations, whole.conversations) == (24, 6)
     assert alone.estimate.value == whole.estimate.value == pytest.approx(1 / 3)
     assert whole.estimate.low < alone.estimate.low
     assert whole.p_value > alone.p_value

@@ -7,7 +7,7 @@ import pytest
 
 from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import EvaluatedRows, Strand
-from tasks.reports.evaluation_page import draw_interval, evaluation_page
+from tasks.reports.evaluation_page import evaluation_page
 from tests.browser.watch import Complaints, open_chromium
 
 SCORES = {"good": [1, 1, 1, 0, 1, 1, 1, None], "bad": [0, 1, 0, 0, 0, 0, 1, 0]}
@@ -57,12 +57,6 @@ def test_means_are_over_what_was_scored_and_what_was_not_stands_beside_them(tmp_
 def test_a_single_system_has_no_pairs(tmp_path):
     record = json.loads((write_example(tmp_path, ("good",)) / "report.json").read_text())
     assert [table["key"] for table in record["tables"]] == ["means"]
-
-
-def test_an_interval_is_drawn_over_groups_and_there_is_none_of_one():
-    assert draw_interval([1, 0, 1], ["a", "a", "a"]) is None
-    low, high = draw_interval([1, 1, 0, 0], ["a", "a", "b", "b"]) or (None, None)
-    assert (low, high) == (0, 1)
 
 
 @pytest.mark.browser

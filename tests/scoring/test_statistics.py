@@ -17,7 +17,10 @@ from tasks.scoring.statistics import (
     correct_holm,
     draw_by_index,
     draw_weights,
+    find_mean_interval,
+    find_share_interval,
     find_wilson_interval,
+    settle_interval,
 )
 
 
@@ -65,21 +68,66 @@ def test_no_units_have_no_interval():
 def test_equal_systems_do_not_differ_and_clear_ones_do():
     a = [1, 0] * 50
     equal = compare_paired(a, a)
-    assert (equal.difference, equal.low, equal.high, equal.p_value) == (0, 0, 0, 1)
+    assert (equal.difference, equal.interval, equal.p_value) == (0, None, 1)
+    assert equal.why == "all the same: no interval"
     clear = compare_paired([1] * 50 + [0] * 50, [0] * 90 + [1] * 10)
     assert clear.difference == pytest.approx(0.4)
-    assert clear.low > 0.2
+    assert clear.interval[0] > 0.2
     assert clear.p_value == pytest.approx(2 / 10_001)  # no draw reached zero
 
 
 def test_groups_are_drawn_whole():
-    # One group of 50 in which a is better, one of 50 in which b is: of two groups, both are the same one
-    # in half of the draws, so the interval reaches from -1 to 1. Items drawn one by one would stay near 0.
-    a, b = [1] * 50 + [0] * 50, [0] * 50 + [1] * 50
-    grouped = compare_paired(a, b, groups=["x"] * 50 + ["y"] * 50)
-    assert (grouped.low, grouped.high) == (-1, 1)
-    single = compare_paired(a, b)
-    assert -0.3 < single.low < single.high < 0.3
+    # Three groups of 50 in which a is better, three in which b is. Of 6 drawn groups those of a are
+    # binomial(6, 1/2): none in 1.6% of the draws, one in 9.4%, so 2.5% lie at -4/6 and below. Items drawn one
+    # by one would stay near 0.
+    a, b = [1] * 150 + [0] * 150, [0] * 150 + [1] * 150
+    grouped = compare_paired(a, b, groups=[n // 50 for n in range(300)])
+    assert grouped.interval == pytest.approx((-4 / 6, 4 / 6))
+    assert grouped.clusters == 6
+    single = compare_paired(a, b).interval
+    assert -0.2 < single[0] < single[1] < 0.2
+
+
+def test_of_five_clusters_nothing_is_told_of_chance():
+    a, b = [1, 1, 0, 1, 1], [0, 0, 1, 0, 0]
+    few = compare_paired(a, b)
+    assert (few.difference, few.interval, few.p_value) == (pytest.approx(0.6), None, None)
+    assert few.why == "fewer than 6 items: no interval"
+    # As many items as you like, of five groups.
+    many = compare_paired(a * 20, b * 20, groups=[0, 1, 2, 3, 4] * 20, of="templates")
+    assert (many.interval, many.p_value, many.why) == (None, None, "fewer than 6 templates: no interval")
+    assert compare_outcomes([True] * 5, [False] * 5).p_value is None
+    six = compare_paired([*a, 1], [*b, 0])
+    assert six.interval is not None
+    assert six.p_value is not None
+
+
+def test_no_p_is_below_that_of_all_clusters_on_one_side():
+    # All of six rose alike: by chance 2 of 2^6 cases. A bootstrap would say 2 of 10,001.
+    assert compare_paired([1] * 6, [0] * 6).p_value == 2 / 2**6
+
+
+def test_an_interval_has_a_width_and_a_reason_where_there_is_none():
+    assert settle_interval((0.2, 0.4), 6, "items") == ((0.2, 0.4), "")
+    assert settle_interval((0.2, 0.4), 5, "items") == (None, "fewer than 6 items: no interval")
+    assert settle_interval((0.2, 0.2), 6, "items") == (None, "all the same: no interval")
+    # What rounding leaves is no width.
+    assert settle_interval((0.2, 0.2 + 1e-12), 6, "items")[0] is None
+    # A share at an end has Wilson's: 0 of 6 reaches to z^2 / (6 + z^2).
+    assert settle_interval((0, 0), 6, "items", 0)[0] == pytest.approx((0, 3.8415 / 9.8415), abs=1e-4)
+    assert settle_interval((3, 3), 6, "items", 3)[0] is None
+    assert find_share_interval(5, 5, "answers") == (None, "fewer than 6 answers: no interval")
+
+
+def test_the_interval_of_a_mean_draws_its_groups_whole():
+    values = [1, 1, 1, 0, 0, 0] * 4
+    alone = find_mean_interval(values, of="items")[0]
+    # Four copies of each of six items are six clusters: as uncertain as six items.
+    whole = find_mean_interval(values, [0, 1, 2, 3, 4, 5] * 4, of="items")[0]
+    assert whole == pytest.approx((1 / 6, 5 / 6))
+    assert whole[0] < alone[0] < alone[1] < whole[1]
+    assert find_mean_interval(values, [0, 1, 2] * 8, of="groups")[1] == "fewer than 6 groups: no interval"
+    assert find_mean_interval([1] * 6, of="items", share=True)[0] == pytest.approx((0.6097, 1), abs=1e-4)
 
 
 def test_pairs_must_fit():
@@ -96,7 +144,7 @@ def test_mcnemar_is_the_sign_test_of_the_items_that_differ():
     found = compare_outcomes(a, b)
     assert (found.only_a, found.only_b) == (6, 1)
     assert found.p_value == pytest.approx(16 / 128)
-    assert compare_outcomes([True], [True]).p_value == 1
+    assert compare_outcomes([True] * 6, [True] * 6).p_value == 1
 
 
 def test_holm_by_hand():
@@ -104,6 +152,8 @@ def test_holm_by_hand():
     assert correct_holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
     assert correct_holm([0.9, 0.8]) == pytest.approx([1, 1])
     assert correct_holm([]) == []
+    # What was not tested stays so, and counts as no test.
+    assert correct_holm([None, 0.01, None, 0.02]) == [None, pytest.approx(0.02), None, pytest.approx(0.02)]
 
 
 def test_holm_leaves_ties_and_order_alone():

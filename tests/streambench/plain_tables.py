@@ -79,6 +79,14 @@ class PlainRuns:
     def models_of(self, method: str) -> list[str]:
         return [model for own, model in self.runs if own == method]
 
+    def compare_over(self, method: str) -> list[str]:
+        """List the models that its mean is over: those of all methods, or the turns of exactly these."""
+        single = [m for m in self.main if not any(" + " in model for model in self.models_of(m))]
+        shared = [model for model in self.models if all(model in self.models_of(m) for m in single)]
+        if method in single:
+            return shared
+        return [models for models in self.models_of(method) if sorted(models.split(" + ")) == sorted(shared)]
+
     def systems_of(self, model: str) -> list[tuple[str, str]]:
         """List the methods that a model takes part in, with all their models."""
         return [(m, models) for m, models in self.runs if model in models.split(" + ")]
@@ -102,7 +110,7 @@ def group(method: str) -> str:
 def compute_tables(made: Evaluated) -> Tables:
     runs = PlainRuns(made)
     tables: Tables = {
-        "means": {(group(m), TITLES[m]): runs.rates(m, runs.models_of(m)) for m in runs.main},
+        "means": {(group(m), TITLES[m]): compute_mean(runs, m) for m in runs.main},
         "gains": {},
         "memories": compute_memories(runs),
         "uses": compute_uses(runs),
@@ -113,7 +121,9 @@ def compute_tables(made: Evaluated) -> Tables:
         "regrets": {},
         "tokens-gains": {},
         "tokens-means": {
-            (group(m), TITLES[m]): compute_tokens(runs, [(m, model) for model in runs.models_of(m)])
+            (group(m), TITLES[m]): compute_tokens(runs, [(m, model) for model in own])
+            if (own := runs.compare_over(m))
+            else [None] * 4
             for m in runs.main
         },
     }
@@ -130,6 +140,14 @@ def compute_tables(made: Evaluated) -> Tables:
         tables[f"pairs-{model}"] = compute_pairs(runs, model)
     compute_curves(runs, tables)
     return tables
+
+
+def compute_mean(runs: PlainRuns, method: str) -> list[float | None]:
+    """Rate a method over the models that all methods share; None where it has other ones."""
+    models = runs.compare_over(method)
+    return (
+        runs.rates(method, models) if models else [None for _ in runs.rates(method, runs.models_of(method))]
+    )
 
 
 def compute_costs(runs: PlainRuns, model: str) -> Any:

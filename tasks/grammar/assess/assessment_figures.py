@@ -9,11 +9,13 @@ from typing import Annotated
 from pydantic import Field
 
 from tasks.grammar.assess.contrast import CriteriaTest
+from tasks.grammar.assess.judged import TEMPLATES
 from tasks.grammar.assess.losses import Losses
 from tasks.judging.canaries import CanaryHealth
 from tasks.judging.trust import HumanAgreement
 from tasks.lineage.derivation import Number
-from tasks.reports.tables import FigureTable
+from tasks.reports.tables import Cell, FigureTable
+from tasks.scoring.statistics import explain_missing
 
 Interval = tuple[float, float]
 
@@ -29,10 +31,30 @@ class RateIntervals:
 
 
 @dataclass(frozen=True)
+class RateBasis:
+    """A rate's own denominator: n rows or groups (`of`), and of how many SQL templates they are."""
+
+    n: int
+    of: str
+    clusters: int
+
+
+@dataclass(frozen=True)
+class RateBases:
+    """What each rate of a set is over."""
+
+    accuracy: RateBasis
+    robustness: RateBasis
+    retrieval_db_accuracy: RateBasis
+    gap_share: Annotated[RateBasis, Field(alias="lambda")]
+
+
+@dataclass(frozen=True)
 class Rates:
     """The rates of a set of rows, each 0 to 1; None if the denominator is 0.
 
-    n, n_scored: numbers of rows. gap_share: lambda of Eq. 3, the share of rows in gap groups.
+    n, n_scored: numbers of rows. gap_share: lambda of Eq. 3, the share of rows in gap groups. `show` makes
+    the cell of a rate.
     """
 
     n: int
@@ -41,7 +63,18 @@ class Rates:
     robustness: Number | None
     retrieval_db_accuracy: Number | None
     gap_share: Annotated[Number | None, Field(alias="lambda")]
+    over: RateBases
     ci: RateIntervals
+
+    def show(self, field: str, failed: int = 0) -> Cell:
+        """Make the cell of a rate over its own denominator. failed: rows that could not be counted."""
+        value, over = getattr(self, field), getattr(self.over, field)
+        interval = getattr(self.ci, field)
+        if value is None:
+            why = "every scored row is in a gap group" if self.n_scored else "no row is scored"
+        else:
+            why = "" if interval else explain_missing(over.clusters, TEMPLATES)
+        return Cell(value, over.n, failed, interval, over.of, why)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, GapRecovery, PlantedGaps, Rates
 from tasks.grammar.assess.contrast import NONE_SHOWN, Contrast, CriteriaTest
-from tasks.grammar.assess.judged import FEW, GAP, NON_ROBUST, ROBUST
+from tasks.grammar.assess.judged import FEW, GAP, NON_ROBUST, ROBUST, TEMPLATES
 from tasks.grammar.assess.losses import Losses, ModuleLoss
 from tasks.grammar.assess.view import AssessedQuestion
 from tasks.judging.trust import HumanAgreement
@@ -26,10 +26,10 @@ from tasks.reports.parts import (
     TextBlock,
     make_about_part,
 )
-from tasks.reports.tables import Cell, FigureTable
+from tasks.reports.tables import Cell, FigureTable, leave_empty
 from tasks.reports.viewer import Viewer
 from tasks.scoring.correctness import Correctness
-from tasks.scoring.statistics import LEAST, Interval
+from tasks.scoring.statistics import LEAST, Interval, explain_missing
 
 TO_MODULES = (
     "A wrong answer is put down to the judge if the response has the true answer in it. Else it is put down "
@@ -106,9 +106,9 @@ def list_parts(
     ]
 
 
-def _show(value: float | None, interval: Interval | None = None) -> Cell:
-    """Make the cell of a figure whose denominator stands elsewhere on the page."""
-    return Cell(value, 0, 0, interval, "", "none" if value is None else "")
+def _show(value: float | None) -> Cell:
+    """Make the cell of a count, or of a figure whose denominator stands elsewhere on the page."""
+    return Cell(value, 0, 0, None, "", "none" if value is None else "")
 
 
 def _pair(low: float | None, high: float | None) -> Interval | None:
@@ -139,14 +139,20 @@ def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
 
 def tabulate_losses(losses: Losses) -> FigureTable:
     """Tabulate the wrong answers by module."""
-    rows = [(part.module, (losses.n, part)) for part in losses.parts]
+    rows = [(part.module, part) for part in losses.parts]
     if losses.of_enough is not None:
-        rows.append(("model, where enough was retrieved", (losses.n_enough, losses.of_enough)))
-    columns: dict[str, Callable[[tuple[int, ModuleLoss]], Cell]] = {
-        "questions": lambda row: _show(row[1].wrong),
-        "share": lambda row: Cell(row[1].share, row[0], 0, (row[1].low, row[1].high), "questions"),
+        rows.append(("model, where enough was retrieved", losses.of_enough))
+    columns: dict[str, Callable[[ModuleLoss], Cell]] = {
+        "questions": lambda part: _show(part.wrong),
+        "share": _show_share,
     }
     return tabulate(("Wrong by the",), rows, columns)
+
+
+def _show_share(part: ModuleLoss) -> Cell:
+    interval = _pair(part.low, part.high)
+    why = "" if interval else explain_missing(part.clusters, TEMPLATES)
+    return Cell(part.share, part.n, 0, interval, "questions", why)
 
 
 def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuestion]) -> Iterator[PartBlock]:
@@ -195,8 +201,8 @@ def tabulate_contrast(
         a: lambda contrast: Cell(contrast.a, contrast.n_a, 0, None, "rows"),
         b: lambda contrast: Cell(contrast.b, contrast.n_b, 0, None, "rows"),
         f"{a} less {b}": _show_difference,
-        "p": lambda contrast: _show(contrast.p_value),
-        "p, Holm": lambda contrast: _show(contrast.p_holm),
+        "p": lambda contrast: _show_p(contrast.p_value, contrast),
+        "p, Holm": lambda contrast: _show_p(contrast.p_holm, contrast),
     }
     said = f"Over {test.clusters:,} SQL templates{few}." if rates else "No row of these criteria is scored."
     return tabulate(
@@ -213,11 +219,16 @@ def _show_difference(contrast: Contrast) -> Cell:
     """Show a difference, over the SQL templates that have a row in either rate."""
     interval, why = _pair(contrast.low, contrast.high), ""
     if interval is None and contrast.difference is not None:
-        few = contrast.clusters < LEAST
-        why = f"fewer than {LEAST} templates: no interval" if few else "the same in all draws: no interval"
+        why = explain_missing(contrast.clusters, TEMPLATES)
     elif interval is None:
         why = "none"
     return Cell(contrast.difference, contrast.clusters, 0, interval, "templates", why)
+
+
+def _show_p(p_value: float | None, contrast: Contrast) -> Cell:
+    """Show a p value; else say whether templates are too few, or nothing is concluded from the rate."""
+    few = f"fewer than {LEAST} {TEMPLATES}: no p" if contrast.clusters < LEAST else "not tested"
+    return _show(p_value) if p_value is not None else leave_empty(few, TEMPLATES)
 
 
 def _split_rate(rate: str) -> tuple[str, str]:
@@ -284,12 +295,12 @@ def tabulate_rates(parts: Mapping[str, Rates], title: str) -> FigureTable:
     """Tabulate the rates of one set in one mode. parts: `all` or a criterion -> its rates."""
     columns: dict[str, Callable[[Rates], Cell]] = {
         "scored": lambda rates: Cell(rates.n_scored, rates.n, 0, None, "questions"),
-        "right answers (accuracy)": lambda rates: _show(rates.accuracy, rates.ci.accuracy),
-        "steady over wordings (R, Eq. 2)": lambda rates: _show(rates.robustness, rates.ci.robustness),
-        "answered in some wording (Acc_retrieval_db, Eq. 1)": lambda rates: _show(
-            rates.retrieval_db_accuracy, rates.ci.retrieval_db_accuracy
+        "right answers (accuracy)": lambda rates: rates.show("accuracy"),
+        "steady over wordings (R, Eq. 2)": lambda rates: rates.show("robustness"),
+        "answered in some wording (Acc_retrieval_db, Eq. 1)": lambda rates: rates.show(
+            "retrieval_db_accuracy"
         ),
-        "never answered (λ, Eq. 3)": lambda rates: _show(rates.gap_share),
+        "never answered (λ, Eq. 3)": lambda rates: rates.show("gap_share"),
     }
     return tabulate(("Questions",), parts.items(), columns, title, forms=("", *["scale"] * 4))
 
@@ -319,8 +330,8 @@ def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
         f"lost all of theirs{touched}. Are they found again as gaps?"
     )
     columns: dict[str, Callable[[GapRecovery], Cell]] = {
-        "recall": lambda found: _show(found.recall, found.recall_interval),
-        "precision": lambda found: _show(found.precision, found.precision_interval),
+        "recall": lambda found: _show_found(found.recall, found.planted, found.recall_interval),
+        "precision": lambda found: _show_found(found.precision, found.called, found.precision_interval),
         "found": lambda found: _show(found.found),
         "planted": lambda found: _show(found.planted),
         "called": lambda found: _show(found.called),
@@ -328,6 +339,13 @@ def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
     rows = [((rule, mode), found) for rule, modes in planted.rules.items() for mode, found in modes.items()]
     table = tabulate(("Called a gap", "mode"), rows, columns, forms=("scale", "scale", "", "", ""))
     yield TableBlock({"planted": table}, folded=False)
+
+
+def _show_found(share: float | None, groups: int, interval: Interval | None) -> Cell:
+    """Show a share of groups, with the number of groups that it is over."""
+    if share is None:
+        return leave_empty("none", "groups")
+    return Cell(share, groups, 0, interval, "groups", "" if interval else explain_missing(groups, "groups"))
 
 
 def _show_tables(figures: AssessmentFigures) -> TableBlock:
@@ -370,13 +388,21 @@ def _show_people(
 def tabulate_people(people: Mapping[str, HumanAgreement]) -> FigureTable:
     """Tabulate how verdicts agree with people. people: which verdicts -> their agreement."""
     columns: dict[str, Callable[[HumanAgreement], Cell]] = {
-        "same verdict": lambda found: Cell(
-            found.agreement, found.n, 0, _pair(found.low, found.high), "answers", "none"
+        "same verdict": lambda found: _show_agreement(found.agreement, found.n, _pair(found.low, found.high)),
+        "Cohen's kappa": lambda found: _show_agreement(found.kappa, found.n, found.kappa_interval),
+        "people among themselves (Krippendorff's alpha)": lambda found: _show_agreement(
+            found.raters_alpha, found.n_rated, found.raters_alpha_interval
         ),
-        "Cohen's kappa": lambda found: _show(found.kappa),
-        "people among themselves (Krippendorff's alpha)": lambda found: _show(found.raters_alpha),
         "answers labelled": lambda found: _show(found.n_items),
         "people split": lambda found: _show(found.n_unsettled),
         "judge unscored": lambda found: _show(found.n_unscored),
     }
     return tabulate(("Of",), people.items(), columns, forms=("scale", *[""] * 5))
+
+
+def _show_agreement(value: float | None, answers: int, interval: Interval | None) -> Cell:
+    if value is None:
+        return leave_empty("not defined", "answers")
+    return Cell(
+        value, answers, 0, interval, "answers", "" if interval else explain_missing(answers, "answers")
+    )

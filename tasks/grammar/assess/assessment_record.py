@@ -67,7 +67,7 @@ def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
         yield MetricGroup(
             f"{symbol} by criterion",
             tuple(
-                DvcMetric(part, value, getattr(rates.ci, field))
+                DvcMetric(part, value, getattr(rates.ci, field), getattr(rates.over, field).n)
                 for part, rates in parts.items()
                 if (value := getattr(rates, field)) is not None
             ),
@@ -130,7 +130,7 @@ def _describe_losses(losses: Losses) -> dict[str, object]:
                 "wrong": encode_figure(part.wrong, derive("wrong answers by module")),
                 "share": {
                     **encode_figure(part.share, derive("share of wrong answers by module")),
-                    "interval": [part.low, part.high],
+                    "interval": None if part.low is None else [part.low, part.high],
                 },
             }
             for part in losses.parts

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assess.assessment_figures import AssessmentFigures, Interval
+from tasks.grammar.assess.assessment_figures import AssessmentFigures
 from tasks.grammar.assess.assessment_parts import list_parts
 from tasks.grammar.assess.assessment_record import (
     ALL,
@@ -30,6 +30,7 @@ from tasks.reports.calls import read_calls
 from tasks.reports.figures_file import read_figures
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
 from tasks.reports.report_page import Form, write_page
+from tasks.reports.tables import Cell
 from tasks.systems.contract import Document
 
 FORM = "to_label.csv"
@@ -121,19 +122,20 @@ def _make_title(database: str, entry: AssessmentEntry) -> str:
     return f"{title}, {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else title
 
 
-def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Interval | None]]:
-    """List the headline's rates: in words, the paper's symbol, the value and its interval."""
+def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Cell]]:
+    """List the headline's rates: in words, the paper's symbol, the value and its cell."""
     rates = figures.rates[figures.fault.set][figures.fault.mode][ALL]
-    return [
-        (words, symbol, float(value), getattr(rates.ci, field))
+    cells = [
+        (words, symbol, rates.show(field, rates.n - rates.n_scored))
         for symbol, (words, field) in RATES.items()
-        if (value := getattr(rates, field)) is not None
+    ]
+    return [
+        (words, symbol, float(cell.value), cell) for words, symbol, cell in cells if cell.value is not None
     ]
 
 
 def _list_systems(figures: AssessmentFigures, dataset: str, entry: AssessmentEntry) -> list[SystemFigure]:
     fault = figures.fault
-    rates = figures.rates[fault.set][fault.mode][ALL]
     withheld = f", {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else ""
     return [
         SystemFigure(
@@ -142,13 +144,13 @@ def _list_systems(figures: AssessmentFigures, dataset: str, entry: AssessmentEnt
             words,
             symbol,
             value,
-            interval,
-            rates.n_scored,
-            f"questions, {fault.set} set, {fault.mode} mode",
-            rates.n - rates.n_scored,
+            cell.interval,
+            cell.n,
+            f"{cell.of}, {fault.set} set, {fault.mode} mode",
+            cell.failed,
             derive_rate(ALL, symbol),
         )
-        for words, symbol, value, interval in _list_rates(figures)
+        for words, symbol, value, cell in _list_rates(figures)
     ]
 
 
@@ -170,20 +172,22 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
             Headline(
                 words,
                 value,
-                f"{_describe_interval(interval)}{symbol}, {note}",
+                f"{_describe_basis(cell)}{symbol}, {note}",
                 derive_rate(ALL, symbol),
-                interval,
+                cell.interval,
                 symbol,
             )
-            for words, symbol, value, interval in _list_rates(figures)
+            for words, symbol, value, cell in _list_rates(figures)
         ),
         show_count("questions judged", counts.scored, f"of {counts.rows:,}; {counts.unscored:,} unscored"),
         show_count("groups", counts.groups),
     ]
 
 
-def _describe_interval(interval: Sequence[float] | None) -> str:
-    return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}; "
+def _describe_basis(cell: Cell) -> str:
+    """Say a rate's interval, or why it has none, and what it is over."""
+    told = cell.why if cell.interval is None else f"{cell.interval[0]:.3f} to {cell.interval[1]:.3f}"
+    return f"{told}; {cell.n:,} {cell.of}; "
 
 
 def _describe_canaries(canaries: CanaryHealth | None) -> str:

@@ -16,11 +16,10 @@ from tasks.grammar.assess.judged import (
     SUFFICIENCY,
     Mode,
     TaggedRow,
-    number_clusters,
 )
 from tasks.scoring.metric import FloatArray, count_kinds, divide
 from tasks.scoring.running import Bootstrap
-from tasks.scoring.statistics import LEAST, correct_holm, draw_weights, find_interval
+from tasks.scoring.statistics import LEAST, correct_holm, describe_difference, draw_weights, number_clusters
 
 NONE_SHOWN = "none shown"
 ACCURACY = "accuracy"
@@ -259,9 +258,8 @@ def _make_contrast(whole: FloatArray, drawn: FloatArray, sizes: FloatArray, clus
     defined, n_a, n_b = drawn[~np.isnan(drawn)], int(sizes[1]), int(sizes[3])
     if difference is None or not len(defined) or clusters < LEAST:
         return Contrast(a, b, difference, None, None, None, None, n_a, n_b, clusters=clusters)
-    interval = find_interval(defined)
-    low, high = interval if interval is not None and interval[0] < interval[1] else (None, None)
-    beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
+    found = describe_difference(difference, defined, clusters)
+    low, high = found.interval or (None, None)
     return Contrast(
         a=a,
         b=b,
@@ -269,8 +267,7 @@ def _make_contrast(whole: FloatArray, drawn: FloatArray, sizes: FloatArray, clus
         low=low,
         high=high,
         error=float(defined.std()),
-        # No p value is below that of all clusters on one side of zero.
-        p_value=min(1.0, max(2 * (beyond + 1) / (len(defined) + 1), 2.0 ** (1 - clusters))),
+        p_value=found.p_value,
         n_a=n_a,
         n_b=n_b,
         clusters=clusters,

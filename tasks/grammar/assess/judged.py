@@ -13,39 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
-import numpy as np
-
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.grammar import Grammar, GroupAccumulator
 from tasks.scoring.label import score_label
-from tasks.scoring.metric import IntArray
-from tasks.scoring.running import Bootstrap, compute_figures
-from tasks.scoring.statistics import find_wilson_interval
+from tasks.scoring.running import Bootstrap, compute_figures, count_units
+from tasks.scoring.statistics import number_clusters
 
 FEW = 20
 """Below so many clusters, intervals of a bootstrap are narrower than they should be; pages say so."""
-COUNTS = frozenset({"gap_groups", "robust_groups", "non_robust_groups"})
-
-
-def number_clusters(names: Iterable[str]) -> IntArray:
-    """Give each unit the number of its cluster, from 0 on, as they are met; shape (units,)."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
-
-
-def widen_ends(figures: Mapping[str, Any], intervals: dict[str, Any], clusters: int) -> None:
-    """Replace intervals of no width at 0 or 1, to which a bootstrap is blind, by Wilson's over the clusters.
-
-    figures, intervals: a report's, nested alike; the intervals are changed in place.
-    """
-    for name, interval in intervals.items():
-        if isinstance(interval, dict):
-            widen_ends(figures[name], interval, clusters)
-        elif name in COUNTS or interval is None or interval[0] != interval[1]:
-            continue
-        elif figures[name] in (0, 1):
-            intervals[name] = list(find_wilson_interval(int(figures[name]) * clusters, clusters))
-
+TEMPLATES = "SQL templates"
+"""What the clusters are."""
 
 Mode = Literal["open", "closed"]
 MODES: tuple[Mode, ...] = ("open", "closed")
@@ -75,6 +52,16 @@ RateIntervals = TypedDict(
     },
 )
 """The 95% intervals of a report's rates, each (low, high)."""
+
+
+class RateBasis(TypedDict):
+    """A rate's own denominator. n: how many rows or groups (`of`); clusters: how many these are from."""
+
+    n: int
+    of: str
+    clusters: int
+
+
 RateReport = TypedDict(
     "RateReport",
     {
@@ -86,6 +73,7 @@ RateReport = TypedDict(
         "non_robust_groups": int,
         "lambda": Rate,
         "context": ContextRates,
+        "over": dict[str, "RateBasis"],
         "ci": NotRequired[RateIntervals],
     },
 )
@@ -179,9 +167,9 @@ def find_cause(row: JudgedRow) -> str | None:
 def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:
     """Compute the metric's rates, with those of the two wider context rules in addition.
 
-    intervals: parameters of the 95% intervals, by draws of whole clusters; where all draws are 0 or 1,
-    Wilson's over the clusters; none are computed without them. Context rates are None if the system does not
-    report what it retrieved. Raises ArithmeticError if accuracy is not R (1 - lambda), which
+    intervals: parameters of the 95% intervals, by draws of whole clusters, as `settle_interval` has them;
+    none are computed without them. `over` has each rate's own denominator. Context rates are None if the
+    system does not report what it retrieved. Raises ArithmeticError if accuracy is not R (1 - lambda), which
     would be a programming error.
     """
     strict = _accumulate(rows, closed=mode == "closed")
@@ -210,9 +198,18 @@ def _compute(
     clusters = number_clusters(
         clusters_of[str(group)] for group in accumulator.groups if group in clusters_of
     )
-    figures = compute_figures(accumulator.rows.gather(merge=False), intervals, clusters)
-    if intervals is not None and len(clusters):
-        widen_ends(figures, figures["ci"], int(clusters.max()) + 1)
+    sample = accumulator.rows.gather(merge=False)
+    figures = compute_figures(sample, intervals, clusters)
+    counted = count_units(sample, clusters)
+    sizes = sample.kinds[:, 0].astype(int)
+    kept = sample.denominators()["robustness"]
+    for name, n, of in (
+        ("accuracy", sizes.sum(), "rows"),
+        ("robustness", sizes[kept].sum(), "rows outside of gap groups"),
+        ("retrieval_db_accuracy", len(sizes), "groups"),
+        ("lambda", sizes.sum(), "rows"),
+    ):
+        figures.setdefault("over", {})[name] = RateBasis(n=int(n), of=of, clusters=counted[name])
     return figures
 
 

@@ -12,10 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.grammar.assess.contrast import ALPHA, NONE_SHOWN
-from tasks.grammar.assess.judged import MODEL, MODULES, SUFFICIENCY, TaggedRow, number_clusters
+from tasks.grammar.assess.judged import MODEL, MODULES, SUFFICIENCY, TEMPLATES, TaggedRow
 from tasks.scoring.metric import FloatArray, count_kinds
 from tasks.scoring.running import Bootstrap
-from tasks.scoring.statistics import draw_weights, find_interval, find_wilson_interval
+from tasks.scoring.statistics import (
+    LEAST,
+    draw_weights,
+    explain_missing,
+    find_interval,
+    number_clusters,
+    settle_interval,
+)
 
 NOT_TOLD = "not told"
 LEAST_SHARE = 0.1
@@ -24,13 +31,18 @@ LEAST_SHARE = 0.1
 
 @dataclass(frozen=True)
 class ModuleLoss:
-    """The answers that a module lost. share: of all scored rows, 0 to 1; low, high: its 95% interval."""
+    """The answers that a module lost. share: of n rows, 0 to 1, of so many clusters.
+
+    low, high: its 95% interval; None of too few clusters.
+    """
 
     module: str
     wrong: int
     share: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
 
 
 @dataclass(frozen=True)
@@ -39,8 +51,8 @@ class Losses:
 
     module: None if it cannot be told of any wrong row; NONE_SHOWN if none is shown to lose more than the
     others, and LEAST_SHARE of the answers. n, wrong: numbers of scored rows. parts: with NOT_TOLD where the
-    module is not known of some wrong rows. of_enough: of the rows alone whose retrieved documents state all
-    that the answer needs, so many of which are `n_enough`, what the model lost; None without such rows.
+    module is not known of some wrong rows. of_enough: what the model lost of the rows alone whose retrieved
+    documents state all that the answer needs; None without such rows.
     """
 
     module: str | None
@@ -48,7 +60,6 @@ class Losses:
     n: int
     wrong: int
     parts: tuple[ModuleLoss, ...]
-    n_enough: int = 0
     of_enough: ModuleLoss | None = None
 
 
@@ -74,9 +85,8 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
     )
     module, why = _name_module(parts, names, drawn, clusters)
     enough = [row for row in rows if row.retrieves and row.judged.enough]
-    return Losses(
-        module, why, len(rows), len(wrong), tuple(parts), len(enough), _lose_of_enough(enough, intervals)
-    )
+    of_enough = _lose_of_enough(enough, intervals)
+    return Losses(module, why, len(rows), len(wrong), tuple(parts), of_enough)
 
 
 def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLoss | None:
@@ -102,10 +112,8 @@ def _draw_shares(
 
 def _measure_loss(name: str, marks: FloatArray, drawn: FloatArray, clusters: int) -> ModuleLoss:
     share = float(marks.mean())
-    low, high = find_interval(drawn) or (0.0, 1.0)
-    if low == high and share in (0, 1):
-        low, high = find_wilson_interval(int(share) * clusters, clusters)
-    return ModuleLoss(name, int(marks.sum()), share, low, high)
+    low, high = settle_interval(find_interval(drawn), clusters, TEMPLATES, share)[0] or (None, None)
+    return ModuleLoss(name, int(marks.sum()), share, low, high, len(marks), clusters)
 
 
 def _name_module(
@@ -115,10 +123,11 @@ def _name_module(
     place = list(names).index(first.module)
     others = np.delete(drawn[:, : len(MODULES)], place, axis=1).max(axis=1)
     lead = drawn[:, place] - others - drawn[:, len(MODULES) :].sum(axis=1)
-    told = f"{first.low:.0%} to {first.high:.0%} of all answers are lost by it"
-    # Of so few templates, turning every sign would happen by chance more often.
-    if 2.0 ** (1 - clusters) > ALPHA:
+    if clusters < LEAST:
         return NONE_SHOWN, f"{clusters} templates are too few to tell"
+    if first.low is None or first.high is None:
+        return NONE_SHOWN, explain_missing(clusters, TEMPLATES)
+    told = f"{first.low:.0%} to {first.high:.0%} of all answers are lost by it"
     if first.low < LEAST_SHARE:
         return NONE_SHOWN, f"no module is shown to lose {LEAST_SHARE:.0%} of the answers or more"
     if np.quantile(lead, ALPHA / 2) <= 0:

@@ -22,7 +22,7 @@ from tasks.grammar.assess.judged import (
     tag_rows,
 )
 from tasks.scoring.running import Bootstrap
-from tasks.scoring.statistics import find_wilson_interval
+from tasks.scoring.statistics import find_share_interval
 
 Criteria = tuple[str, str]
 """A against B."""
@@ -139,4 +139,4 @@ def diagnose_gaps(rows: Sequence[JudgedRow], withheld: DocumentAblation | None) 
 
 
 def _find_interval(part: int, whole: int) -> Interval | None:
-    return find_wilson_interval(part, whole) if whole else None
+    return find_share_interval(part, whole, "groups")[0] if whole else None

@@ -11,6 +11,7 @@ from tasks.grammar.assess.closed_domain import ClosedDomain
 from tasks.grammar.assess.judged import (
     MODES,
     RULES,
+    TEMPLATES,
     JudgedRow,
     Mode,
     RateReport,
@@ -23,7 +24,13 @@ from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.label import score_label
 from tasks.scoring.running import Bootstrap
-from tasks.scoring.statistics import Interval, compare_outcomes, find_wilson_interval
+from tasks.scoring.statistics import (
+    LEAST,
+    Interval,
+    compare_outcomes,
+    explain_missing,
+    find_share_interval,
+)
 
 JUDGEMENT = "judgement"
 """The rule of a rate that is over judgements, not over contexts."""
@@ -125,7 +132,8 @@ def _count_samples(baselines: Sequence[BaselineVerdict]) -> str:
 def _share(part: int, whole: int, of: str, why: str) -> Cell:
     if not whole:
         return make_cell(None, 0, "open", of=of, why=why)
-    return make_cell(part / whole, whole, "open", interval=find_wilson_interval(part, whole), of=of)
+    interval, why = find_share_interval(part, whole, of)
+    return make_cell(part / whole, whole, "open", interval=interval, of=of, why=why)
 
 
 def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[str]) -> FigureTable:
@@ -206,7 +214,7 @@ def _explain_texts(
 
 def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: Mode, figure: Figure) -> Cell:
     """Make the cell of one rate. rule: `JUDGEMENT`, or the context rule whose rate is wanted."""
-    n = sum(row.scored for row in rows)
+    over = figures["over"][figure]
     if rule == JUDGEMENT:
         value, bounds = figures[figure], figures["ci"][figure] if "ci" in figures else None
     else:
@@ -215,8 +223,17 @@ def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: M
         intervals = figures["ci"]["context"].get(rule) if "ci" in figures else None
         bounds = intervals[figure] if intervals else None
     if value is None:
-        return make_cell(None, n, mode, rule=rule, why=_explain(rows, n, rule))
-    return make_cell(float(value), n, mode, rule=rule, interval=(bounds[0], bounds[1]) if bounds else None)
+        scored = sum(row.scored for row in rows)
+        return make_cell(None, over["n"], mode, rule=rule, of=over["of"], why=_explain(rows, scored, rule))
+    return make_cell(
+        float(value),
+        over["n"],
+        mode,
+        rule=rule,
+        interval=(bounds[0], bounds[1]) if bounds else None,
+        of=over["of"],
+        why="" if bounds else explain_missing(over["clusters"], TEMPLATES),
+    )
 
 
 def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
@@ -317,7 +334,9 @@ def _rate(part: int, whole: int, why: str) -> Cell:
 def _compare_wordings(one: ModelAlone, other: ModelAlone) -> str:
     both = sorted({*one.known} & {*other.known})
     found = compare_outcomes([one.known[group] for group in both], [other.known[group] for group in both])
+    few = f"fewer than {LEAST} groups: no p"
+    told = few if found.p_value is None else f"McNemar's exact test: p = {found.p_value:.3g}"
     return (
         f"Of {len(both)} groups scored in both runs, {found.only_a} are answered in {one.name} alone and "
-        f"{found.only_b} in {other.name} alone (McNemar's exact test: p = {found.p_value:.3g})."
+        f"{found.only_b} in {other.name} alone ({told})."
     )

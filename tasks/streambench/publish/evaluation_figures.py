@@ -16,7 +16,7 @@ from tasks.files import write_text
 from tasks.lineage.derivation import Derivation
 from tasks.reports.tables import Cell, FigureTable, Line, round_figures
 from tasks.scoring.ddxplus import find_label
-from tasks.scoring.statistics import Interval, compare_outcomes, compare_paired, correct_holm
+from tasks.scoring.statistics import LEAST, Interval, compare_outcomes, compare_paired, correct_holm
 from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.measures import derive, leave_out, pair_steps
@@ -195,7 +195,7 @@ def _order(label: str) -> tuple[int, int, str]:
 
 @dataclass(frozen=True)
 class ComparedSystems:
-    """Two systems of one model, compared. tested: the p value that decides; None where nothing is paired."""
+    """Two systems of one model, compared. tested: the p value that decides; None of too few items."""
 
     first: StreamSystem
     second: StreamSystem
@@ -228,14 +228,16 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
     tested = counted.p_value if single else found.p_value
     names = [*list_run_names(a), *list_run_names(b)]
 
-    def show(value: float, measure: str, interval: Interval | None = None) -> Cell:
+    def show(value: float | None, measure: str, interval: Interval | None = None, why: str = "") -> Cell:
+        if value is None:
+            return leave_out(f"fewer than {LEAST} items: no p")
         failed = sum(one.failed or other.failed for one, other in pairs)
         unjudged = sum(one.unjudged or other.unjudged for one, other in pairs)
         basis = derive(measure, names, "score")
-        return Cell(value, len(pairs), failed, interval, "pairs", "", basis, unjudged)
+        return Cell(value, len(pairs), failed, interval, "pairs", why, basis, unjudged)
 
     cells = (
-        show(found.difference, "paired difference", (found.low, found.high)),
+        show(found.difference, "paired difference", found.interval, found.why),
         show(counted.only_a, "right in the first alone"),
         show(counted.only_b, "right in the second alone"),
         show(counted.p_value, "McNemar's exact test") if single else leave_out(SEVERAL),
@@ -247,13 +249,12 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
 
 def correct_pairs(pairs: Sequence[ComparedSystems]) -> list[ComparedSystems]:
     """Put Holm's corrected p values into the last cells."""
-    tested = [pair.tested for pair in pairs if pair.tested is not None]
-    adjusted = iter(correct_holm(tested))
+    adjusted = correct_holm([pair.tested for pair in pairs])
     return [
         pair
-        if pair.tested is None
-        else replace(pair, cells=(*pair.cells[:-1], replace(pair.cells[-1], value=next(adjusted))))
-        for pair in pairs
+        if p_value is None
+        else replace(pair, cells=(*pair.cells[:-1], replace(pair.cells[-1], value=p_value)))
+        for pair, p_value in zip(pairs, adjusted, strict=True)
     ]
 
 

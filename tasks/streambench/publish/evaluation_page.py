@@ -34,13 +34,13 @@ from tasks.reports.tables import FigureTable, read_systems
 from tasks.scoring.statistics import Interval
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.entries import StreamEvaluation
-from tasks.streambench.measures import derive, join_tied
+from tasks.streambench.measures import choose_shared, derive, join_tied
 from tasks.streambench.publish.evaluation_figures import StreamFigures
 from tasks.streambench.score.curves import CurvePoint
 from tasks.streambench.score.scores import StepScore
 from tasks.streambench.scored_steps import ScoredStep, StreamRuns, StreamSystem, gather_runs, list_run_names
 from tasks.streambench.solve.stream_step import StreamStep
-from tasks.streambench.tables import choose_tables
+from tasks.streambench.tables import choose_tables, list_by_model
 from tasks.streambench.tables_curves import slice_points
 from tasks.streambench.view import show_runs, view_steps
 
@@ -92,7 +92,6 @@ def evaluation_page(
     """
     figures = read_figures(evaluation_figures, StreamFigures)
     runs = gather_runs(items, steps, scores, entry)
-    means = figures.tables["means"]  # its last column is all datasets, or the one there is
     write_page(
         out,
         Page(
@@ -106,7 +105,11 @@ def evaluation_page(
             tell_finding(runs),
             list(
                 read_systems(
-                    means, means.columns[-1], dataset=figures.stream, measure="steps right", symbol="accuracy"
+                    figures.tables["seeds"],
+                    "mean",
+                    dataset=figures.stream,
+                    measure="steps right",
+                    symbol="accuracy",
                 )
             ),
         ),
@@ -114,7 +117,10 @@ def evaluation_page(
         calls={},
         metrics=metrics,
         bars=bars,
-        groups=[choose_column("accuracy", means, means.columns[-1], labels=(-1,))],
+        groups=[
+            choose_column(f"accuracy {model}".rstrip(), table, table.columns[0], labels=(-1,))
+            for model, table in list_by_model(figures.tables, figures.models).items()
+        ],
         tables=figures.tables,
         assets=[PAGES / asset for asset in ASSETS],
         package="tasks.streambench",
@@ -233,17 +239,23 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
     ]
 
 
-def find_best(runs: StreamRuns) -> tuple[list[str], float, list[ScoredStep]] | None:
-    """Find the methods with the highest share of right steps over their models and seeds, ablations aside.
+def find_best(runs: StreamRuns) -> tuple[list[str], float, Sequence[ScoredStep]] | None:
+    """Find the methods with the highest share of right steps over the models that all share, ablations aside.
 
-    Returns the names of all that have it, the share, and the steps of the first.
+    Where one has no such mean, a method counts with each of its models by itself, and is named with it.
+    Returns the names of all that have the share, the share, and the steps of the first.
     """
-    found: list[tuple[str, float, list[ScoredStep]]] = []
-    for choice in runs.choices:
-        systems = [system for system in runs.select() if system.choice == choice]
-        steps = runs.list_steps(systems)
-        if steps:
-            found.append((systems[0].title, sum(one.score.score for one in steps) / len(steps), steps))
+    made: dict[str, list[ScoredStep]] = {}
+    for system in runs.select():
+        made.setdefault(system.title, []).extend(runs.systems[system])
+    chosen = {name: choose_shared(steps, runs.steps) for name, steps in made.items()}
+    if any(why for _, why in chosen.values()):
+        by_name = {f"{system.title} ({system.models})": runs.systems[system] for system in runs.select()}
+    else:
+        by_name = {name: steps for name, (steps, _) in chosen.items()}
+    found = [
+        (name, sum(one.score.score for one in steps) / len(steps), steps) for name, steps in by_name.items()
+    ]
     highest = max((share for _, share, _ in found), default=0.0)
     best = [method for method in found if method[1] == highest]
     return ([name for name, _, _ in best], highest, best[0][2]) if best else None
@@ -254,7 +266,7 @@ def tell_finding(runs: StreamRuns) -> str:
     best = find_best(runs)
     if best is None or len({system.choice for system in runs.select()}) < 2:
         return ""
-    share = f"{100 * best[1]:.1f}% of the steps, over its models and seeds."
+    share = f"{100 * best[1]:.1f}% of the steps."
     if len(best[0]) > 1:
         return f"{join_tied(best[0])} are right equally often, and more often than others: {share}"
     return f"{best[0][0]} is right most often: {share}"

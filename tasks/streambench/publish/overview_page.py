@@ -18,10 +18,11 @@ from tasks.streambench.joined_streams import (
     ReadEvaluation,
     StreamColumn,
     join_columns,
+    list_models,
     read_evaluations,
 )
-from tasks.streambench.measures import join_tied
-from tasks.streambench.tables import choose_tables
+from tasks.streambench.measures import NOT_RUN, join_tied
+from tasks.streambench.tables import choose_tables, list_by_model
 from tasks.streambench.tables_overview import tabulate_overview
 from tasks.streambench.view import view_runs
 
@@ -50,6 +51,7 @@ def overview_page(
     columns = join_columns(evaluations)
     tables = tabulate_overview(columns)
     means = tables["means"]
+    by_model = list_by_model(tables, list_models(columns))
     pages = {one.name: link_page(one) for one in evaluations}
     steps = sum(len(column.runs.steps) for column in columns)
     read = sum(len(one.runs.steps) for one in evaluations)
@@ -66,7 +68,7 @@ def overview_page(
                 *list_overview_warnings(columns),
                 *(f"{one.name}: {line}" for one in evaluations for line in one.warnings),
             ],
-            tell_best(means),
+            tell_best(by_model),
         ),
         [
             PagePart(
@@ -112,7 +114,11 @@ def overview_page(
         calls={},
         metrics=metrics,
         bars=bars,
-        groups=[choose_column(f"accuracy {title}", means, title, labels=(-1,)) for title in means.columns],
+        groups=[
+            choose_column(" ".join(filter(None, ("accuracy", title, model))), table, title, labels=(-1,))
+            for title in means.columns
+            for model, table in by_model.items()
+        ],
         tables=tables,
         package="tasks.streambench",
     )
@@ -155,23 +161,38 @@ def list_overview_warnings(columns: Sequence[StreamColumn]) -> list[str]:
     if len(by_models) < 2:
         return []
     groups = "; ".join(f"{', '.join(titles)}: {', '.join(models)}" for models, titles in by_models.items())
-    return [f"The columns are not of the same models, so Table 2 averages over different ones ({groups})."]
+    return [f"The columns are not of the same models: compare methods within a column alone ({groups})."]
 
 
-def tell_best(means: FigureTable) -> str:
-    """Tell in a sentence which methods are right most often on which datasets; empty without two methods."""
+def tell_best(by_model: Mapping[str, FigureTable]) -> str:
+    """Tell in a sentence which methods are right most often on which datasets; empty without two methods.
+
+    by_model: as `list_by_model` has them. Where a method was not run with all models, methods are compared
+    with each of their models, and named so.
+    """
+    means = by_model[""]
     if len(means.lines) < 2:
         return ""
     best: dict[str, list[str]] = {}
     for place, title in enumerate(means.columns):
-        values = {
-            line.label[-1]: value for line in means.lines if (value := line.cells[place].value) is not None
-        }
-        highest = max(values.values())
+        values = list_values(means, place)
+        cells = [line.cells[place] for line in means.lines]
+        if any(cell.value is None and cell.why != NOT_RUN for cell in cells):
+            alone = {model: list_values(table, place) for model, table in by_model.items() if model}
+            of_one = {name for own in alone.values() for name in own}
+            values = {name: value for name, value in values.items() if name not in of_one}
+            for model, own in alone.items():
+                values |= {f"{name} ({model})": value for name, value in own.items()}
+        highest = max(values.values(), default=None)
         tied = join_tied([name for name, value in values.items() if value == highest])
         best.setdefault(tied, []).append(title)
-    parts = [f"{name} on {', '.join(titles)}" for name, titles in best.items()]
-    return f"Right most often: {'; '.join(parts)}."
+    parts = [f"{name} on {', '.join(titles)}" for name, titles in best.items() if name]
+    return f"Right most often: {'; '.join(parts)}." if parts else ""
+
+
+def list_values(table: FigureTable, place: int) -> dict[str, float]:
+    """List a column's values by method. place: of the column."""
+    return {line.label[-1]: value for line in table.lines if (value := line.cells[place].value) is not None}
 
 
 def link_page(evaluation: ReadEvaluation) -> str:

@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -198,9 +199,14 @@ def test_precision_and_recall_by_hand():
     assert (precision.value, precision.n) == (2 / 4, 4)
     assert (recall.value, recall.n) == (pytest.approx(2 / 3), 3)
     assert (left_out.value, left_out.n) == (2, 7)
-    # Wilson, 2 of 4: centre (0.5 + z2/8) / (1 + z2/4) = 0.5,
-    # half width z / (1 + z2/4) sqrt(0.25/4 + z2/64) = 0.35
-    assert precision.interval == pytest.approx((0.15, 0.85), abs=0.001)
+    assert (precision.interval, precision.why) == (
+        None,
+        "fewer than 6 answers that it calls correct: no interval",
+    )
+    twice = [replace(row, id=f"{row.id}{n}", answer=f"{row.answer}{n}") for row in rows for n in range(2)]
+    again = compare_baselines(twice, {f"{name}{n}": word for name, word in judged.items() for n in range(2)})
+    # Wilson, 4 of 8: centre 0.5, half width z / (1 + z2/8) sqrt(0.25/8 + z2/256) = 0.2848
+    assert again.lines[0].cells[0].interval == pytest.approx((0.2152, 0.7848), abs=0.001)
     none = compare_baselines([rows[4]], judged).lines[0].cells
     assert none[0].value is None
     assert "calls none" in none[0].why

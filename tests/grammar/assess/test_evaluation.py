@@ -152,7 +152,16 @@ def test_figures_in_both_modes_by_hand(tmp_path):
     assert rates["robustness"] == pytest.approx(3 / 4)
     assert rates["retrieval_db_accuracy"] == pytest.approx(2 / 3)
     assert rates["lambda"] == pytest.approx(2 / 6)
-    assert rates["ci"]["accuracy"][0] <= 0.5 <= rates["ci"]["accuracy"][1]
+    # Of three groups there is no interval, of any rate or count.
+    assert {name: found for name, found in rates["ci"].items() if name != "context"} == dict.fromkeys(
+        (*rates["over"], "gap_groups", "robust_groups", "non_robust_groups")
+    )
+    assert rates["over"] == {
+        "accuracy": {"n": 6, "of": "rows", "clusters": 3},
+        "robustness": {"n": 4, "of": "rows outside of gap groups", "clusters": 2},
+        "retrieval_db_accuracy": {"n": 3, "of": "groups", "clusters": 3},
+        "lambda": {"n": 6, "of": "rows", "clusters": 3},
+    }
     assert figures["rates"]["closed"]["all"]["accuracy"] == pytest.approx(2 / 6)
     assert figures["rates"]["closed"]["all"]["robustness"] == pytest.approx(2 / 4)
     contrast = figures["hypothesis"]["open"]["rates"]["accuracy"]
