@@ -74,7 +74,8 @@ class Rates:
             why = "every scored row is in a gap group" if self.n_scored else "no row is scored"
         else:
             why = "" if interval else explain_missing(over.clusters, TEMPLATES)
-        return Cell(value, over.n, failed, interval, over.of, why)
+        of = f"{over.of}, {over.clusters:,} {TEMPLATES}"
+        return Cell(value, over.n, failed, interval, of, why)
 
 
 @dataclass(frozen=True)
