@@ -21,6 +21,7 @@ from tasks.grammar.assess.assessment import join_rows
 from tasks.grammar.assess.judged import tag_rows
 from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.systems.contract import Document
 
 SETS, MODES = ("balanced", "unbalanced"), ("open", "closed")
@@ -38,6 +39,7 @@ class Row:
     gap: bool
     enough: Mapping[str, bool | None]
     module: Mapping[str, str | None]
+    sufficient: bool | None
 
 
 def check_assessment(path: Path, root: Path, checks: Checks) -> None:
@@ -53,9 +55,16 @@ def check_assessment(path: Path, root: Path, checks: Checks) -> None:
     _check_tests(folder.name, figures, assessment, checks)
     fault = figures["fault"]
     rows = assessment.choose(fault["mode"], "balanced")
-    for part in figures["losses"]["parts"]:
-        marks = [row.module["true_documents"] == part["module"] for row in rows]
-        drawn, clusters = draw_ratio(marks, [1] * len(rows), [row.cluster for row in rows])
+    losses = figures["losses"]
+    enough = [row for row in rows if row.sufficient]
+    for part, over in [
+        *((part, rows) for part in losses["parts"]),
+        *([(losses["of_enough"], enough)] if losses["of_enough"] else []),
+    ]:
+        marks = [
+            (row.module["sufficiency"] or "not told") == part["module"] and not row.correct for row in over
+        ]
+        drawn, clusters = draw_ratio(marks, [1] * len(over), [row.cluster for row in over])
         told = None if part["low"] is None else (part["low"], part["high"])
         checks.check_drawn(f"{folder.name} losses {part['module']}", told, drawn, clusters, part["share"])
     if figures["planted"]:
@@ -81,7 +90,8 @@ class GrammarRows:
             read_rows(folder / "judgements.parquet", Judgement),
             read_rows(folder / "answers.parquet", AssessedAnswer),
             questions,
-            [document.id for document in corpus],
+            corpus,
+            read_rows(shared / "answer_facts.parquet", AnswerFacts),
         )
 
     def choose(
@@ -137,6 +147,7 @@ class GrammarRows:
                     not good[row.group],
                     enough if shown else dict.fromkeys(PAPER),
                     _Modules(modules[row.id].find_module),
+                    row.enough if shown else None,
                 )
             )
         return rows
@@ -217,8 +228,8 @@ def _check_tests(name: str, figures: Mapping[str, Any], assessment: GrammarRows,
                 rule = rate.split(".")[1] if "." in rate else ""
                 if told["p_value"] is None or rate.startswith(("robustness", "context")):
                     continue
-                for family in [(rule in PAPER and "paper") or rule] if rule else ["true_documents", "paper"]:
-                    shown = told["p_holm"] if rule or family == "true_documents" else None
+                for family in [(rule in PAPER and "paper") or rule] if rule else ["sufficiency", "paper"]:
+                    shown = told["p_holm"] if rule or family == "sufficiency" else None
                     families[family].append((place, shown, told["p_value"]))
     for tests in families.values():
         wanted = Checks()

@@ -34,7 +34,7 @@ def test_what_the_model_loses_is_told_of_what_was_retrieved_for(dataset):
     # Of the groups that the retriever fails, the model loses nothing.
     found = find(assess(dataset, "retrieval"))
     assert found.of_enough is not None
-    assert 0 < found.n_enough < found.n
+    assert 0 < found.of_enough.n < found.n
     assert found.of_enough.share < 0.15
     bad = find(assess(dataset, "model"))
     assert bad.of_enough is not None
