@@ -75,7 +75,7 @@ def assess(folder: Path, size: int, templates: int, draws: int) -> None:
             )
         )  # fmt: skip
         answers.append(AssessedAnswer(name, name, group, criterion, "42", (found,), (), "", HERE))
-        judgements.append(Judgement(name, name, group, criterion, verdict, "", (verdict,), "", HERE))
+        judgements.append(Judgement(name, name, group, criterion, verdict, "", "", (verdict,), "", HERE))
     groups = dict.fromkeys(question.group for question in questions)
     paths = {
         stem: folder / f"{stem}.parquet"

@@ -128,6 +128,7 @@ GRAMMAR = Flow(
         DATABASE.stage("grammar.true_documents", reads=("${item.file}",), drops=False, may_be_empty=True),
         DATABASE.stage("grammar.questions", may_be_empty=True),
         DATABASE.stage("grammar.answer_facts", reads=("${item.file}",), drops=False, may_be_empty=True),
+        DATABASE.stage("grammar.answer_columns", reads=("${item.file}",), drops=False, may_be_empty=True),
         DATABASE.stage(
             "grammar.contracts",
             reads=("${item.file}", WORLDS),
@@ -143,7 +144,11 @@ GRAMMAR = Flow(
             "grammar.canaries",
             prompts=("judge",),
             roles=("judge",),
-            reads=("tasks/judging/canaries.yaml", "tasks/judging/canaries_further.yaml"),
+            reads=(
+                "tasks/judging/canaries.yaml",
+                "tasks/judging/canaries_further.yaml",
+                "tasks/judging/canaries_rules.yaml",
+            ),
             settings=("grammar.judgements", "judging.further_canaries"),
             drops=False,
         ),

@@ -4,6 +4,7 @@ They are easy on purpose: a judge that fails some of them is unreliable on the r
 last night and fails them tonight has changed. They are data, `canaries.yaml` beside this file, about invented
 things so that a model's own knowledge does not help. `canaries_further.yaml` is a second set of labels by
 another reader: prompts and parsers are mended by the first, so only the second says what they are worth.
+`canaries_rules.yaml` tries the rules that decide before a judge; no model is asked about these.
 """
 
 from __future__ import annotations
@@ -18,28 +19,36 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from tasks.artifacts.rows import Origin
-from tasks.errors import BadInput
-from tasks.judging.rules import label_by_rule
+from tasks.errors import BadInput, StageFailed
+from tasks.judging.findings import label_by_rule
+from tasks.judging.known_values import KnownColumn
+from tasks.judging.rules import find_rule
 from tasks.models.ask import Answer
 from tasks.scoring.correctness import Correctness
 from tasks.settings import Settings
 
 FILE = Path(__file__).with_name("canaries.yaml")
 FURTHER = Path(__file__).with_name("canaries_further.yaml")
+OF_RULES = Path(__file__).with_name("canaries_rules.yaml")
 Kind = Literal["label", "score"]
 OR = " or "
 Verdict = TypeVar("Verdict", bound=str | int)
 
 
-class KnownCase(Settings):
+class NamedCase(Settings):
     """What canaries of every kind have."""
 
     id: str = Field(min_length=1)
+
+
+Case = TypeVar("Case", bound=NamedCase)
+
+
+class KnownCase(NamedCase):
+    """A canary that a judge is asked about."""
+
     accepted: tuple[str, ...] = Field(min_length=1)
     """The right verdicts: one label, or scores written as whole numbers, where neighbours can be defended."""
-
-
-Case = TypeVar("Case", bound=KnownCase)
 
 
 class Canary(KnownCase):
@@ -62,6 +71,25 @@ class Canary(KnownCase):
             for word in self.accepted:
                 Correctness.read(word)
         return self
+
+
+class RuleCanary(NamedCase):
+    """One canary of the rules, with what a database would know of its answer."""
+
+    query: str
+    answer: str
+    response: str
+    kind: str
+    words: str = ""
+    values: tuple[str, ...] = ()
+    verdict: Literal["Correct", "Incorrect", "judge"]
+    """The verdict that a rule gives; `judge` where it must give none."""
+
+    def is_right(self) -> bool:
+        """Tell whether the rules decide it as they should."""
+        column = KnownColumn(self.kind, self.words, self.values)
+        label = label_by_rule(find_rule(self.answer, self.response, self.query, column).rule)
+        return (label or "judge") == self.verdict
 
 
 @dataclass(frozen=True)
@@ -134,6 +162,15 @@ def read_cases(path: Path, model: type[Case]) -> tuple[Case, ...]:
     return tuple(sorted(cases, key=lambda case: case.id))
 
 
+def try_rules(path: Path = OF_RULES) -> None:
+    """Try the rules on their canaries.
+
+    Raises StageFailed if they decide one otherwise, and BadInput for an unreadable file.
+    """
+    if wrong := [canary.id for canary in read_cases(path, RuleCanary) if not canary.is_right()]:
+        raise StageFailed(f"the rules of tasks/judging decide these canaries wrong: {', '.join(wrong)}")
+
+
 def find_no_rule(canary: Canary) -> str:
     """Find no rule, as for scores: nothing is decided before the judge."""
     return ""
@@ -142,19 +179,19 @@ def find_no_rule(canary: Canary) -> str:
 async def judge_canaries(
     canaries: Sequence[Canary],
     judge: Callable[[Canary], Awaitable[Answer[Verdict]]],
-    find_rule: Callable[[Canary], str] = find_no_rule,
+    name_rule: Callable[[Canary], str] = find_no_rule,
     *,
     further: bool = False,
 ) -> list[CanaryRow]:
     """Have canaries judged; return a row per canary, in their order.
 
     judge: the function that judges the rows of the evaluation; it asks once and parses a label or a score.
-    find_rule: names the rule that decides before the judge, or gives an empty text; the judge is asked all
+    name_rule: names the rule that decides before the judge, or gives an empty text; the judge is asked all
     the same. further: whether these are of the second set. Raises what `judge` raises.
     """
     answers = await asyncio.gather(*(judge(canary) for canary in canaries))
     return [
-        make_row(canary, answer, find_rule(canary), further=further)
+        make_row(canary, answer, name_rule(canary), further=further)
         for canary, answer in zip(canaries, answers, strict=True)
     ]
 

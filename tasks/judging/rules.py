@@ -1,30 +1,21 @@
 """Which rule decides whether a response is right; where none does, a judge is asked.
 
-A sentence that says the question again, with an answer or without, needs no judge either. `The language
-listed for the film is English.` has nothing that its question does not have, but the answer. Nothing can hide
-in such a response: it is right where it adds the true answer, and wrong where it adds nothing, a part of the
-list or another number. Any other word, a denial or a choice leaves it to a judge.
+A sentence that says the question again, with an answer or without, needs no judge. `The language listed for
+the film is English.` has nothing that its question does not have, but the answer. Nothing can hide in such a
+response: it is right where it adds the true answer, and wrong where it adds nothing, or a part of the list.
+Any other word, a denial or a choice is left to the rules on values, and after them to a judge.
 """
 
 from __future__ import annotations
 
 import re
 
-from tasks.judging.equality import (
-    QUANTITY,
-    find_equality,
-    is_empty,
-    normalise,
-    read_number,
-    take_out,
-    write_numbers,
-)
-from tasks.scoring.correctness import Correctness
+from tasks.judging.amounts import ONE, TEXT, find_amount, guess_kind
+from tasks.judging.equality import find_equality, is_empty, normalise, take_out, write_numbers
+from tasks.judging.findings import ABSTAINS, EMPTY, NOTHING, OTHER_VALUE, PART, STATED, Finding
+from tasks.judging.known_values import KnownColumn, find_value
+from tasks.judging.words import LINKING, TURNING, WORD, cut_ending, list_words
 
-EMPTY, ABSTAINS = "empty", "abstains"
-STATED, NOTHING, PART, OTHER_NUMBER = "stated", "nothing", "part", "other number"
-NO_ANSWER = (EMPTY, ABSTAINS, NOTHING)
-WRONG = (*NO_ANSWER, PART, OTHER_NUMBER)
 LONGEST = 40
 """In words: what goes on for longer says something beside."""
 ABSTENTION = re.compile(
@@ -39,21 +30,8 @@ ALONE = re.compile(
     r"(?:sorry,? (?:but )?)?(?:i|we) (?:do not|don't|did not|didn't) know(?: (?:that|this|the answer))?"
 )
 """All of a response that answers nothing, in lower case."""
-LINKING = frozenset([
-    "according", "also", "and", "are", "as", "at", "by", "called", "did", "do", "does", "for", "from", "had",
-    "has", "have", "in", "is", "it", "its", "listed", "made", "named", "of", "on", "that", "the", "there",
-    "these", "they", "this", "those", "to", "was", "were", "which", "who", "with", "yes",
-])  # fmt: skip
-"""Words of a sentence that answer nothing and deny nothing."""
-TURNING = re.compile(
-    r"\b(?:not?|none|never|neither|nor|or|but|except|without|unlike|than|instead|rather|unless|if|\w+n['\u2019]t)\b"
-)
-"""Words by which a sentence may say the opposite, or leave a choice."""
-WORD = re.compile(r"\w+(?:[-'\u2019.,]\w+)*")
 PLAIN = re.compile(r"[\w\s.,;:!?()&/\"'\u2018\u2019\u201c\u201d-]*")
 """No sign that changes what a number says, as % and $ do."""
-ENDING = re.compile(r"e?[sd]?$")
-SHORT = 3
 POLAR = ("yes", "no", "true", "false")
 
 
@@ -71,9 +49,9 @@ def says_nothing_else(response: str) -> bool:
 def find_restatement(answer: str, response: str, question: str) -> str:
     """Name what a response adds to its question.
 
-    stated: the true answer (each part of a list). nothing: nothing at all. part: some of a list.
-    other number: one whole number, where another is true. Empty where it adds any other word or sign, denies
-    or leaves a choice, and where the question has a part of the answer in it or asks for yes or no.
+    stated: the true answer (each part of a list). nothing: nothing at all. part: some of a list. Empty where
+    it adds any other word or sign, denies or leaves a choice, and where the question has a part of the answer
+    in it or asks for yes or no.
     """
     given, asked = normalise(response), normalise(question)
     items = sorted(filter(None, map(normalise, answer.split(";"))), key=len, reverse=True)
@@ -85,51 +63,35 @@ def find_restatement(answer: str, response: str, question: str) -> str:
     for item in items:
         without = take_out(item, rest)
         rest, held = (rest, held) if without is None else (without, held + 1)
-    known = _list_words(f"{asked} {write_numbers(asked)}")
-    added = [word for word in WORD.findall(rest) if word not in LINKING and _cut(word) not in known]
-    if not PLAIN.fullmatch(rest):
+    known = list_words(f"{asked} {write_numbers(asked)}")
+    added = [word for word in WORD.findall(rest) if word not in LINKING and cut_ending(word) not in known]
+    if added or not PLAIN.fullmatch(rest):
         return ""
     if held:
-        return "" if added else STATED if held == len(items) else PART
-    if any(known & _list_words(item) for item in items):
+        return STATED if held == len(items) else PART
+    if any(known & list_words(item) for item in items) or (items[0] == "1" and ONE.search(given)):
         return ""
-    if not added:
-        return NOTHING
-    return OTHER_NUMBER if len(added) == 1 and _are_other_numbers(items[0], added[0]) else ""
+    return NOTHING
 
 
-def _list_words(text: str) -> set[str]:
-    return {_cut(word) for word in WORD.findall(text) if word not in LINKING}
+def find_rule(answer: str, response: str, question: str, column: KnownColumn | None = None) -> Finding:
+    """Find the rule that decides, and the value that it found; neither where a judge is to be asked.
 
-
-def _cut(word: str) -> str:
-    """Cut a word's ending, so that `hired` is `hire`; a short one may be a value, as R is beside Red."""
-    return ENDING.sub("", word) if len(word) > SHORT else word
-
-
-def _are_other_numbers(wanted: str, given: str) -> bool:
-    """Tell two whole numbers apart that are no short form of each other, as 84 of 1984 and 5 of 5,000,000."""
-    here, there = QUANTITY.fullmatch(wanted), QUANTITY.fullmatch(given)
-    if here is None or there is None or here[3] or there[3]:
-        return False
-    values = [str(value) for value in map(read_number, (here, there)) if value is not None]
-    short, long = sorted(values, key=len)
-    return not (long.startswith(short) or long.endswith(short))
-
-
-def find_rule(answer: str, response: str, question: str) -> str:
-    """Name the rule that decides: `empty`, `abstains`, one of equality or of restating; or an empty text."""
+    column: what the database knows of the answer. Without it, numbers, dates and times are told by the form
+    of the answer alone.
+    """
     if is_empty(response):
-        return EMPTY
+        return Finding(EMPTY)
     if equal := find_equality(answer, response, question):
-        return equal
+        return Finding(equal, response.strip())
     if says_nothing_else(normalise(response)):
-        return ABSTAINS
-    return find_restatement(answer, response, question)
-
-
-def label_by_rule(rule: str) -> Correctness | None:
-    """Return the verdict of a rule that decides, as `find_rule` names it; None where none does."""
-    if not rule:
-        return None
-    return Correctness.INCORRECT if rule in WRONG else Correctness.CORRECT
+        return Finding(ABSTAINS)
+    if column is not None and column.kind == TEXT:
+        valued = find_value(answer, response, question, column)
+    else:
+        kind = column.kind if column else guess_kind(answer)
+        valued = find_amount(kind, answer, response, f"{question} {column.words if column else ''}")
+    if valued.rule == OTHER_VALUE:
+        return valued
+    restated = find_restatement(answer, response, question)
+    return Finding(restated, answer if restated == STATED else "") if restated else valued

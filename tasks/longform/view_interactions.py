@@ -14,7 +14,7 @@ from tasks.artifacts.rows import Origin
 from tasks.longform.build.items import LongformItem
 from tasks.longform.judge.error_types import ErrorLabel
 from tasks.longform.judge.peers import Review, group_reviews
-from tasks.longform.judge.reference_verdicts import ReferenceVerdict
+from tasks.longform.judge.reference_verdicts import ReferenceVerdict, tell_rule
 from tasks.longform.labels import SCORES, STEPS, Verdict
 from tasks.longform.solve.interaction import AgentQuery, Interaction
 from tasks.longform.view import count_things, decode_rows, list_origins
@@ -203,6 +203,8 @@ def _show_judgement(verdict: ReferenceVerdict | None) -> Iterator[Block]:
     yield blocks.text(reason) if reason else blocks.dim(problem or "No reason was given.")
     if reason and problem:
         yield blocks.dim(f"Problem: {problem}")
+    if verdict and (told := tell_rule(verdict)):
+        yield blocks.dim(f"{told[:1].upper()}{told[1:]}.")
 
 
 def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabel | None) -> Iterator[Block]:

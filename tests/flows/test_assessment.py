@@ -17,6 +17,7 @@ from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.grammar.corpus.answer_columns import AnswerColumn
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.grammar.corpus.true_documents import TrueDocument
@@ -114,6 +115,7 @@ def write_dataset(folder: Path) -> None:
     }
     write_rows(folder / "true_documents.parquet", TrueDocument, list(true.values()))
     write_rows(folder / "answer_facts.parquet", AnswerFacts, list_facts(world))
+    write_rows(folder / "answer_columns.parquet", AnswerColumn, [])
     for stem, row in (("sql_templates", SqlTemplate), ("second_reading", TextTemplate), ("fill_in", Group)):
         write_rows(folder / f"{stem}.parquet", row, [])
 

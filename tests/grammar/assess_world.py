@@ -161,7 +161,7 @@ def assess(world: World, name: str, *, withheld=None, model: Model | None = None
 
     async def run():
         answered = (await answers(world.questions, world.documents, f"v-{name}", entry, system, ask)).rows
-        judged = (await judgements(answered, world.questions, Judgements(), ask)).rows
+        judged = (await judgements(answered, world.questions, [], Judgements(), ask)).rows
         free = await baselines(
             answered, world.questions, world.documents, entry, system, Baselines(sample=sample), ask
         )

@@ -4,14 +4,18 @@ import dataclasses
 import pytest
 
 from tasks.artifacts.parquet import read_rows, write_rows
-from tasks.errors import BadInput
+from tasks.errors import BadInput, StageFailed
 from tasks.judging.canaries import (
     FURTHER,
+    OF_RULES,
     CanaryRow,
+    RuleCanary,
     judge_canaries,
     measure_further,
     measure_health,
     read_canaries,
+    read_cases,
+    try_rules,
 )
 from tests.judging.scripted import answer
 
@@ -124,3 +128,15 @@ def test_a_set_that_is_not_as_it_must_be_is_refused_in_one_line(tmp_path, text, 
 def test_a_missing_set_is_told(tmp_path):
     with pytest.raises(BadInput, match="No such file"):
         read_canaries("label", tmp_path / "none.yaml")
+
+
+def test_the_rules_decide_their_canaries_and_a_wrong_one_ends_the_stage(tmp_path):
+    try_rules()
+    cases = read_cases(OF_RULES, RuleCanary)
+    assert {case.verdict for case in cases} == {"Correct", "Incorrect", "judge"}
+    wrong = tmp_path / "rules.yaml"
+    wrong.write_text(
+        "[{id: a, query: 'How many?', kind: number, answer: '2', response: There are 3., verdict: Correct}]"
+    )
+    with pytest.raises(StageFailed, match="decide these canaries wrong: a"):
+        try_rules(wrong)

@@ -4,13 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.judging.rules import find_rule, is_abstention, label_by_rule
+from tasks.judging import rules
+from tasks.judging.findings import label_by_rule
+from tasks.judging.rules import is_abstention
 from tests.judging.texts import HOSTILE
 
 CITY = "In which city is the head office of Tindle Freight?"
 MOST = "How many wagons did the Orbis railway have in 1921?"
 BOTH = "Which of the rivers Venn and Lira is longer?"
 ALL = "Which towns are served by the Orbis railway?"
+
+
+def find_rule(answer, response, question):
+    return rules.find_rule(answer, response, question).rule
 
 
 @pytest.mark.parametrize("response", ["", " \n\t", "\u200b", " \u00ad\ufeff\n", "\u2800"])
@@ -54,7 +60,7 @@ def test_any_other_response_is_decided_by_equality_or_by_no_rule(response, rule,
         (CITY, "Brackport", "Brackport or Tindle", ""),
         (CITY, "Brackport", "In the city of Brackport, Ohio", ""),
         (CITY, "Brackport", "The head office is in Sallow Bay.", ""),
-        (CITY, "Brackport", "Tindle Freight has a head office in the city.", ""),
+        (CITY, "Brackport", "Tindle Freight has a head office in the city.", "nothing"),
         (CITY, "Brackport", "Tindle Freight has its head office in that city.", "nothing"),
         (CITY, "Tindle Green", "The head office of Tindle Freight is in the city of Tindle.", ""),
         ("Is the head office in Brackport?", "Yes", "The head office is in Brackport, yes", ""),
@@ -62,8 +68,8 @@ def test_any_other_response_is_decided_by_equality_or_by_no_rule(response, rule,
         (BOTH, "Lira", "The Lira is longer.", ""),
         (BOTH, "Lira", "The Venn is longer.", ""),
         (MOST, "12", "The Orbis railway had twelve wagons in 1921.", "stated"),
-        (MOST, "12", "The Orbis railway had 13 wagons.", "other number"),
-        (MOST, "12", "13", "other number"),
+        (MOST, "12", "The Orbis railway had 13 wagons.", "other value"),
+        (MOST, "12", "13", "other value"),
         (MOST, "12", "The Orbis railway had 12 wagons in 1922.", ""),
         (MOST, "12", "The Orbis railway had 12% wagons in 1921.", ""),
         (MOST, "12", "The Orbis railway had 13% wagons in 1921.", ""),
@@ -74,7 +80,7 @@ def test_any_other_response_is_decided_by_equality_or_by_no_rule(response, rule,
         (MOST, "12", "12 or 13", ""),
         (MOST, "1", "The Orbis railway had a wagon.", ""),
         ("hire date of Mollie Linen", "2022-01-19", "Mollie Linen was hired on 19 January 2022.", "stated"),
-        ("hire date of Mollie Linen", "2022-01-19", "Mollie Linen was hired on 20 January 2022.", ""),
+        ("hire date of Mollie Linen", "2022-01-19", "She was hired on 20 January 2022.", "other value"),
         (ALL, "Alm; Alm Bay", "Alm Bay and Alm are served by the Orbis railway.", "stated"),
         (ALL, "Alm; Alm Bay", "Alm Bay", "part"),
         (ALL, "Alm; Brack; Coe", "The towns served are Brack and Coe.", "part"),
@@ -86,7 +92,7 @@ def test_any_other_response_is_decided_by_equality_or_by_no_rule(response, rule,
 )  # fmt: skip
 def test_a_sentence_that_says_its_question_again_is_judged_by_what_it_adds(question, answer, response, rule):
     assert find_rule(answer, response, question) == rule
-    wrong = ("nothing", "part", "other number")
+    wrong = ("nothing", "part", "other value")
     assert label_by_rule(rule) == (None if not rule else "Incorrect" if rule in wrong else "Correct")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tasks.artifacts.rows import Drafts
 from tasks.grammar.assess.judgements import judge_once
-from tasks.judging.canaries import FURTHER, Canary, CanaryRow, judge_canaries, read_canaries
+from tasks.judging.canaries import FURTHER, Canary, CanaryRow, judge_canaries, read_canaries, try_rules
 from tasks.judging.rules import find_rule
 from tasks.models.ask import Answer, Ask
 from tasks.scoring.correctness import Correctness
@@ -16,13 +16,15 @@ async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow
     """Have the judge label every canary once, those too that a rule decides.
 
     settings: those of `grammar.judgements`, by which answers are judged, and `judging.further_canaries`:
-    whether the second set is judged too.
+    whether the second set is judged too. Raises StageFailed if rules decide a canary of theirs otherwise.
     """
     feedback = bool(settings.get("grammar.judgements.feedback", False))
     rules = bool(settings.get("grammar.judgements.rules", True))
+    if rules:
+        try_rules()
 
     def rule(canary: Canary) -> str:
-        return find_rule(canary.answer, canary.response, canary.query) if rules else ""
+        return find_rule(canary.answer, canary.response, canary.query).rule if rules else ""
 
     async def judge(canary: Canary) -> Answer[Correctness]:
         return await judge_once(

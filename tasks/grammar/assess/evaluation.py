@@ -16,12 +16,13 @@ from tasks.errors import BadInput
 from tasks.grammar.assess.assessment import AssessmentParams, join_rows
 from tasks.grammar.assess.judged import JudgedRow
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
+from tasks.grammar.corpus.answer_columns import AnswerColumn
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.canaries import measure_further, measure_health
+from tasks.judging.findings import NO_ANSWER
 from tasks.judging.health_basis import derive_health
-from tasks.judging.rules import NO_ANSWER
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation
@@ -92,6 +93,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
             "questions": (AskedQuestion, questions),
             "documents": (Document, documents),
             "answer_facts": (AnswerFacts, read_facts(place, questions) if options.documents is None else []),
+            "answer_columns": (AnswerColumn, read_columns(options.dataset)),
         },
         ("grammar.answers", "grammar.judgements", "grammar.canaries"),
         problems,
@@ -105,14 +107,21 @@ def read_questions(path: Path) -> OwnItems[AskedQuestion]:
     """Read a folder that contains `balanced.jsonl`, or one .jsonl, .jsonl.gz or .parquet file.
 
     Required fields of a row: `question` (or `query`) and `answer`. Optional: `id` (default: a hash of the
-    row), `group` (default: the id), `criterion` (default: empty) and `true_document_ids` (default: unknown;
-    for a folder, those of `true_documents.parquet` beside it). Raises BadInput if no row can be read.
+    row), `group` (default: the id), `criterion` and `sql_template` (default: empty) and `true_document_ids`
+    (default: unknown; for a folder, those of `true_documents.parquet` beside it). Raises BadInput if no row
+    can be read.
     """
     found = read_items(path, ItemReader(make_question, names=(QUESTIONS,), page="docs/assessment.md"))
     if not path.is_dir():
         return found
     named = name_documents(found.items, path.parent / "true_documents.parquet")
     return replace(found, items=tuple(named))
+
+
+def read_columns(path: Path) -> tuple[AnswerColumn, ...]:
+    """Read `answer_columns.parquet` beside a folder of questions; nothing where there is none."""
+    file = path.parent / "answer_columns.parquet"
+    return tuple(read_rows(file, AnswerColumn)) if path.is_dir() and file.is_file() else ()
 
 
 def make_question(record: Record, source: ItemSource) -> AskedQuestion:
@@ -129,7 +138,7 @@ def make_question(record: Record, source: ItemSource) -> AskedQuestion:
         criterion=criterion,
         question=question,
         answer=answer,
-        sql_template="",
+        sql_template=read_text(record, "sql_template", ""),
         text_template="",
         in_balanced=True,
         in_unbalanced=False,

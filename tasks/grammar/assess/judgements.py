@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Hashable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -15,10 +15,13 @@ from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.answers import AssessedAnswer
+from tasks.grammar.corpus.answer_columns import AnswerColumn
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.answered import Answered, Scored
+from tasks.judging.findings import UNDECIDED, Finding, label_by_rule
+from tasks.judging.known_values import KnownColumn
 from tasks.judging.quoting import quote
-from tasks.judging.rules import find_rule, label_by_rule
+from tasks.judging.rules import find_rule
 from tasks.judging.verdicts import make_form
 from tasks.models.ask import Answer, Ask
 from tasks.scoring.correctness import Correctness
@@ -76,8 +79,7 @@ class Judgements(Settings):
     feedback: bool = False
     """Let the judge write a line before its verdict."""
     rules: bool = True
-    """A response that equals the true answer as text, number or date is correct, an empty one incorrect; the
-    judge is not asked."""
+    """Decide by rule what the true answer and its column's values decide; ask the judge about the rest."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,8 @@ class Judgement:
     """The verdict on an answer. Its id is the answer's.
 
     judgement: None if unscored; then `problem` says why. rule: the rule that decided (see
-    `tasks/judging/rules.py`); empty if the judge did. verdicts: the judge's parsed ones, one for each time
-    that it was asked.
+    `tasks/judging/rules.py`); empty if the judge did. found: the value in the response by which it did, where
+    there is one. verdicts: the judge's parsed ones, one for each time that it was asked.
     """
 
     id: str
@@ -95,29 +97,38 @@ class Judgement:
     criterion: str
     judgement: Correctness | None
     rule: str
+    found: str
     verdicts: tuple[Correctness, ...]
     problem: str
     origin: tuple[Origin, ...]
 
 
 async def judgements(
-    answers: list[AssessedAnswer], questions: list[AskedQuestion], params: Judgements, ask: Ask
+    answers: list[AssessedAnswer],
+    questions: list[AskedQuestion],
+    answer_columns: list[AnswerColumn],
+    params: Judgements,
+    ask: Ask,
 ) -> Drafts[Judgement]:
     """Judge every answer. A failed answer is not shown to the judge and is unscored."""
     asked = {question.id: question for question in questions}
-    rules = {answer.id: _find_rule(answer, asked[answer.question], params) for answer in answers}
-    open_ones = [answer for answer in answers if answer.response is not None and not rules[answer.id]]
+    columns = {row.id: KnownColumn(row.kind, row.words, row.values) for row in answer_columns}
+    findings = {answer.id: _find_rule(answer, asked[answer.question], columns, params) for answer in answers}
+    open_ones = [answer for answer in answers if answer.response is not None and not findings[answer.id]]
     majorities = await asyncio.gather(
         *(_judge(answer, asked[answer.question], params, ask) for answer in open_ones)
     )
     found = dict(zip((answer.id for answer in open_ones), majorities, strict=True))
-    return Drafts([make_judgement(answer, rules[answer.id], found.get(answer.id)) for answer in answers])
+    return Drafts([make_judgement(answer, findings[answer.id], found.get(answer.id)) for answer in answers])
 
 
-def _find_rule(answer: AssessedAnswer, question: AskedQuestion, params: Judgements) -> str:
+def _find_rule(
+    answer: AssessedAnswer, question: AskedQuestion, columns: Mapping[str, KnownColumn], params: Judgements
+) -> Finding:
     if not params.rules or answer.response is None:
-        return ""
-    return find_rule(question.answer, answer.response, question.question)
+        return UNDECIDED
+    column = columns.get(question.sql_template)
+    return find_rule(question.answer, answer.response, question.question, column)
 
 
 async def _judge(
@@ -144,21 +155,23 @@ async def _judge(
 
 
 def make_judgement(
-    answer: AssessedAnswer, rule: str, found: tuple[Majority[Correctness], tuple[Correctness, ...]] | None
+    answer: AssessedAnswer,
+    finding: Finding,
+    judged: tuple[Majority[Correctness], tuple[Correctness, ...]] | None,
 ) -> Judgement:
     """Make a judgement's row.
 
-    rule: that decided; empty if none did. found: the majority and its verdicts; None if the judge was not
-    asked, for a rule or since the system gave no answer.
+    finding: of the rule that decided, if one did. judged: the majority and its verdicts; None if the judge
+    was not asked, for a rule or since the system gave no answer.
     """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
     label: Correctness | None = None
     verdicts: tuple[Correctness, ...] = ()
     problem = f"no answer: {answer.problem}"
-    if rule:
-        label, problem = label_by_rule(rule), ""
-    elif found is not None:
-        majority, verdicts = found
+    if finding:
+        label, problem = label_by_rule(finding.rule), ""
+    elif judged is not None:
+        majority, verdicts = judged
         label, problem = majority.value, majority.problem
         origin += [Origin("call", call) for call in dict.fromkeys(majority.calls)]
     return Judgement(
@@ -167,7 +180,8 @@ def make_judgement(
         answer.group,
         answer.criterion,
         label,
-        rule,
+        finding.rule,
+        finding.found,
         verdicts,
         problem,
         tuple(origin),

@@ -189,6 +189,14 @@ def tag_label(label: Label | None) -> Tag:
     return (UNSCORED, OFF) if label is None else (label.shown, TONES.get(label, OFF))
 
 
+def _tell_why(judgement: Judgement) -> str:
+    """Tell the rule that decided and the value that it found, the judge's verdicts, or the problem."""
+    if judgement.rule:
+        return f"by rule: {judgement.rule}{f' ({judgement.found})' if judgement.found else ''}"
+    said = ", ".join(verdict.shown for verdict in judgement.verdicts)
+    return f"verdicts: {said}" if len(judgement.verdicts) > 1 else judgement.problem
+
+
 def _show_question(row: AssessedQuestion, others: Sequence[AssessedQuestion]) -> Iterator[Block]:
     question, answer, judgement = row.question, row.answer, row.judgement
     yield blocks.title("Question", (question.criterion, ""), *((name, OFF) for name in row.sets))
@@ -198,11 +206,7 @@ def _show_question(row: AssessedQuestion, others: Sequence[AssessedQuestion]) ->
     given = f"No answer: {answer.problem}" if answer.response is None else answer.response
     yield blocks.text(given, "reply response")
     yield blocks.heading("Judgement")
-    said = ", ".join(verdict.shown for verdict in judgement.verdicts)
-    several = len(judgement.verdicts) > 1
-    yield blocks.tags(
-        tag_label(judgement.judgement), beside=f"verdicts: {said}" if several else judgement.problem
-    )
+    yield blocks.tags(tag_label(judgement.judgement), beside=_tell_why(judgement))
     yield from _show_retrieved(answer, question.true_document_ids or ())
     yield from _show_true(question)
     yield blocks.heading("Put down to")

@@ -40,7 +40,7 @@ class JudgeRepeat:
     way: str
     """`again`: the same texts with another seed; `swapped`: what is compared in the other order"""
     before: Verdict | None
-    """The verdict that the evaluation counts; None if that has none."""
+    """The judge's verdict in the evaluation, whatever a rule made of it; None if that has none."""
     verdict: Verdict | None
     """Of this time; None if the reply had none, or nobody was asked."""
     problem: str
@@ -118,7 +118,7 @@ async def repeat_verdict(
     else:
         answer = skip(SAME)
     stands = Origin("row", f"reference_verdicts#{before.id}")
-    return _make_row(row, interaction, ANSWER, way, before.verdict, answer, stands)
+    return _make_row(row, interaction, ANSWER, way, before.by_judge, answer, stands)
 
 
 async def repeat_meta_review(

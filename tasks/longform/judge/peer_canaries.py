@@ -110,18 +110,29 @@ async def try_canary(
         review = await review_step(item, interaction, canary.kind, 0, entry.reviewer, reviewing, ask)
         return _make_row(canary, review.verdict, review.problem, review.origin)
     verdict = await judge_answer(item, interaction, entry.judge, judging, ask)
-    return _make_row(canary, verdict.verdict, verdict.problem, verdict.origin)
+    settled, own = verdict.verdict, verdict.by_judge
+    return _make_row(canary, own, verdict.problem, verdict.origin, rule=verdict.rule, settled=settled)
 
 
-def _make_row(canary: PeerCanary, given: Verdict | None, problem: str, origin: Iterable[Origin]) -> CanaryRow:
+def _make_row(
+    canary: PeerCanary,
+    given: Verdict | None,
+    problem: str,
+    origin: Iterable[Origin],
+    *,
+    rule: str = "",
+    settled: Verdict | None = None,
+) -> CanaryRow:
+    """Make a canary's row. given: the judge's own verdict; settled: what a rule made of it."""
+    final = settled if rule else given
     calls = tuple(made for made in origin if made.kind == "call")
     return CanaryRow(
         id=canary.id,
         kind=canary.kind,
         expected=OR.join(canary.accepted),
         given=given,
-        rule="",
-        agreed=None if given is None else given in canary.accepted,
+        rule=rule,
+        agreed=None if final is None else final in canary.accepted,
         call="".join(call.reference for call in calls),
         problem=problem,
         further=False,

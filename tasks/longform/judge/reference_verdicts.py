@@ -12,6 +12,7 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.judging.answered import Answered, Scored
 from tasks.longform.build.items import LongformItem
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.critical_values import MISSING, limit_verdict
 from tasks.longform.judge.exhibits import show_answer
 from tasks.longform.judge.opinions import Opinion, ask_opinion, skip
 from tasks.longform.labels import CHOICES, CONCLUSIVE, Verdict
@@ -35,11 +36,22 @@ class ReferenceVerdict:
     reason: str
     problem: str
     origin: tuple[Origin, ...]
+    rule: str = ""
+    """The rule that lowered the judge's verdict; empty where it stands."""
+    missing: tuple[str, ...] = ()
+    """The critical values that the answer lacks, where the rule decided."""
+    judged: Verdict | None = None
+    """The judge's own verdict, where the rule lowered it."""
 
     @property
     def verdict(self) -> Verdict | None:
         """The label, or that of the score; None if there is neither. Raises UnknownLabel."""
         return self.label if self.score is None else Verdict.read(str(self.score))
+
+    @property
+    def by_judge(self) -> Verdict | None:
+        """The judge's own verdict, whatever a rule made of it."""
+        return self.judged if self.rule else self.verdict
 
 
 class ReferenceJudging(Settings):
@@ -52,6 +64,8 @@ class ReferenceJudging(Settings):
     rationale_words: int = Field(default=25, gt=0)
     reply_tokens: int = Field(default=160, gt=0)
     """A model that reasons before it replies needs more."""
+    rules: bool = True
+    """Refuse a verdict that is better than the values of the reference that an answer has allow."""
 
 
 async def reference_verdicts(
@@ -90,7 +104,8 @@ async def judge_answer(
     row = make_id("reference_verdicts", interaction.id)
     if problem := find_no_answer(interaction):
         return _make_row(row, item, interaction, skip(problem))
-    return _make_row(row, item, interaction, await ask_judge(item, interaction, role, row, params, ask))
+    judged = await ask_judge(item, interaction, role, row, params, ask)
+    return _make_row(row, item, interaction, judged, rules=params.rules)
 
 
 async def ask_judge(
@@ -124,11 +139,20 @@ async def ask_judge(
 
 
 def _make_row(
-    row: str, item: LongformItem, interaction: Interaction, answer: Answer[Opinion[Verdict]]
+    row: str,
+    item: LongformItem,
+    interaction: Interaction,
+    answer: Answer[Opinion[Verdict]],
+    *,
+    rules: bool = False,
 ) -> ReferenceVerdict:
     origin = [Origin("row", f"items#{item.id}"), Origin("row", f"interactions#{interaction.id}")]
     origin += [Origin("call", answer.call)] if answer.call else []
-    verdict = answer.value.verdict if answer.value else None
+    own = answer.value.verdict if answer.value else None
+    verdict, missing = own, tuple[str, ...]()
+    if rules and own is not None:
+        verdict, missing = limit_verdict(item, interaction.answer or "", own)
+    lowered = verdict != own
     return ReferenceVerdict(
         id=row,
         interaction=interaction.id,
@@ -139,7 +163,17 @@ def _make_row(
         reason=answer.value.rationale if answer.value else "",
         problem="" if answer.value else answer.problem,
         origin=tuple(origin),
+        rule=MISSING if lowered else "",
+        missing=missing if lowered else (),
+        judged=own if lowered else None,
     )
+
+
+def tell_rule(verdict: ReferenceVerdict) -> str:
+    """Tell which values an answer lacks, and what the judge had said; empty where no rule decided."""
+    if not verdict.rule or verdict.judged is None:
+        return ""
+    return f"by rule: without {', '.join(verdict.missing)}; the judge said {verdict.judged.shown}"
 
 
 def list_scored(verdicts: Iterable[ReferenceVerdict]) -> list[Scored]:
@@ -166,7 +200,7 @@ def list_answered(
             question=asked[row.item].question,
             reference=asked[row.item].reference,
             answer=given[row.interaction].answer or given[row.interaction].problem,
-            note=row.reason or row.problem,
+            note=tell_rule(row) or row.reason or row.problem,
         )
         for row in reference_verdicts
     ]

@@ -105,7 +105,7 @@ def evaluate(*rows):
         )
         judged = None if failed or label is None else Correctness.read(label)
         why = "no answer: timed out" if failed else "" if label else "no verdict"
-        judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, "", (), why, ()))
+        judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, "", "", (), why, ()))
     return {
         "questions": questions, "answers": answers, "judgements": judgements, "canaries": [],
         "documents": [], "answer_facts": [],

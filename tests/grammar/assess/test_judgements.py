@@ -21,7 +21,7 @@ def judge(responses: list[str | None], **params):
         for number, (question, text) in enumerate(zip(questions, responses, strict=True))
     ]
     model = Model()
-    drafts = asyncio.run(judgements(answers, questions, Judgements(**params), model))
+    drafts = asyncio.run(judgements(answers, questions, [], Judgements(**params), model))
     rows = sorted(drafts.rows, key=lambda row: row.id)
     return rows, model
 

@@ -18,7 +18,7 @@ from tests.scoring.labelled_file import UNKNOWN, assert_unknown_word_is_named
 RIGHT = Correctness.CORRECT
 ENTRY = AssessmentEntry(database="clinic", system="rag", llm_only="alone")
 ROWS = {
-    "judgements": Judgement("row-a", "q", "g", "short", RIGHT, "", (RIGHT,), "", ()),
+    "judgements": Judgement("row-a", "q", "g", "short", RIGHT, "", "", (RIGHT,), "", ()),
     "human_labels": AnswerLabel("row-a", "answer", "ann", RIGHT, ()),
     "baselines": BaselineVerdict(
         "row-a",

@@ -1,0 +1,119 @@
+"""Stage: tell of every asked SQL template what the database knows of its answers.
+
+What kind of value they are, and which other values their column has: by these, rules decide on responses
+before a judge is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import Field
+from sqlglot import exp
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.databases.columns import Column, split_column_id
+from tasks.databases.content import ensure_unchanged
+from tasks.databases.dialects import CANONICAL, translate
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.quoted_names import quote_column, quote_name
+from tasks.grammar.construct.fill_in import format_value
+from tasks.grammar.construct.queries import Query
+from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.corpus.questions import AskedQuestion
+from tasks.judging.amounts import DATE, NUMBER, OTHER, TEXT, TIME, guess_kind
+from tasks.settings import Settings
+
+KINDS = {"integer": NUMBER, "real": NUMBER, "date": DATE, "text": TEXT}
+"""A column's type -> the kind of its values; those of a text column are looked at."""
+
+
+class AnswerColumns(Settings):
+    """`grammar.answer_columns` in params.yaml."""
+
+    most: int = Field(default=20_000, ge=1)
+    """Number of values of a column, beyond which none is listed."""
+    limits: QueryLimits = QueryLimits()
+    """Limits of the one query per column."""
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """What the database knows of a SQL template's answers. Its id is the template's."""
+
+    id: str
+    column: str
+    """Its id, `films.title`; empty where the answer is computed or has several columns."""
+    words: str
+    """What people call it."""
+    kind: str
+    values: tuple[str, ...]
+    """Of a text column: its distinct values, sorted; none if there are more than `most`."""
+    origin: tuple[Origin, ...]
+
+
+def answer_columns(
+    sql_templates: list[SqlTemplate],
+    schema: list[Column],
+    questions: list[AskedQuestion],
+    database: DatabaseEntry,
+    params: AnswerColumns,
+) -> Drafts[AnswerColumn]:
+    """Look up the column of every asked SQL template. Raises what the database raises."""
+    asked = {question.sql_template for question in questions}
+    queries = {one.id: read_template(one.sql, schema) for one in sql_templates if one.id in asked}
+    known = {column.id: column for column in schema}
+    names = sorted({name for query in queries.values() if (name := _find_column(query))})
+    with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
+        values = {
+            name: list_values(known[name], safe, schema, params.most)
+            for name in names
+            if known[name].type == "text"
+        }
+    rows = []
+    for template, query in sorted(queries.items()):
+        name = _find_column(query)
+        kind, listed = _find_kind(query, known.get(name), values.get(name, ()))
+        words = (known[name].words or split_column_id(name)[1].replace("_", " ")) if name else ""
+        origin = (Origin("row", f"sql_templates#{template}"),)
+        rows.append(AnswerColumn(template, name, words, kind, listed, origin))
+    return Drafts(rows)
+
+
+def _find_column(query: Query) -> str:
+    """Return the id of the one column whose values a query returns; empty where there is no such."""
+    computed = query.measure in ("count", "average")
+    return query.projection[0] if len(query.projection) == 1 and not computed else ""
+
+
+def _find_kind(query: Query, column: Column | None, values: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    if query.measure in ("count", "average"):
+        return NUMBER, ()
+    kind = KINDS.get(column.type, OTHER) if column else OTHER
+    if kind != TEXT:
+        return kind, ()
+    for written in (DATE, TIME):
+        if values and all(guess_kind(value) == written for value in values):
+            return written, ()
+    return TEXT, values
+
+
+def list_values(
+    column: Column, database: SafeDatabase, schema: Iterable[Column], most: int
+) -> tuple[str, ...]:
+    """List the distinct values of a column, sorted; none if there are more than `most`."""
+    cell = quote_column(column.id)
+    select = (
+        exp.select(cell)
+        .distinct()
+        .from_(exp.Table(this=quote_name(column.table)))
+        .where(exp.Not(this=exp.Is(this=cell.copy(), expression=exp.Null())))
+    )
+    sql = translate(select.limit(most + 1).sql(dialect=CANONICAL), database.dialect, schema)
+    found: set[str] = set()
+    for batch in database.stream(sql):
+        found |= {format_value(value) for (value,) in batch}
+    return tuple(sorted(found)) if len(found) <= most else ()

@@ -1,0 +1,279 @@
+"""What rules say of a response to a question for a number, a date or a time of day.
+
+They call a response wrong only where nothing in it could be the answer: in another unit, to another number of
+places, of another scale, as a part of a date. Whatever they cannot read is left to the judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from tasks.judging.equality import MONTHS, find_dates, normalise, read_date, write_numbers
+from tasks.judging.findings import HOLDS, NO_VALUE, OTHER_VALUE, UNDECIDED, Finding
+from tasks.judging.words import HEDGING, LINKING, LONGEST, TURNING, WORD, cut_ending, list_words
+
+NUMBER, DATE, TIME, TEXT, OTHER = "number", "date", "time", "text", "other"
+"""The kinds of an answer."""
+PLAIN_NUMBER = re.compile(r"[-\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
+PLAIN_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?")
+CODE = re.compile(r"(?<![\w-])[a-z][\w-]*\d[\w-]*")
+"""A name with figures in it, as A320: none of its figures is an amount."""
+FIGURE = re.compile(r"([-+\u2212]?)(\d{1,3}(?:,\d{3})+(?!\d)|\d+)(\.\d+)?")
+CLOCK = re.compile(r"(?<![\d:.])(\d{1,2})[:.h](\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\d:])")
+NUMERIC_DATE = re.compile(r"(?<![\d/.-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![\d/.-])")
+SCALES = {
+    "hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "hundreds": 2, "thousands": 3,
+    "millions": 6, "billions": 9,
+}  # fmt: skip
+UNITS = frozenset([
+    "hour", "hours", "hr", "hrs", "h", "minute", "minutes", "min", "mins", "second", "seconds", "sec",
+    "secs", "s", "day", "days", "week", "weeks", "month", "months", "year", "years", "decade", "decades",
+    "century", "centuries", "km", "kilometre", "kilometres", "kilometer", "kilometers", "mile", "miles",
+    "mi", "metre", "metres", "meter", "meters", "m", "foot", "feet", "ft", "inch", "inches", "cm", "mm",
+    "yard", "yards", "nautical", "nm", "kg", "kilo", "kilos", "kilogram", "kilograms", "gram", "grams",
+    "g", "pound", "pounds", "lb", "lbs", "ton", "tons", "tonne", "tonnes", "euro", "euros", "eur",
+    "dollar", "dollars", "usd", "gbp", "cent", "cents", "percent", "percentage", "per", "degree",
+    "degrees", "celsius", "fahrenheit", "kelvin", "knot", "knots", "mph", "kph", "kmh", "litre", "litres",
+    "liter", "liters", "gallon", "gallons", "k", "bn", "times", "points",
+])  # fmt: skip
+"""Units, in which the answer may be another number than in its own."""
+SIGNS = {"$": {"dollar", "usd"}, "€": {"euro", "eur"}, "£": {"pound", "gbp"}, "%": {"percent", "percentage"}}
+"""A sign -> the words that say the same."""
+NEAR = re.compile(
+    r"\b(?:about|around|approximately|roughly|nearly|almost|some|over|above|more|less|fewer|under|below|least"
+    r"|most|between|up to|circa|estimated|average of)\b|[~\u2248<>\u2264\u2265\u00b1]"
+)
+ORDINAL = (
+    r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|\w{3,6}teenth"
+    r"|\w{3,5}tieth|\w{3,5}ty-\w+th"
+)
+UNTOLD = re.compile(
+    r"\b(?:only|sole|single|both|pair|couple|dozens?|half|halves|quarters?|thirds?|score|few|several|many"
+    r"|some|all|each|every|any|once|twice|thrice|double|triple|another|other|nobody|nothing|hundreds?"
+    rf"|thousands?|millions?|billions?|{ORDINAL})\b"
+)
+"""Words that may say a number without figures."""
+ONE = re.compile(r"\ban? ")
+ROMAN = re.compile(r"\b[IVXLCDM]{2,}\b")
+MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS.split())}|sept)\b")
+DATED = re.compile(
+    r"\b(?:\w{3,6}day|today|tomorrow|tonight|now|century|centuries|decade|year|week|spring|summer|autumn|fall"
+    rf"|winter|christmas|easter|eve|thousand|{ORDINAL})\b"
+)
+TIMED = re.compile(
+    r"\b(?:noon|midday|midnight|o'clock|past|quarter|half|hours?|hrs|minutes?|morning|evening|afternoon|night"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|on time)\b"
+)
+MANY = 6
+"""Digits by which an answer cannot be met by chance."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number in a text, and its place there."""
+
+    value: Decimal
+    text: str
+    start: int
+    end: int
+
+
+def guess_kind(answer: str) -> str:
+    """Tell by its form alone whether an answer is a number, a date or a time; else `other`."""
+    plain = normalise(answer)
+    if PLAIN_NUMBER.fullmatch(plain):
+        return NUMBER
+    if PLAIN_TIME.fullmatch(plain):
+        return TIME
+    return DATE if read_date(plain) is not None else OTHER
+
+
+def find_amount(kind: str, answer: str, response: str, asked: str) -> Finding:
+    """Find what a response has in place of a number, a date or a time.
+
+    asked: the question, and the words of the answer's column. other value: the response has another one and
+    nothing that could be the answer. no value: it has none at all. holds: it gives a number right after the
+    words of the question. Undecided for any other kind, and where the question itself has the answer in it.
+    """
+    read = READERS.get(kind)
+    if read is None or guess_kind(answer) != kind or len(response) > LONGEST or not _is_latin(response):
+        return UNDECIDED
+    return read(answer, response, asked)
+
+
+def _is_latin(text: str) -> bool:
+    """Tell whether all letters are of the alphabet whose words rules can read."""
+    return all(ord(sign) < 0x250 or not sign.isalpha() for sign in text)
+
+
+def _find_number(answer: str, response: str, asked: str) -> Finding:
+    question, text = _write(asked), _write(response)
+    truth = Decimal(normalise(answer).replace(",", "").replace("\u2212", "-"))
+    named = {figure.value for figure in list_figures(question)}
+    if truth in named or abs(truth) in named:
+        return UNDECIDED
+    words = list_words(question)
+    figures = [figure for figure in list_figures(text) if abs(figure.value) not in named]
+    if _holds(truth, figures, text, words):
+        return Finding(HOLDS, answer)
+    rest = CODE.sub(" ", text)
+    if not figures:
+        told = UNTOLD.search(rest) or TURNING.search(rest) or ROMAN.search(response)
+        one = truth == 1 and ONE.search(rest)
+        listed = truth == int(truth) and re.search(r"[,;\n]|\band\b", rest)
+        return UNDECIDED if told or one or listed else Finding(NO_VALUE)
+    if NEAR.search(rest) or any(word in SCALES and word not in words for word in WORD.findall(rest)):
+        return UNDECIDED
+    if any(_may_be(figure.value, truth) or _is_unclear(figure, text, words) for figure in figures):
+        return UNDECIDED
+    return Finding(OTHER_VALUE, figures[0].text)
+
+
+def _write(text: str) -> str:
+    return write_numbers(normalise(text)).replace("\u2212", "-")
+
+
+def list_figures(text: str) -> list[Figure]:
+    """List the numbers of a text, names with figures in them left out."""
+    bare = CODE.sub(lambda found: " " * len(found[0]), text)
+    figures = []
+    for found in FIGURE.finditer(bare):
+        sign = found[1] if found.start() == 0 or not bare[found.start() - 1].isalnum() else ""
+        try:
+            value = Decimal(f"{sign.replace('+', '')}{found[2].replace(',', '')}{found[3] or ''}")
+        except InvalidOperation:
+            continue
+        figures.append(Figure(value, found[0], found.start(), found.end()))
+    return figures
+
+
+def _holds(truth: Decimal, figures: Iterable[Figure], text: str, words: set[str]) -> bool:
+    """Tell whether a text gives a number, and no other, right after words of its question."""
+    right = [figure for figure in figures if figure.value == truth]
+    if not right or TURNING.search(text) or HEDGING.search(text) or NEAR.search(text):
+        return False
+    known = words | UNITS
+    precise = len(right[0].text.replace(".", "").strip("-")) >= MANY
+    added = [word for word in WORD.findall(CODE.sub(" ", text)) if word not in LINKING]
+    strange = [word for word in added if not word[0].isdigit() and cut_ending(word) not in known]
+    others = len(list(figures)) > len(right)
+    if (others or strange) and not precise:
+        return False
+    return any(follows(text[: figure.start], words) for figure in right) and all(
+        not _is_unclear(figure, text, words) for figure in right
+    )
+
+
+def follows(before: str, words: set[str]) -> bool:
+    """Tell whether what comes next stands right after a word of the question, but for `of` and their like."""
+    for word in reversed(WORD.findall(before.casefold())):
+        if word not in AFTER:
+            return cut_ending(word) in words
+    return False
+
+
+AFTER = frozenset([
+    "a", "an", "are", "as", "at", "being", "called", "has", "in", "is", "it", "its", "listed", "located",
+    "named", "of", "the", "to", "under", "was", "were",
+])  # fmt: skip
+
+
+def _is_unclear(figure: Figure, text: str, words: set[str]) -> bool:
+    """Tell whether signs or a unit beside a number may make another number of it."""
+    before, after = text[: figure.start][-1:], text[figure.end :][:24]
+    sign = before if before in SIGNS else after.lstrip()[:1]
+    if sign in SIGNS:
+        if not SIGNS[sign] & {cut_ending(word) for word in words} and not SIGNS[sign] & words:
+            return True
+        after = after.lstrip().removeprefix(sign)
+    if before.isalnum() or (before in "/:^*\u00d7=#" and before):
+        return True
+    if after[:1] and (after[0].isalnum() or after[0] in "/:^*\u00d7\u00b0'\"\u2032\u2033=+"):
+        return True
+    if re.match(r"\s?[-\u2013\u2014]\s?\d", after):
+        return True
+    unit = re.match(r"[\s-]*(\w+)", after)
+    return unit is not None and unit[1] in UNITS and cut_ending(unit[1]) not in words
+
+
+def _may_be(said: Decimal, truth: Decimal) -> bool:
+    """Tell whether a number may be meant as another: rounded, cut, of another scale or sign, a short form."""
+    said, truth = abs(said), abs(truth)
+    if said == truth:
+        return True
+    places = [max(0, -int(number.as_tuple().exponent)) for number in (said, truth)]
+    if any(places) and abs(said - truth) <= Decimal(1).scaleb(-min(places)):
+        return True
+    if said and truth:
+        ratio = max(said, truth) / min(said, truth)
+        if any(abs(ratio / Decimal(10) ** scale - 1) < Decimal("0.01") for scale in (2, 3, 6, 9)):
+            return True
+    short, long = (f"{number:f}".replace(".", "").lstrip("0") for number in (said, truth))
+    return bool(short) and len(short) < len(long) and (long.startswith(short) or long.endswith(short))
+
+
+def _find_date(answer: str, response: str, asked: str) -> Finding:
+    truth, text, question = read_date(normalise(answer)), normalise(response), normalise(asked)
+    named = {read_date(found) for found in find_dates(question)}
+    found = {text_: read_date(text_) for text_ in find_dates(text)}
+    said = {text_: day for text_, day in found.items() if day not in named}
+    if truth in named or truth in said.values():
+        return UNDECIDED
+    rest = text
+    for known in sorted(found, key=len, reverse=True):
+        rest = rest.replace(known, " ")
+    asked_figures = set(re.findall(r"\d+", question))
+    unread = set(re.findall(r"\d+", CODE.sub(" ", rest))) - asked_figures
+    months = set(MONTH.findall(rest)) - set(MONTH.findall(question))
+    if unread or months or None in said.values():
+        return UNDECIDED
+    if said:
+        return Finding(OTHER_VALUE, next(iter(said)))
+    vague = DATED.search(_drop_asked(rest, question)) or NUMERIC_DATE.search(rest)
+    return UNDECIDED if vague or TURNING.search(rest) else Finding(NO_VALUE)
+
+
+def _drop_asked(text: str, question: str) -> str:
+    asked = set(WORD.findall(question))
+    return " ".join(word for word in text.split() if word.strip(".,;:!?") not in asked)
+
+
+def _find_time(answer: str, response: str, asked: str) -> Finding:
+    text, question = normalise(response), normalise(asked)
+    truth = _read_clock(CLOCK.fullmatch(normalise(answer)))
+    named = {_read_clock(found) for found in CLOCK.finditer(question)}
+    found = {found[0]: _read_clock(found) for found in CLOCK.finditer(text)}
+    said = {clock: read for clock, read in found.items() if read not in named}
+    rest = _drop_dates(CLOCK.sub(" ", text))
+    unread = set(re.findall(r"\d+", CODE.sub(" ", rest))) - set(re.findall(r"\d+", question))
+    if truth is None or truth in named or unread or None in said.values():
+        return UNDECIDED
+    if any(
+        clock is not None and (clock[0] - truth[0]) % 12 == 0 and clock[1] == truth[1]
+        for clock in said.values()
+    ):
+        return UNDECIDED
+    if said:
+        return UNDECIDED if NEAR.search(rest) else Finding(OTHER_VALUE, next(iter(said)).strip())
+    told = TIMED.search(_drop_asked(rest, question)) or TURNING.search(rest)
+    return UNDECIDED if told else Finding(NO_VALUE)
+
+
+def _drop_dates(text: str) -> str:
+    for found in find_dates(text):
+        text = text.replace(found, " ")
+    return text
+
+
+def _read_clock(found: re.Match[str] | None) -> tuple[int, int] | None:
+    if found is None or int(found[1]) > 24 or int(found[2]) > 59:
+        return None
+    return int(found[1]) + (12 if found[3] == "p" and int(found[1]) < 12 else 0), int(found[2])
+
+
+READERS: Mapping[str, Callable[[str, str, str], Finding]] = {
+    NUMBER: _find_number, DATE: _find_date, TIME: _find_time,
+}  # fmt: skip

@@ -1,0 +1,34 @@
+"""What a rule finds in a response: which rule decides, and the value that it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tasks.scoring.correctness import Correctness
+
+EMPTY, ABSTAINS = "empty", "abstains"
+STATED, HOLDS = "stated", "holds"
+NOTHING, PART, OTHER_VALUE, NO_VALUE = "nothing", "part", "other value", "no value"
+NO_ANSWER = (EMPTY, ABSTAINS, NOTHING)
+WRONG = (*NO_ANSWER, PART, OTHER_VALUE, NO_VALUE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The rule that decides, and the value that it found in the response; both empty where none does."""
+
+    rule: str = ""
+    found: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.rule)
+
+
+UNDECIDED = Finding()
+
+
+def label_by_rule(rule: str) -> Correctness | None:
+    """Return the verdict of a rule that decides; None where none does."""
+    if not rule:
+        return None
+    return Correctness.INCORRECT if rule in WRONG else Correctness.CORRECT

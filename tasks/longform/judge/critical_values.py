@@ -1,0 +1,142 @@
+"""What an answer must have to match its reference: the values that the reference's claims stand on.
+
+A claim's critical values are what it says of the group that it names first: the name, and the numbers before
+those that it is held against. They come from the claim's own query and rows. A judge's verdict that is better
+than the values allow is refused, and the values that are missing are named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from tasks.judging.amounts import SCALES, list_figures
+from tasks.judging.known_values import split_tokens
+from tasks.judging.words import LINKING
+from tasks.longform.build.items import LongformItem
+from tasks.longform.build.statement import Claim
+from tasks.longform.labels import CONCLUSIVE, Verdict
+
+MISSING = "missing value"
+"""The rule that refuses a verdict."""
+LONGEST = 20_000
+"""In characters: what of an answer is searched."""
+ASIDE = re.compile(r"\([^()]*\)")
+"""Counts of rows, which nobody need repeat."""
+AGAINST = re.compile(r",? against\b")
+NEAR = Decimal("0.01")
+"""The share of a number by which an answer may have rounded it."""
+SHORT = {"k": 3, "m": 6, "bn": 9, "b": 9, **SCALES}
+INTENT = re.compile(
+    r"\b(?:(?:would|we|you|i) (?:also )?(?:need|have|want) to|(?:we|i|you) (?:can|will|would|could|should)\b"
+    r"|(?:can|could|would) be (?:calculated|determined|computed|found)|sql quer(?:y|ies)|step-by-step)",
+    re.IGNORECASE,
+)
+"""Words by which an answer says how to find one."""
+GENERIC = frozenset(["average", "mean", "median", "highest", "lowest", "most", "least", "number", "known"])
+
+
+def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
+    """Find the critical values that an answer lacks, in the order of the claims.
+
+    Of a reference without claims, which somebody else wrote, nobody knows which of its numbers are critical:
+    they are missing where the answer has none of them.
+    """
+    text = answer[:LONGEST]
+    said = read_numbers(text)
+    if item.claims:
+        values = [value for claim in item.claims for value in list_critical(claim, item.question)]
+        return tuple(dict.fromkeys(value for value in values if not _has(value, text, said)))
+    numbers = [figure.text for figure in list_figures(item.reference.casefold())]
+    asked = read_numbers(item.question)
+    numbers = [number for number in numbers if not is_said(number, asked)]
+    return () if any(is_said(number, said) for number in numbers) else tuple(dict.fromkeys(numbers))
+
+
+def list_critical(claim: Claim, question: str) -> list[str]:
+    """List the values that a claim stands on: the first group's name and the numbers that it is given."""
+    lead = AGAINST.split(ASIDE.sub(" ", claim.text), maxsplit=1)[0]
+    names = sorted(
+        (name for name in _list_names(claim) if name in lead), key=lambda name: (lead.index(name), -len(name))
+    )
+    bare = lead
+    for name in names:
+        bare = bare.replace(name, " ")
+    asked = read_numbers(question)
+    numbers = [figure.text for figure in list_figures(bare.casefold()) if not is_said(figure.text, asked)]
+    return [*names[:1], *numbers]
+
+
+def _list_names(claim: Claim) -> list[str]:
+    return [cell for row in json.loads(claim.rows) for cell in row if isinstance(cell, str)]
+
+
+def read_numbers(text: str) -> list[Decimal]:
+    """Read the numbers of a text, without their signs; of `1.2 million` both 1.2 and 1200000."""
+    numbers, plain = [], text.casefold()
+    for figure in list_figures(plain):
+        numbers.append(abs(figure.value))
+        unit = re.match(r"\s?([a-z]+)\b", plain[figure.end : figure.end + 12])
+        if unit and unit[1] in SHORT:
+            numbers.append(abs(figure.value) * 10 ** SHORT[unit[1]])
+    return numbers
+
+
+def is_said(number: str, said: Sequence[Decimal]) -> bool:
+    """Tell whether a number is among others, exactly or rounded."""
+    value = abs(Decimal(number.replace(",", "").replace("\u2212", "-")))
+    return any(abs(other - value) <= NEAR * value for other in said)
+
+
+def _has(value: str, text: str, said: Sequence[Decimal]) -> bool:
+    """Tell whether an answer has a number, or a name: one of its telling words, or its first initials."""
+    if _is_number(value):
+        return is_said(value, said)
+    words = [token.word for token in split_tokens(value)]
+    there = {token.word for token in split_tokens(text)}
+    initials = "".join(word[0] for word in words)
+    short = any(len(word) > 1 and initials.startswith(word) for word in there)
+    return short or any(len(word) > 3 and word in there for word in words) or {*words} <= there
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?[\d,]+(?:\.\d+)?", text) is not None
+
+
+def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Verdict, tuple[str, ...]]:
+    """Lower a verdict that is better than an answer's values allow; return it and the values missing.
+
+    Of a conclusive item a Match needs them all. Of an interpretive one 4 and 5 need them all and 3 half of
+    them; one that has none of them, and names no measure of a claim or says how to find one, is a 1. Without
+    claims no score is lowered.
+    """
+    missing = find_missing(item, answer)
+    if item.kind == CONCLUSIVE:
+        return (Verdict.NOT_MATCH if missing else verdict), missing
+    if not item.claims or not missing:
+        return verdict, missing
+    values = {value for claim in item.claims for value in list_critical(claim, item.question)}
+    numbers = {value for value in values if _is_number(value)}
+    lacking = numbers & {*missing}
+    if len(lacking) < len(numbers):
+        most = 3 if 2 * len(lacking) <= len(numbers) else 2
+    else:
+        most = 1 if INTENT.search(answer[:LONGEST]) or not _names_measure(item, answer[:LONGEST]) else 2
+    score = verdict.score or 1
+    return (verdict if score <= most else Verdict.read(str(most))), missing
+
+
+def _names_measure(item: LongformItem, answer: str) -> bool:
+    """Tell whether an answer names what one of the claims measures."""
+    there = {token.word for token in split_tokens(answer)}
+    asked = {token.word for token in split_tokens(item.question)}
+    return any(
+        words <= there for claim in item.claims if (words := {*_list_measure(claim.text)} - asked - GENERIC)
+    )
+
+
+def _list_measure(claim: str) -> Iterable[str]:
+    head = re.split(r"\d", claim, maxsplit=1)[0]
+    return (token.word for token in split_tokens(head) if token.word not in LINKING)
