@@ -13,7 +13,16 @@ from decimal import Decimal, InvalidOperation
 
 from tasks.judging.equality import MONTHS, find_dates, normalise, read_date, write_numbers
 from tasks.judging.findings import HOLDS, NO_VALUE, OTHER_VALUE, UNDECIDED, Finding
-from tasks.judging.words import HEDGING, LINKING, LONGEST, TURNING, WORD, cut_ending, list_words
+from tasks.judging.words import (
+    HEDGING,
+    LINKING,
+    LONGEST,
+    RELATIVE,
+    TURNING,
+    WORD,
+    cut_ending,
+    list_words,
+)
 
 NUMBER, DATE, TIME, TEXT, OTHER = "number", "date", "time", "text", "other"
 """The kinds of an answer."""
@@ -129,6 +138,8 @@ def _find_number(answer: str, response: str, asked: str) -> Finding:
         return UNDECIDED
     if any(_may_be(figure.value, truth) or _is_unclear(figure, text, words) for figure in figures):
         return UNDECIDED
+    if sum(figure.value for figure in figures) == truth:
+        return UNDECIDED
     return Finding(OTHER_VALUE, figures[0].text)
 
 
@@ -228,7 +239,7 @@ def _find_date(answer: str, response: str, asked: str) -> Finding:
     asked_figures = set(re.findall(r"\d+", question))
     unread = set(re.findall(r"\d+", CODE.sub(" ", rest))) - asked_figures
     months = set(MONTH.findall(rest)) - set(MONTH.findall(question))
-    if unread or months or None in said.values():
+    if unread or months or None in said.values() or RELATIVE.search(_drop_asked(rest, question)):
         return UNDECIDED
     if said:
         return Finding(OTHER_VALUE, next(iter(said)))
@@ -257,7 +268,11 @@ def _find_time(answer: str, response: str, asked: str) -> Finding:
     ):
         return UNDECIDED
     if said:
-        return UNDECIDED if NEAR.search(rest) else Finding(OTHER_VALUE, next(iter(said)).strip())
+        return (
+            UNDECIDED
+            if NEAR.search(rest) or RELATIVE.search(rest)
+            else Finding(OTHER_VALUE, next(iter(said)).strip())
+        )
     told = TIMED.search(_drop_asked(rest, question)) or TURNING.search(rest)
     return UNDECIDED if told else Finding(NO_VALUE)
 

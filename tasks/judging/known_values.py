@@ -16,7 +16,7 @@ from functools import cached_property
 
 from tasks.judging.amounts import follows
 from tasks.judging.findings import HOLDS, NO_VALUE, OTHER_VALUE, PART, UNDECIDED, Finding
-from tasks.judging.words import HEDGING, LINKING, LONGEST, TURNING, cut_ending
+from tasks.judging.words import HEDGING, LINKING, LONGEST, POLAR, TURNING, cut_ending
 
 TOKEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 POSSESSIVE = re.compile(r"['\u2019]s$")
@@ -39,8 +39,8 @@ ALIASES: Mapping[str, str] = {
     "turkey": "turkish turkiye", "finland": "finnish", "sweden": "swedish", "china": "chinese prc",
     "south korea": "korea korean", "russia": "russian ussr soviet", "soviet union": "ussr russia russian",
     "czech republic": "czechia czech", "myanmar": "burma", "iran": "persia", "ivory coast": "cote",
-    "mandarin": "chinese", "persian": "farsi", "farsi": "persian", "dutch": "flemish", "yes": "true y",
-    "no": "false n", "male": "m man men", "female": "f woman women", "science fiction": "scifi sci",
+    "mandarin": "chinese", "persian": "farsi", "farsi": "persian", "dutch": "flemish", "male": "m man men",
+    "female": "f woman women", "science fiction": "scifi sci",
 }  # fmt: skip
 """A value -> single words by which people say it too, all in lower case."""
 
@@ -81,6 +81,14 @@ class KnownColumn:
     values: tuple[str, ...] = ()
 
     @cached_property
+    def has_names(self) -> bool:
+        """Whether values are names of several words: of other kinds, as `Paused`, people say synonyms."""
+        return any(
+            len(tokens) > 1 and all(token.is_name or token.word in SMALL for token in tokens)
+            for tokens in map(split_tokens, self.values)
+        )
+
+    @cached_property
     def index(self) -> Index:
         """The values by their words."""
         return index_values(self.values)
@@ -119,12 +127,12 @@ def find_value(answer: str, response: str, question: str, column: KnownColumn) -
     """Find which values of the answer's column a response has, and what follows from them.
 
     holds: the answer, right after words of the question, and no word that could turn it. part: some of a
-    list, and of others no trace. other value: another one, and no trace of the answer. no value: neither.
-    Where the question names the answer, as one of things to choose from, only a response without a further
-    word is decided.
+    list, and of others no trace. other value: another one, and no trace of the answer. no value: neither,
+    where the column or the response has names, since people say synonyms of other values. Where the question
+    names the answer, as one of things to choose from, only a response without a further word is decided.
     """
     items = [item.strip() for item in answer.split(";") if item.strip()]
-    if len(response) > LONGEST or not items or not column.values:
+    if len(response) > LONGEST or not items or not column.values or POLAR & {fold(item) for item in items}:
         return UNDECIDED
     text = unicodedata.normalize("NFKC", response)
     tokens, asked = split_tokens(text), split_tokens(question)
@@ -152,7 +160,12 @@ def find_value(answer: str, response: str, question: str, column: KnownColumn) -
             return UNDECIDED
     if held:
         return Finding(PART, "; ".join(held))
-    return Finding(OTHER_VALUE, others[0]) if others else Finding(NO_VALUE)
+    if others:
+        return Finding(OTHER_VALUE, others[0])
+    names = column.has_names or any(
+        token.is_name and (token.start or token.text[1:].isupper()) for token in spare
+    )
+    return Finding(NO_VALUE) if names else UNDECIDED
 
 
 def _find_choice(
@@ -220,6 +233,8 @@ def _is_written(
     if match.end - match.first > 1:
         return True
     token = tokens[match.first]
+    if len(tokens) > 1 and token.word in LINKING and match.value not in items:
+        return False
     if match.value in items and token.word not in incidental:
         return True
     if len(tokens) > 1 and token.text != split_tokens(match.value)[0].text:

@@ -14,7 +14,7 @@ from tasks.judging.amounts import ONE, TEXT, find_amount, guess_kind
 from tasks.judging.equality import find_equality, is_empty, normalise, take_out, write_numbers
 from tasks.judging.findings import ABSTAINS, EMPTY, NOTHING, OTHER_VALUE, PART, STATED, Finding
 from tasks.judging.known_values import KnownColumn, find_value
-from tasks.judging.words import LINKING, TURNING, WORD, cut_ending, list_words
+from tasks.judging.words import LINKING, POLAR, TURNING, WORD, cut_ending, list_words
 
 LONGEST = 40
 """In words: what goes on for longer says something beside."""
@@ -32,7 +32,6 @@ ALONE = re.compile(
 """All of a response that answers nothing, in lower case."""
 PLAIN = re.compile(r"[\w\s.,;:!?()&/\"'\u2018\u2019\u201c\u201d-]*")
 """No sign that changes what a number says, as % and $ do."""
-POLAR = ("yes", "no", "true", "false")
 
 
 def is_abstention(response: str) -> bool:

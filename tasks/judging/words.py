@@ -14,7 +14,8 @@ LINKING = frozenset([
 ])  # fmt: skip
 """Words of a sentence that answer nothing and deny nothing."""
 TURNING = re.compile(
-    r"\b(?:not?|none|never|neither|nor|or|but|except|without|unlike|than|instead|rather|unless|if|\w+n['\u2019]t)\b"
+    r"\b(?:not?|none|never|neither|nor|or|but|except|without|unlike|than|instead|rather|unless|if|wrong|false"
+    r"|incorrect|untrue|contrary|\w+n['\u2019]t)\b"
 )
 """Words by which a sentence may say the opposite, or leave a choice."""
 HEDGING = re.compile(
@@ -22,9 +23,13 @@ HEDGING = re.compile(
     r"|believe|think|assume|suppose|suspect|unsure|uncertain|unclear|either|both|ambiguous|possible)\b"
 )
 """Words by which a sentence does not commit itself."""
+RELATIVE = re.compile(r"\b(?:after|before|later|earlier|prior|following|since|until|ago|next|previous)\b")
+"""Words by which a date or a time is told from another."""
 WORD = re.compile(r"\w+(?:[-'\u2019.,]\w+)*")
 ENDING = re.compile(r"e?[sd]?$")
 SHORT = 3
+POLAR = frozenset(["yes", "no", "true", "false", "y", "n", "t", "f"])
+"""Answers that a response may give without a word of theirs."""
 
 
 def list_words(text: str) -> set[str]:

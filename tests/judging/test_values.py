@@ -40,6 +40,7 @@ PARTS = KnownColumn(
     "text", "department", ("Management", "Operations", "Project Management", "Research Support")
 )
 ENGINES = KnownColumn("text", "engine type", ("Reciprocating", "Turbo-fan", "Turbo-jet"))
+STATES = KnownColumn("text", "status", ("Active", "Closed", "On hold"))
 WRONG = ("other value", "no value", "part", "nothing")
 
 RUNTIME = "What is the runtime in minutes of the film Dark Command?"
@@ -92,6 +93,11 @@ NUMBERS = [
     (COUNT, "12", "either 12 or 13", ""),
     (COUNT, "12", "not 12", ""),
     (COUNT, "12", "not 13 but 14", "other value"),
+    (COUNT, "12", "3 of her own and 9 with others", ""),
+    (BUDGET, "1200000", "1.200.000", ""),
+    (BUDGET, "1200000", "1 200 000", ""),
+    (COUNT, "-5", "minus 5", ""),
+    ("In which year was it built?", "1984", "in the 1980s", ""),
     (COUNT, "2", "The Galapagos Affair and Ballets Russes are her only films.", ""),
     (COUNT, "2", "Both of her films are lost.", ""),
     (COUNT, "0", "She directed no films.", ""),
@@ -132,6 +138,7 @@ MOMENTS = [
     ("date", HIRED, "2016-08-31", "She joined us on the 31st of August 2016.", ""),
     ("date", HIRED, "2016-05-03", "on the third of May 2016", ""),
     ("date", HIRED, "2016-05-03", "3/5/2016", ""),
+    ("date", HIRED, "2016-08-31", "the day after 30 August 2016", ""),
     ("date", HIRED, "2016-05-03", "3/5/1999", ""),
     ("date", HIRED, "2016-08-31", "in August 2016", ""),
     ("date", HIRED, "2016-08-31", "2016", ""),
@@ -221,6 +228,12 @@ NAMES = [
     ("director of Heat", "Takeshi Kitano", "The former director was Takeshi Kitano", "", PEOPLE),
     ("director of Heat", "Takeshi Kitano", "The director is probably Takeshi Kitano.", "", PEOPLE),
     ("genre of Heat", "Science Fiction", "sci-fi", "", GENRES),
+    # Synonyms, and values that a response says without a word of theirs.
+    ("status of the project Amber", "On hold", "It has been paused.", "", STATES),
+    ("status of the project Amber", "On hold", "Paused", "", STATES),
+    ("status of the project Amber", "On hold", "Active", "other value", STATES),
+    ("is the plane N1 insured", "Y", "It is insured.", "", KnownColumn("text", "insured", ("N", "Y"))),
+    ("city of the client Amber", "Oakton", "It is wrong that the city is Oakton", "", CITIES),
     # Values that the question names, choices, lists.
     (BOTH, "Dark Command", "They Drive by Night is longer.", "other value", TITLES),
     (BOTH, "Dark Command", "Dark Command is longer.", "holds", TITLES),

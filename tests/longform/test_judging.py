@@ -28,7 +28,7 @@ from tasks.longform.judge.exhibits import (
 from tasks.longform.judge.meta_reviews import MetaReviewing, meta_reviews
 from tasks.longform.judge.peer_canaries import measure_peers, peer_canaries, read_peer_canaries
 from tasks.longform.judge.peers import agree, decide, group_reviews, list_verdicts, pool, rank_items
-from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_verdicts
+from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_verdicts, tell_rule
 from tasks.longform.judge.reviews import Reviewing, reviews
 from tasks.longform.judge.revisions import Revising, revisions
 from tasks.longform.labels import ERRORS, STEPS
@@ -93,6 +93,18 @@ class TestReferenceVerdicts:
         [row] = judge(ask, make_item(kind="interpretive"))
         assert (row.label, row.score, row.kind) == (None, 4, "interpretive")
         assert ask.asked[0].prompt == "judge_interpretive"
+
+    def test_a_match_without_the_references_values_is_refused_by_rule_and_the_judges_word_is_kept(self):
+        ask = ScriptedJudges(lambda _: "Verdict: Match")
+        intent = make_interaction(answer="I will sum the ships by island.")
+        [row] = judge(ask, interaction=intent)
+        assert (row.label, row.rule, row.missing) == ("Not Match", "missing value", ("28", "14"))
+        assert (row.judged, row.by_judge) == ("Match", "Match")
+        assert tell_rule(row) == "by rule: without 28, 14; the judge said Match"
+        [row] = judge(ask, interaction=intent, rules=False)
+        assert (row.label, row.rule, row.judged, row.by_judge) == ("Match", "", None, "Match")
+        [row] = judge(ScriptedJudges(lambda _: "Verdict: Not Match"), interaction=intent)
+        assert (row.label, row.rule) == ("Not Match", "")
 
     def test_feedback_is_the_reason(self):
         ask = ScriptedJudges(say("Match", "Both numbers are there."))
@@ -454,7 +466,9 @@ class TestCanaries:
         rows, _ = self.run(lambda asked: f"Fine.\n{replies.get(asked.prompt, f'Verdict: {always}')}")
         health = measure_peers(rows)
         assert health.reviewer.agreement == 0.5
-        assert health.judge.agreement == pytest.approx(4 / 12)  # 3 matches and one score
+        assert health.judge.agreement == pytest.approx(
+            5 / 12
+        )  # 3 matches, one refused by rule, and one score
         warnings = find_warnings(TrustThresholds(), n=1, n_unscored=0, canaries=health.reviewer)
         assert "got 6 of 12 canaries right" in warnings[0]
 

@@ -1,17 +1,19 @@
 """Answers that a rule decides are shown to no judge."""
 
 import asyncio
+from dataclasses import replace
 
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.assess.evaluation import count_rows
 from tasks.grammar.assess.judgements import Judgement, Judgements, judgements
+from tasks.grammar.corpus.answer_columns import AnswerColumn
 from tasks.reports.own_evaluation import compute_figure
 from tests.grammar.assess_world import Model, make_world
 
 
-def judge(responses: list[str | None], **params):
+def judge(responses: list[str | None], columns=(), **params):
     """Judge one response a question; the questions are of different villages."""
     questions = make_world(len(responses)).questions[::3]
     answers = [
@@ -21,7 +23,7 @@ def judge(responses: list[str | None], **params):
         for number, (question, text) in enumerate(zip(questions, responses, strict=True))
     ]
     model = Model()
-    drafts = asyncio.run(judgements(answers, questions, [], Judgements(**params), model))
+    drafts = asyncio.run(judgements(answers, questions, list(columns), Judgements(**params), model))
     rows = sorted(drafts.rows, key=lambda row: row.id)
     return rows, model
 
@@ -45,3 +47,18 @@ def test_without_rules_the_judge_is_shown_the_empty_response_too():
     rows, model = judge(["", "1001"], rules=False)
     assert [row.rule for row in rows] == ["", ""]
     assert model.count("judge") == 2
+
+
+def test_another_value_of_the_answers_column_is_incorrect_by_rule_and_named():
+    template = make_world(1).questions[0].sql_template
+    heights = ("1000", "1001", "2000")
+    column = AnswerColumn(template, "villages.height", "height", "text", heights, (Origin("file", "x"),))
+    rows, model = judge(["It lies at 2000 metres", "1001"], [column])
+    assert [(row.judgement, row.rule, row.found) for row in rows] == [
+        ("Incorrect", "other value", "2000"),
+        ("Correct", "exact", "1001"),
+    ]
+    assert not model.count("judge")
+    # A column of another template says nothing here.
+    _, model = judge(["It lies at the sea of Tindle"], [replace(column, id="other", kind="text")])
+    assert model.count("judge") == 0
