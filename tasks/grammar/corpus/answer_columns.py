@@ -95,7 +95,7 @@ def _find_kind(query: Query, column: Column | None, values: tuple[str, ...]) -> 
     kind = KINDS.get(column.type, OTHER) if column else OTHER
     if kind != TEXT:
         return kind, ()
-    for written in (DATE, TIME):
+    for written in (DATE, TIME, NUMBER):
         if values and all(guess_kind(value) == written for value in values):
             return written, ()
     return TEXT, values

@@ -52,9 +52,9 @@ def test_a_column_with_more_values_than_listed_has_none(tmp_path):
     assert look_up(tmp_path, TOWN, most=1)[TOWN.id].values == ()
 
 
-def test_text_that_is_all_dates_or_times_is_of_that_kind(tmp_path):
+def test_text_that_is_all_dates_times_or_numbers_is_of_that_kind(tmp_path):
     for number, (values, kind) in enumerate(
-        [(("08:59", "19:00"), "time"), (("2031-01-02", "2031-01-03"), "date")]
+        [(("08:59", "19:00"), "time"), (("2031-01-02", "2031-01-03"), "date"), (("7", "1,200"), "number")]
     ):
         folder = tmp_path / str(number)
         folder.mkdir()
