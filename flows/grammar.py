@@ -202,7 +202,7 @@ GRAMMAR = Flow(
         "grammar.second_reading": Usual((0, 0)),
         "grammar.documents": Usual((0, 0)),
         "grammar.answers": Usual((107, 122), 281, 10),
-        "grammar.judgements": Usual((7, 30), 342, 11),
+        "grammar.judgements": Usual((1, 4), 342, 11),
         "grammar.canaries": Usual((48, 48), 329, 11),
         "grammar.baselines": Usual((0, 433), 379, 19),
     },
