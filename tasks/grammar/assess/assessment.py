@@ -53,8 +53,8 @@ from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.judging.canaries import CanaryRow, measure_further, measure_health
 from tasks.judging.equality import holds_answer, normalise
 from tasks.judging.human_labels import HumanLabel
-from tasks.judging.rules import POLAR, TURNING
 from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, measure_agreement
+from tasks.judging.words import POLAR, TURNING
 from tasks.reports.tables import round_figures
 from tasks.scoring.label import count_labels
 from tasks.scoring.running import Bootstrap

@@ -16,7 +16,7 @@ from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.statements import AnswerFacts, suffices
 from tasks.judging.equality import QUANTITY, normalise, read_date, take_out
-from tasks.judging.rules import POLAR
+from tasks.judging.words import POLAR
 from tasks.systems.contract import Document, Passage
 
 NAMED = re.compile(
