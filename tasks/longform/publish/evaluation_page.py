@@ -31,6 +31,7 @@ from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
 from tasks.reports.parts import Browse, Charts, FormLink, PagePart, TableBlock, TextBlock, make_about_part
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import FigureTable, read_systems
+from tasks.scoring.statistics import LEAST
 
 MEASURES = {"match rate": MATCH_RATE, "mean score": MEAN_SCORE}
 """What DVC shows of Table 2: a name -> its column."""
@@ -162,8 +163,8 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
     queries = draw_queries(series.scatters)
     quality = (
         "Against the reference answers: a share of matches, or a mean score from 1 to 5. A bar is a 95% "
-        "interval. The interval of a mean score is drawn from the scores themselves, so it is too narrow "
-        "where n is small."
+        f"interval, from {LEAST} items on. That of a mean score is drawn from the scores themselves, so it "
+        "is too narrow where n is small."
     )
     who = (
         "The agents: none is shown all records and makes no query; sequential plans, writes all its queries "
@@ -174,7 +175,7 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
     correlated = (
         "Of the agents that query. A match is 1 and none is 0; interpretive answers have their score. A "
         "correlation (-1 to 1) has its 95% interval, drawn over items with all that was answered to them; "
-        "fewer than three items have none."
+        f"fewer than {LEAST} items have none."
     )
     compared = (
         "Quality against the reference, beside a guess where one was asked for; and the share of "
