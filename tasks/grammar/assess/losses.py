@@ -74,7 +74,9 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
     wrong = [row for row in rows if not row.correct]
     found = [None if row.correct else row.find_module(SUFFICIENCY) or NOT_TOLD for row in rows]
     if not rows or (wrong and not {*found} & {*MODULES}):
-        why = "whether what was retrieved states what the answer needs is not known"
+        why = "whether what was retrieved states what the answers need is not known"
+        if not any(row.retrieves for row in rows):
+            why = "the system retrieves nothing, or does not show what"
         return Losses(None, why, len(rows), len(wrong), ())
     names = (*MODULES, *([NOT_TOLD] if NOT_TOLD in found else []))
     marks = np.array([[module == name for name in names] for module in found], dtype=np.float64)
