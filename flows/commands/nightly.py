@@ -101,6 +101,7 @@ def _carry_out(
     from flows.run.prefect_server import use_prefect
     from flows.run.runner import Run
     from flows.settings import load_params
+    from tasks.judging.nights import Night
     from tasks.reports.night_summary import describe_night
 
     params = load_params(root)
@@ -116,14 +117,14 @@ def _carry_out(
         with nullcontext() if plain else use_prefect(home, run.say):
             return bring_up_stages(run, names, plain=plain, title=f"night {label}")
 
-    night, code = NightWork(home, label, nightly, run).carry_out(bring_up)
-    if night is not None:
+    def show(night: Night) -> None:
         if as_json:
             typer.echo(json.dumps(asdict(night)))
         for line in describe_night(night):
             run.say(line)
         run.say("the page: data/nightly/index.html")
-    return code
+
+    return NightWork(home, label, nightly, run, show).carry_out(bring_up)
 
 
 @app.command()

@@ -6,16 +6,14 @@ import json
 import os
 import signal
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from flows.discovery import find_stage
 from flows.graph import DeclaredGraph
-from flows.night_settings import BRANCH, FOLDER, EvaluatedEntry, Nightly, Webhook, find_evaluation
+from flows.night_settings import FOLDER, EvaluatedEntry, Nightly, find_evaluation
 from flows.nights.basis import derive_gold, find_rows
 from flows.nights.history import find_against, read_history, write_night
 from flows.nights.outcome import compare_night
@@ -26,6 +24,7 @@ from flows.nights.preparation import (
     select_contracts,
     select_nights,
 )
+from flows.nights.webhook import send_alarm
 from flows.run.binding import Places, bind, load_database
 from flows.run.failures import describe_error
 from flows.run.node import Node
@@ -33,31 +32,30 @@ from flows.run.outcomes import DONE
 from flows.run.runner import Run
 from flows.settings import get_section
 from tasks.databases.entry import DatabaseEntry
-from tasks.errors import Alarm, BadInput, BenchloomError, BudgetSpent, ContractBroken
+from tasks.errors import Alarm, BadInput, BudgetSpent, ContractBroken
 from tasks.files import write_text
 from tasks.judging.gold import GoldAnswer
 from tasks.judging.nights import AlarmKind, GoldDifference, Night, NightAlarm
 from tasks.lineage.selection import Selection
-from tasks.reports.night_summary import describe_night
 
 BringUp = Callable[[Run, Sequence[str]], int]
 """Brings stages up to date, and gives the exit code that it came to."""
-TIMEOUT_S = 20.0
 DIGESTS = "gold.json"
 """What queries gave whose answers nothing stores: entry -> item -> digest."""
 
 
 @dataclass(frozen=True)
 class NightWork:
-    """A night in its worktree. home: the user's project; run: of the worktree."""
+    """A night in its worktree. home: the user's project; run: of the worktree; show: prints the night."""
 
     home: Path
     label: str
     nightly: Nightly
     run: Run
+    show: Callable[[Night], None]
 
-    def carry_out(self, bring_up: BringUp) -> tuple[Night | None, int]:
-        """Carry the night out; return it, if there is anything to tell, and the exit code.
+    def carry_out(self, bring_up: BringUp) -> int:
+        """Carry the night out; return the exit code.
 
         Raises BadInput if what it stands on is not up to date.
         """
@@ -87,9 +85,9 @@ class NightWork:
         bases |= derive_gold(night, proof.rows)
         write_night(self.home, night, comparison, bases)
         write_digests(self.home, self.label, proof)
+        self._announce(night)
         whole = push_artifacts(self.run.recorder, names, self.run.say)
-        told = self._tell(night)
-        return night, Alarm.exit_code if night.alarms else code or int(not (whole and told))
+        return Alarm.exit_code if night.alarms else code or int(not whole)
 
     def _is_whole(self, names: Sequence[str]) -> bool:
         """Tell whether all stages are up to date; single calls may have no answer, which the run has said."""
@@ -105,14 +103,14 @@ class NightWork:
             check_ground(self.run.recorder, names)  # says which stage to run, where an artifact is missing
             raise
 
-    def _leave(self, night: Night, proof: GoldProof) -> tuple[Night, int]:
-        """Record a night that is not over, with what its gold queries gave, and tell of it."""
+    def _leave(self, night: Night, proof: GoldProof) -> int:
+        """Record a night that is not over, with what its gold queries gave, and announce it."""
         night = replace(night, gold=proof.n, differences=proof.differences)
         write_night(self.home, night, bases=derive_gold(night, proof.rows))
-        self._tell(night)
-        return night, Alarm.exit_code
+        self._announce(night)
+        return Alarm.exit_code
 
-    def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> tuple[Night | None, int]:
+    def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> int:
         """Record a night that the budget ended, or a broken contract; nothing of any other failure."""
         alarms = [
             NightAlarm(kind, f"{stage}: {describe_error(error)}")
@@ -120,21 +118,17 @@ class NightWork:
             if (kind := classify_error(error)) is not None
         ]
         if not alarms or self.run.stopping.is_set():
-            return None, code
+            return code
         broken = any(alarm.kind == "contract" for alarm in alarms)
         night = Night(self.label, against, "unfinished", (*alarms, *proof.list_alarms()))
-        night, alarmed = self._leave(night, proof)
-        return night, alarmed if broken else code
+        alarmed = self._leave(night, proof)
+        return alarmed if broken else code
 
-    def _tell(self, night: Night) -> bool:
-        """Tell the webhook; a night is not lost where that fails, which is said."""
-        try:
-            if line := send_alarm(self.home, self.nightly.webhook, night):
-                self.run.say(line)
-        except BenchloomError as error:
-            self.run.say(str(error))
-            return False
-        return True
+    def _announce(self, night: Night) -> None:
+        """Show a night that is recorded, then send its alarms."""
+        self.show(night)
+        if line := send_alarm(self.home.name, self.nightly.webhook, night):
+            self.run.say(line)
 
 
 def classify_error(error: BaseException) -> AlarmKind | None:
@@ -154,39 +148,6 @@ def stop_with_parent(run: Run) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="parent", daemon=True).start()
-
-
-def send_alarm(home: Path, webhook: Webhook, night: Night) -> str:
-    """Tell the webhook of a night's alarms; return a line that says so, empty where there is nothing to tell.
-
-    Raises BenchloomError where it cannot be told; the address, which may hold a secret, is in no line.
-    """
-    if webhook.url_env is None or not night.alarms:
-        return ""
-    url = os.environ.get(webhook.url_env, "")
-    if not url.startswith(("http://", "https://")):
-        what = "holds no http address" if url else "is not set"
-        raise BenchloomError(f"the webhook was not told: {webhook.url_env} {what} in the environment")
-    body = {
-        "project": home.name,
-        "night": night.label,
-        "state": night.state,
-        "against": night.against,
-        "branch": f"{BRANCH}{night.label}",
-        "alarms": [asdict(alarm) for alarm in night.alarms],
-        "text": "\n".join(describe_night(night)),
-    }
-    request = urllib.request.Request(  # noqa: S310 - http or https, above
-        url, json.dumps(body).encode(), {"Content-Type": "application/json"}
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310 - as above
-            return f"the webhook of {webhook.url_env} was told ({reply.status})"
-    except (urllib.error.URLError, OSError) as error:
-        reason = getattr(error, "code", None) or type(getattr(error, "reason", error)).__name__
-        raise BenchloomError(
-            f"the webhook was not told: what {webhook.url_env} names does not take it ({reason})"
-        ) from error
 
 
 @dataclass(frozen=True)

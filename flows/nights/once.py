@@ -24,7 +24,7 @@ from flows.nights.standing import FOLDER as STANDING
 from flows.nights.standing import interrupt
 from flows.nights.worktree import SUMMARY, NightTree, describe_left_out, drop_branch, require_commit
 from flows.settings import load_params
-from tasks.errors import BenchloomError, LockHeld
+from tasks.errors import Alarm, BenchloomError, LockHeld
 from tasks.files import is_alive, write_text
 
 LABEL_FORM = "%Y-%m-%dT%H-%MZ"
@@ -55,9 +55,14 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
         write_unfinished(home, UnfinishedNight(label, commit))
         code = run_inside(tree, options, lock.handle)
         night = find_night(read_history(home), label)
-        if night is not None and night.state != "unfinished" and code in (0, 1, 5):
-            keep_night(tree)
-            say(f"its artifacts are recorded on the branch {tree.branch}")
+        if night is not None and night.state != "unfinished" and code in (0, 1, Alarm.exit_code):
+            try:
+                keep_night(tree)
+                say(f"its artifacts are recorded on the branch {tree.branch}")
+            except BenchloomError as error:
+                if code != Alarm.exit_code:
+                    raise
+                say(f"benchloom: {error}")  # the alarm's exit code comes first
         return code
 
 

@@ -16,6 +16,7 @@ from aiohttp import web
 from tasks.artifacts.parquet import count_rows
 from tests.flows.nights.night_project import commit, list_branches, run_git, run_night, set_param
 from tests.flows.nights.planted import plant_change
+from tests.flows.nights.test_webhook import receiving
 from tests.flows.sample import NOWHERE, wait_for
 from tests.models.scenes import answering
 
@@ -208,7 +209,7 @@ def test_a_budget_ends_a_night_which_is_told_and_goes_on(built, model):
     built.environment["NIGHT_HOOK"] = "http://127.0.0.1:9/"
     again = run_night(built, "--budget-tokens", "5000")
     assert again.returncode == 3, "an address that does not answer loses no night"
-    assert "the webhook was not told: what NIGHT_HOOK names does not take it" in again.stderr
+    assert "the webhook was not told: the address in NIGHT_HOOK gets no connection" in again.stderr
     assert "127.0.0.1:9" not in again.stderr
     whole = run_night(built)
     assert whole.returncode == 0, whole.stderr
@@ -243,11 +244,25 @@ def test_a_planted_change_in_a_row_of_the_database_is_found_by_its_items(built, 
     groups = pq.read_table(built.root / "data/grammar/films/fill_in.parquet", columns=["id", "sql"])
     queries = {row["id"]: row["sql"] for row in groups.to_pylist()}
     changed = plant_change(path, "films", "runtime_minutes", queries)
+    recorded = built.root / "data/nightly/planted/night.json"
+    there = []
+
+    def speak_no_http(peer, receiver, request):
+        there.append(recorded.is_file())
+        peer.sendall(b"220 mail.example ESMTP ready\r\n")
+
+    set_param(built, "nightly.webhook={url_env: NIGHT_HOOK}")
     try:
-        done = run_night(built, "--as-of", "planted", "--json")
+        with receiving(speak_no_http) as receiver:
+            built.environment["NIGHT_HOOK"] = receiver.url
+            done = run_night(built, "--as-of", "planted", "--json")
     finally:
         path.write_bytes(before)
+        del built.environment["NIGHT_HOOK"]
     assert done.returncode == 5, done.stderr
+    assert there == [True], "the alarm is on disk before it is sent"
+    assert done.stderr.index("ALARM (gold)") < done.stderr.index("the webhook was not told: ")
+    assert receiver.url not in done.stderr
     night = json.loads(done.stdout)
     assert [alarm["kind"] for alarm in night["alarms"]] == ["gold"]
     assert night["gold"] == count_rows(built.root / "data/grammar/films/fill_in.parquet")

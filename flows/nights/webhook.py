@@ -1,0 +1,117 @@
+"""Send a night's alarms to the webhook, and say whether they arrived."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import httpx2
+
+from flows.night_settings import BRANCH, Webhook
+from tasks.judging.nights import Night
+from tasks.models.incoming import find_origin
+from tasks.reports.night_summary import describe_night
+
+DEADLINE_S = 20.0
+"""For everything: the name's look-up, all redirects, and a receiver that sends a byte a second."""
+MAX_REDIRECTS = 5
+METHOD_KEPT = (307, 308)
+LOGGERS = ("httpx2", "httpcore2")
+"""Their lines hold the address, which may hold a secret."""
+
+
+class NotTold(Exception):
+    """The receiver did not take the alarm; its text says why, without the address."""
+
+
+def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
+    """Send a night's alarms to the webhook; return a line that says whether they arrived, never the address.
+
+    The line is empty if there is nothing to send. No failure of the receiver raises.
+    """
+    if webhook.url_env is None or not night.alarms:
+        return ""
+    url = os.environ.get(webhook.url_env, "")
+    if not url:
+        return f"the webhook was not told: {webhook.url_env} is not set in the environment"
+    replies: list[int | str] = []
+
+    def send() -> None:
+        try:
+            replies.append(post(url, write_body(project, night)))
+        except Exception as error:  # noqa: BLE001 - whatever a receiver causes, the night goes on
+            replies.append(explain_failure(error))
+
+    # Only a thread of its own ends on time: neither a name's look-up nor slow headers have a deadline.
+    thread = threading.Thread(target=send, name="webhook", daemon=True)
+    thread.start()
+    thread.join(DEADLINE_S)
+    reply = replies[0] if replies else f"gave no answer within {DEADLINE_S:g} s"
+    if isinstance(reply, int):
+        return f"the webhook of {webhook.url_env} was told ({reply})"
+    return f"the webhook was not told: the address in {webhook.url_env} {reply}"
+
+
+def write_body(project: str, night: Night) -> bytes:
+    """Write what is posted."""
+    body = {
+        "project": project,
+        "night": night.label,
+        "state": night.state,
+        "against": night.against,
+        "branch": f"{BRANCH}{night.label}",
+        "alarms": [asdict(alarm) for alarm in night.alarms],
+        "text": "\n".join(describe_night(night)),
+    }
+    return json.dumps(body).encode()
+
+
+def post(url: str, body: bytes) -> int:
+    """Post a body; return the 2xx status of the receiver that read it.
+
+    A redirect is followed only if it keeps scheme, host, port and method. Raises NotTold, or an error of the
+    HTTP library.
+    """
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    begun = find_origin(url)
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    with httpx2.Client(timeout=DEADLINE_S) as client:
+        for _ in range(MAX_REDIRECTS + 1):
+            sent: list[bool] = []
+
+            def read(sent: list[bool] = sent) -> Iterator[bytes]:
+                yield body
+                sent.append(True)  # the library reads a reply, too, if it could not send the body whole
+
+            with client.stream("POST", url, content=read(), headers=headers) as reply:
+                status = reply.status_code
+                if reply.is_success and not sent:
+                    raise NotTold(f"answered {status} before it read the alarm")
+                if reply.is_success:
+                    return status
+                if status not in METHOD_KEPT:
+                    raise NotTold(f"answered {status}")
+                url = str(reply.url.join(reply.headers.get("Location", "")))
+            if find_origin(url) != begun:
+                raise NotTold(f"answered {status}, a redirect to another scheme, host or port")
+    raise NotTold(f"redirects more than {MAX_REDIRECTS} times")
+
+
+def explain_failure(error: Exception) -> str:
+    """Say why nothing arrived; no text of the library's, which may hold the address."""
+    match error:
+        case NotTold():
+            return str(error)
+        case httpx2.InvalidURL() | httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError():
+            return "is no valid http address"
+        case httpx2.ConnectError():
+            return "gets no connection: unknown host, refused, or no TLS"
+        case httpx2.TimeoutException():
+            return f"gave no answer within {DEADLINE_S:g} s"
+        case _:
+            return f"gave no HTTP reply ({type(error).__name__})"
