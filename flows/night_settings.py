@@ -16,7 +16,7 @@ from flows.settings import get_section, parse_section
 from flows.stage import Scope
 from tasks.errors import BadInput
 from tasks.judging.nights import AlarmRule
-from tasks.settings import Settings
+from tasks.settings import Settings, VariableName
 
 FOLDER = "data/nightly"
 """Where a project's nights are told of; their artifacts are recorded on branches."""
@@ -34,7 +34,7 @@ def check_timezone(name: str) -> str:
 class Webhook(Settings):
     """Where alarms are told."""
 
-    url_env: str | None = None
+    url_env: VariableName | None = None
     """The environment variable that holds the address; null tells nobody."""
 
 

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, WithJsonSchema
 
 Section = TypeVar("Section", bound=BaseModel)
+
+
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def check_variable(name: str) -> str:
+    """Give the name of an environment variable back. Raises ValueError, without the text, if it is not one.
+
+    A user may have put the secret itself there.
+    """
+    if not VARIABLE.fullmatch(name):
+        raise ValueError(
+            "is not the name of an environment variable (letters, digits and _, no digit first); "
+            "name the variable that holds the value"
+        )
+    return name
+
+
+VariableName = Annotated[
+    str, AfterValidator(check_variable), WithJsonSchema({"type": "string", "pattern": f"^{VARIABLE.pattern}$"})
+]
+"""The name of an environment variable: it is written into env files, and no text of a secret passes for one."""
 
 
 class Settings(BaseModel):

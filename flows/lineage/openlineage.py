@@ -23,6 +23,7 @@ from tasks.errors import BadInput, BenchloomError
 from tasks.lineage.records import Graph, StageRecord
 from tasks.lineage.result import LineageResult
 from tasks.models.settings import Price
+from tasks.settings import VariableName
 
 if TYPE_CHECKING:
     from flows.lineage.facets import FacetMaker
@@ -48,7 +49,7 @@ class Destination(BaseModel):
 
     url: str | None = None
     """URL of an OpenLineage server, without a password (see key_env); null writes a file."""
-    key_env: str | None = None
+    key_env: VariableName | None = None
     """The NAME of the environment variable that holds the server's key."""
     namespace: str = Field(default="benchloom", min_length=1)
     timeout_s: float = Field(default=10, gt=0)

@@ -23,11 +23,13 @@ from typing import Any
 import platformdirs
 
 from benchloom.yaml_files import write_yaml
+from flows.nights.quoting import quote
 from flows.run.origin import lead_child
 from flows.run.prefect_server import SERVER, server_folder
 from flows.run.servers import find_server
 from tasks.errors import BadInput, BenchloomError
 from tasks.files import write_text
+from tasks.settings import check_variable
 
 FOLDER = ".benchloom/nightly"
 PATIENCE_S = 30.0
@@ -89,23 +91,21 @@ class StandingFiles:
 
 def write_files(root: Path, pool: str, params: Mapping[str, Any]) -> StandingFiles:
     """Write the unit, the compose file and, if there is none, an empty file for keys. Raises BadInput."""
-    for word in (str(root), pool):
-        if not word.isprintable():
-            raise BadInput(repr(word), "cannot be named in a unit file: it holds control characters")
     folder = root / FOLDER
     slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-") or "project"
     files = StandingFiles(folder / f"nights-{slug}.service", folder / "compose.yaml", folder / "keys.env")
-    make_keys(files.keys, sorted(set(list_keys(params))))
-    values = {"name": root.name, "root": root, "keys": files.keys}
-    quoted = {"python": sys.executable, "pool": pool}
-    write_text(
-        files.unit,
-        UNIT.format(
-            **{name: str(value).replace("%", "%%") for name, value in values.items()},
-            **{name: quote_for_systemd(value) for name, value in quoted.items()},
-        ),
+    keys = sorted(set(list_keys(params)))
+    unit = UNIT.format(
+        name=quote(root.name, "unit text"),
+        root=quote(str(root), "unit folder"),
+        keys=quote(str(files.keys), "unit file"),
+        python=quote(sys.executable, "unit program"),
+        pool=quote(pool, "unit argument"),
     )
-    write_yaml(files.compose, describe_container(root, f"nights-{slug}", pool, files.keys))
+    container = describe_container(root, f"nights-{slug}", pool, files.keys)
+    make_keys(files.keys, keys)
+    write_text(files.unit, unit)
+    write_yaml(files.compose, container)
     return files
 
 
@@ -128,21 +128,23 @@ def make_keys(path: Path, names: list[str]) -> None:
         file.write(KEYS.format(names=", ".join(names) or "none yet"))
 
 
-def list_keys(params: Any) -> Iterator[str]:
-    """List the environment variables that parameters name: `key_env`, `password_env`."""
-    if isinstance(params, Mapping):
-        for name, value in params.items():
-            if str(name).endswith("_env") and isinstance(value, str):
-                yield value
-            else:
-                yield from list_keys(value)
+def list_keys(params: Any, *place: str) -> Iterator[str]:
+    """List the environment variables that parameters name: `key_env`, `password_env`, `headers` of endpoints.
 
-
-def quote_for_systemd(word: str) -> str:
-    """Write a word so that within quotes of ExecStart= it stands for itself."""
-    for mark, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
-        word = word.replace(mark, written)
-    return word
+    place: the keys that lead to these parameters. Raises BadInput for what is not the name of a variable.
+    """
+    if not isinstance(params, Mapping):
+        return
+    headers = place[:2] == ("run", "endpoints") and place[3:] == ("headers",)
+    for key, value in params.items():
+        name = str(key)
+        if isinstance(value, str) and (headers or name.endswith("_env")):
+            try:
+                yield check_variable(value)
+            except ValueError as error:
+                raise BadInput(f"params.yaml: {'.'.join((*place, name))}", str(error)) from None
+        else:
+            yield from list_keys(value, *place, name)
 
 
 def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str, Any]:
@@ -152,30 +154,40 @@ def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str
         from importlib.metadata import version
 
         lines += INSTALL.format(version=version("benchloom"))
-    data = platformdirs.user_data_path("benchloom", appauthor=False)
+    data = platformdirs.user_data_path("benchloom", appauthor=False, ensure_exists=True)
     home = Path.home()
     service = {
-        "build": {"context": str(root), "dockerfile_inline": lines},
+        "build": {"context": str(root)},
         "working_dir": str(root),
         "user": f"{os.getuid()}:{os.getgid()}",
         "environment": {"HOME": str(home), "USER": getpass.getuser(), "XDG_DATA_HOME": str(data.parent)},
         "env_file": [{"path": str(keys), "required": False}],
-        "volumes": [f"{place}:{place}" for place in (root, data)],
+        # The short form, and Docker's own for folders that it makes, end a path at its first colon.
+        "volumes": [
+            {
+                "type": "bind",
+                "source": str(place),
+                "target": str(place),
+                "bind": {"create_host_path": False},
+            }
+            for place in (root, data)
+        ],
         "network_mode": "host",
         "command": ["python", "-m", "flows.cli", "nightly", "work", "--pool", pool],
         "restart": "on-failure",
     }
-    escaped: dict[str, Any] = escape_for_compose({"name": name, "services": {"nights": service}})
-    return escaped
+    escaped: dict[str, Any] = escape_for_compose(service)
+    escaped["build"]["dockerfile_inline"] = lines
+    return {"name": name, "services": {"nights": escaped}}
 
 
 def escape_for_compose(value: Any) -> Any:
-    """Write every `$` so that it stands for itself."""
+    """Write every text so that it stands for itself."""
     if isinstance(value, dict):
         return {key: escape_for_compose(item) for key, item in value.items()}
     if isinstance(value, list):
         return [escape_for_compose(item) for item in value]
-    return value.replace("$", "$$") if isinstance(value, str) else value
+    return quote(value, "compose") if isinstance(value, str) else value
 
 
 def keep_worker(root: Path, pool: str, own: bool) -> None:

@@ -23,6 +23,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from tasks.errors import BadInput, BenchloomError, DatabaseGone
+from tasks.settings import VariableName
 
 SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
 """Options of a URL that hold a secret: password, passwd, sslpassword, ssl_key_password, ..."""
@@ -40,7 +41,7 @@ class DatabaseEntry(BaseModel):
     file: Path | None = None
     """The file that DVC hashes: a SQLite file or, beside a url, the record of its content."""
     url: str | None = None
-    password_env: str | None = None
+    password_env: VariableName | None = None
     """The environment variable that holds the URL's password."""
     title: str = ""
     licence: str = ""

@@ -17,10 +17,10 @@ from pydantic import BaseModel, Field, JsonValue, field_validator, model_validat
 
 from tasks.errors import BadInput
 from tasks.models.recording.ledger_address import read_address
-from tasks.settings import Settings
+from tasks.settings import Settings, VariableName
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
-HEADER, VARIABLE = re.compile(r"[A-Za-z0-9-]{1,60}"), re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")
 OWN_PARAMETERS = frozenset({
     "grammar", "input", "logprobs", "max_tokens", "messages", "model", "n", "response_format", "seed",
     "stream", "temperature", "tool_choice", "tools", "top_logprobs", "top_p",
@@ -93,7 +93,7 @@ class ConnectionSettings(Settings):
     """How a service is reached over the network: address, key, rate limits, timeouts, retries."""
 
     url: str | None = None
-    key_env: str | None = None
+    key_env: VariableName | None = None
     """The NAME of the environment variable that holds the key."""
     in_flight: int = Field(default=8, gt=0)
     """The most calls under way at one time; a 429 lowers it for a while."""
@@ -139,7 +139,7 @@ class Endpoint(ConnectionSettings):
     used, unless that name is one of `same_models`."""
     same_models: tuple[str, ...] = ()
     """Earlier values of `served_model` whose recorded answers are this model's too."""
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: dict[str, VariableName] = Field(default_factory=dict)
     """Header -> the NAME of the environment variable with its value."""
     query: dict[str, str] = Field(default_factory=dict)
     """Parameters of every request's address, such as `api-version`."""
@@ -166,10 +166,9 @@ class Endpoint(ConnectionSettings):
             raise ValueError("a provider is what an endpoint of kind provider needs, and no other")
         if taken := sorted(self.add.keys() & OWN_PARAMETERS):
             raise ValueError(f"add: {taken[0]} is set by a role or a stage")
-        for name, variable in self.headers.items():
-            if not HEADER.fullmatch(name) or not VARIABLE.fullmatch(variable):
-                what = "must be a header's name, and its value the name of an environment variable"
-                raise ValueError(f"headers: {name[:40]!r} {what}")
+        for name in self.headers:
+            if not HEADER.fullmatch(name):
+                raise ValueError(f"headers: {name[:40]!r} is not the name of a header")
         return self
 
     @property

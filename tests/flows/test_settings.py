@@ -1,7 +1,13 @@
+import json
+from pathlib import Path
+
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from flows.settings import find_project, get_section, load_params, parse_section, set_params
+from flows.lineage.openlineage import Destination
+from flows.night_settings import Nightly
+from flows.run.model_settings import read_run
+from flows.settings import find_project, get_section, load_params, parse_database, parse_section, set_params
 from tasks.errors import BadInput
 
 PARAMS = """\
@@ -94,3 +100,51 @@ def test_a_section_that_a_flow_fans_out_over_may_be_set_before_it_is_there(tmp_p
         set_params(tmp_path, ["ragchekc.sets.mine=1"])
     with pytest.raises(BadInput, match="no such parameter"):
         set_params(tmp_path, ["ragcheck.jugding=1"])
+
+
+VARIABLE_NAMES = {
+    "run.endpoints.hosted.key_env": read_run,
+    "run.endpoints.hosted.headers.api-key": read_run,
+    "run.systems.mine.key_env": read_run,
+    "run.openlineage.key_env": lambda params: parse_section(params, "run.openlineage", Destination),
+    "nightly.webhook.url_env": lambda params: parse_section(params, "nightly", Nightly),
+    "databases.shop.password_env": lambda params: parse_database(params, "shop"),
+}
+NO_NAMES = ["A\nLD_PRELOAD=/tmp/x.so", "A=1", "sk-the-secret", "1A", "", " A", "A ", "A\n", "Ä", "A$B", "A\0"]
+
+
+@pytest.mark.parametrize("place", VARIABLE_NAMES)
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_a_setting_that_names_no_environment_variable_is_refused_in_a_line(place, name):
+    section, entry, *keys = place.split(".")
+    settings = {"url": "https://host/v1"} if section == "run" and entry != "openlineage" else {}
+    params = {section: {entry: {"file": "shop.sqlite"} if entry == "shop" else {}}}
+    inner = params[section][entry]
+    for key in keys[:-1]:
+        inner = inner.setdefault(key, settings if key in ("hosted", "mine") else {})
+    inner[keys[-1]] = name
+    with pytest.raises(BadInput) as refused:
+        VARIABLE_NAMES[place](params)
+    line = str(refused.value)
+    assert place in line
+    assert "is not the name of an environment variable" in line
+    assert "\n" not in line
+    assert not name.strip() or name not in line.replace(place, "").split(": ", 1)[1].split()
+    inner[keys[-1]] = "_Key_2"
+    VARIABLE_NAMES[place](params)
+
+
+def test_every_setting_that_names_a_variable_says_so_in_the_schema():
+    schema = json.loads((Path(__file__).parents[2] / "params.schema.json").read_text())
+
+    def find(part):
+        if isinstance(part, dict):
+            for key, value in part.get("properties", {}).items():
+                if key.endswith("_env"):
+                    yield key, value
+            for value in part.values():
+                yield from find(value)
+
+    found = list(find(schema))
+    assert len(found) >= 5
+    assert all("^[A-Za-z_][A-Za-z0-9_]*$" in json.dumps(value) for _, value in found)

@@ -1,12 +1,16 @@
 """What a deployment of nights goes on by: a port of its own, and files that hold no secret."""
 
+import ctypes
+import json
 import math
+import os
 import shlex
 import shutil
 import socket
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -72,7 +76,7 @@ def test_neither_file_holds_a_secret_and_the_one_for_keys_is_its_owners(root, mo
 def test_the_unit_is_one_that_systemd_reads_and_starts_a_worker_in_the_project(root):
     files = write_files(root, 'a "pool" at 5%', PARAMS)
     settings = dict(line.split("=", 1) for line in files.unit.read_text().splitlines() if "=" in line)
-    assert settings["WorkingDirectory"] == str(root).replace("%", "%%")
+    assert settings["WorkingDirectory"] == str(root).replace("%", "%%") + "/"
     assert settings["EnvironmentFile"] == "-" + str(files.keys).replace("%", "%%")
     words = shlex.split(settings["ExecStart"])
     assert words == [sys.executable, "-m", "flows.cli", "nightly", "work", "--pool", 'a "pool" at 5%%']
@@ -85,21 +89,108 @@ def test_the_unit_is_one_that_systemd_reads_and_starts_a_worker_in_the_project(r
 
 
 def test_the_container_finds_the_project_and_what_was_paid_for_in_place(root, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", "/var/my data")
+    home = str(root.parent / "my: data")
+    monkeypatch.setenv("XDG_DATA_HOME", home)
     text = write_files(root, "benchloom", PARAMS).compose.read_text()
     service = yaml.safe_load(text.replace("$$", "$"))["services"]["nights"]
     assert service["working_dir"] == service["build"]["context"] == str(root)
-    assert service["volumes"] == [f"{root}:{root}", "/var/my data/benchloom:/var/my data/benchloom"]
-    assert service["environment"]["XDG_DATA_HOME"] == "/var/my data"
+    mounted = [(volume["type"], volume["source"], volume["target"]) for volume in service["volumes"]]
+    data = f"{home}/benchloom"
+    assert mounted == [("bind", str(root), str(root)), ("bind", data, data)]
+    assert Path(data).is_dir(), "Docker makes no folder whose name has a colon"
+    assert service["environment"]["XDG_DATA_HOME"] == home
     assert "requirements.lock" in service["build"]["dockerfile_inline"]
     assert "$" not in text.replace("$$", "")
 
 
-def test_a_path_that_would_add_lines_to_the_unit_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="control characters"):
-        write_files(tmp_path / "x\nExecStartPre=touch pwned", "benchloom", PARAMS)
-    with pytest.raises(BadInput, match="control characters"):
-        write_files(tmp_path, "benchloom\nExecStartPre=touch pwned", PARAMS)
+HOSTILE = [
+    "with : colon", "ends in \\", "\\", "a\\nb", "100%h", "$HOME", "${HOME}", "$$", "*", "[a]", "?", '"', "'",
+    "#", ";", " begins", "ends ", "Ünïcödé 数", "-", "a=b", "{{ x }}", "!tag", "&a *a", "| x", "%", "~",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["python elsewhere", "python inside"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_every_name_of_a_project_stands_for_itself_in_unit_and_compose_file(
+    name, inside, tmp_path, monkeypatch
+):
+    root = tmp_path / name
+    root.mkdir()
+    monkeypatch.setenv("XDG_DATA_HOME", str(root))
+    if inside:
+        (root / "python").symlink_to(sys.executable)
+        monkeypatch.setattr("sys.executable", str(root / "python"))
+        if any(mark in name for mark in ("$$", "${", "\\", '"', "'")):
+            with pytest.raises(BadInput, match="cannot be started by systemd"):
+                write_files(root, name, PARAMS)
+            assert not (root / FOLDER).exists(), "nothing is left of what is refused"
+            return
+    files = write_files(root, name, PARAMS)
+    service = undo_dollars(yaml.safe_load(files.compose.read_text()))["services"]["nights"]
+    assert [volume["source"] for volume in service["volumes"]] == [str(root), f"{root}/benchloom"]
+    assert service["working_dir"] == service["build"]["context"] == str(root)
+    assert service["env_file"][0]["path"] == str(files.keys)
+    assert service["command"][-1] == name
+    lines = files.unit.read_text().splitlines()
+    assert not [line for line in lines if line.endswith(("\\", " "))]
+    settings = dict(line.split("=", 1) for line in lines if "=" in line)
+    assert settings["WorkingDirectory"].replace("%%", "%") == f"{root}/"
+    pattern = settings["EnvironmentFile"].removeprefix("-").replace("%%", "%")
+    assert match_as_systemd(pattern) == [str(files.keys)]
+    if shutil.which("systemd-analyze"):
+        unit = files.unit.rename(tmp_path / "nights.service")
+        done = subprocess.run(
+            ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def undo_dollars(value):
+    if isinstance(value, dict):
+        return {key: undo_dollars(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [undo_dollars(item) for item in value]
+    return value.replace("$$", "$") if isinstance(value, str) else value
+
+
+def match_as_systemd(pattern):
+    """Find files by glob(3), as systemd does for EnvironmentFile=."""
+
+    class Found(ctypes.Structure):
+        _fields_ = [
+            ("count", ctypes.c_size_t),
+            ("paths", ctypes.POINTER(ctypes.c_char_p)),
+            ("rest", ctypes.c_char * 256),
+        ]
+
+    found = Found()
+    if ctypes.CDLL(None).glob(os.fsencode(pattern), 0, None, ctypes.byref(found)):
+        return []
+    return [os.fsdecode(found.paths[number]) for number in range(found.count)]
+
+
+@pytest.mark.parametrize(
+    "name", ["x\nExecStartPre=touch pwned", "x\r", "\x1b[2J", "\u2028", os.fsdecode(b"\xff")]
+)
+def test_a_name_that_would_add_lines_is_refused(name, tmp_path):
+    (tmp_path / name).mkdir()
+    for root, pool in ((tmp_path / name, "benchloom"), (tmp_path, name)):
+        with pytest.raises(BadInput, match="control characters") as refused:
+            write_files(root, pool, PARAMS)
+        assert str(refused.value).isprintable()
+        assert not (root / FOLDER).exists()
+
+
+@pytest.mark.parametrize("name", ["A\nLD_PRELOAD=/tmp/x.so", "A=1", "sk-the-secret"])
+@pytest.mark.parametrize("fields", [{"key_env": "{}"}, {"headers": {"api-key": "{}"}}])
+def test_what_names_no_variable_never_reaches_the_file_of_keys(name, fields, root):
+    text = json.dumps({"run": {"endpoints": {"hosted": fields}}}).replace('"{}"', json.dumps(name))
+    with pytest.raises(
+        BadInput, match=r"^params\.yaml: run\.endpoints\.hosted\.[a-z_.-]+: is not the name"
+    ) as refused:
+        write_files(root, "benchloom", json.loads(text))
+    assert name not in str(refused.value)
+    assert not (root / FOLDER).exists()
 
 
 def test_a_port_that_is_taken_is_said_in_a_line_and_nothing_stands(root, taken):

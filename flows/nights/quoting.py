@@ -1,0 +1,43 @@
+"""Write a word so that it stands for itself in a systemd unit or a compose file, or refuse it."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from tasks.errors import BadInput
+
+Place = Literal["unit text", "unit folder", "unit file", "unit program", "unit argument", "compose"]
+"""In a unit: a description, WorkingDirectory=, EnvironmentFile=, and the words of ExecStart= within quotes.
+In a compose file: any text, which the writer of YAML quotes further."""
+NO_PROGRAM = re.compile(r"[\\\"']|\$[${]")
+"""What systemd refuses in a program's path, or substitutes in the name that the program is told."""
+
+
+def quote(word: str, place: Place) -> str:
+    """Write a word for a place. Raises BadInput if it cannot stand there."""
+    if not word.isprintable():
+        raise BadInput(
+            repr(word), "cannot be named in a unit or compose file: it holds control characters",
+            hint="move the project, or rename it",
+        )  # fmt: skip
+    match place:
+        case "unit text":
+            return word.replace("%", "%%")
+        case "unit folder":
+            return word.replace("%", "%%") + "/"  # a backslash or a space at the end of a line would be lost
+        case "unit file":
+            return re.sub(r"([\\*?\[])", r"\\\1", word).replace("%", "%%")  # systemd reads a glob pattern
+        case "unit program" if NO_PROGRAM.search(word):
+            raise BadInput(
+                word, "cannot be started by systemd: its path holds a quote, a backslash, `$$` or `${`",
+                hint="make the virtual environment in another folder",
+            )  # fmt: skip
+        case "unit program":
+            return word.replace("%", "%%")
+        case "unit argument":
+            for mark, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+                word = word.replace(mark, written)
+            return word
+        case "compose":
+            return word.replace("$", "$$")
