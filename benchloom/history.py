@@ -60,15 +60,15 @@ class History:
 
     def list_dirty(self, paths: Iterable[str]) -> list[str]:
         """List tracked files below some paths whose content is not committed, and all that is staged."""
-        edited = self.git("diff", "--name-only", "HEAD", "--", *paths).splitlines()
-        return sorted({*edited, *self.git("diff", "--name-only", "--cached").splitlines()})
+        edited = self._list_names("HEAD", "--", *paths)
+        return sorted({*edited, *self._list_names("--cached")})
 
     def add_template(self, folder: Path, own: Iterable[str], base: str | None, version: str) -> str | None:
         """Commit a folder as the template's next state; None where its state is the base's already.
 
         own: paths that are the project's own; they stay as they are in the base, else in HEAD.
         """
-        kept = self.git("ls-tree", "-r", base or "HEAD", "--", *own)
+        kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)
         with tempfile.TemporaryDirectory() as scratch:
             aside = {
                 "GIT_DIR": self.git("rev-parse", "--absolute-git-dir"),
@@ -76,7 +76,7 @@ class History:
                 "GIT_INDEX_FILE": str(Path(scratch, "index")),
             }
             self.git("add", "-A", "-f", ".", at=folder, variables=aside)
-            for line in kept.splitlines():
+            for line in filter(None, kept.split("\0")):
                 meta, path = line.split("\t", 1)
                 mode, _, blob = meta.split()
                 entry = f"{mode},{blob},{path}"
@@ -89,7 +89,8 @@ class History:
     def restore(self, commit: str, path: str, folder: Path) -> None:
         """Write a file as it was in a commit into another folder."""
         folder.mkdir(exist_ok=True)
-        (folder / path).write_text(self.git("show", f"{commit}:{path}") + "\n", encoding="utf-8")
+        text = self.git("show", f"{commit}:{path}") + "\n"
+        (folder / path).write_text(text, encoding="utf-8", errors="surrogateescape")
 
     def merge(self, commit: str) -> list[str]:
         """Merge a commit into the work tree without committing; list the files in conflict.
@@ -98,7 +99,7 @@ class History:
         """
         words = ("merge", "--no-commit", "--no-ff", "--allow-unrelated-histories", commit)
         done = self._call(words, self.root, AUTHOR)
-        conflicts = self.git("diff", "--name-only", "--diff-filter=U").splitlines()
+        conflicts = self._list_names("--diff-filter=U")
         if done.returncode and not conflicts:
             raise BadInput(self.root, f"git cannot merge: {' '.join(done.stderr.split())}")
         return conflicts
@@ -109,6 +110,9 @@ class History:
         if done.returncode:
             raise BenchloomError(f"{self.root}: `git {words[0]}` failed: {' '.join(done.stderr.split())}")
         return done.stdout.strip("\n")
+
+    def _list_names(self, *words: str) -> list[str]:
+        return [name for name in self.git("diff", "--name-only", "-z", *words).split("\0") if name]
 
     def _commit(self, tree: str, parent: str | None, version: str) -> str:
         message = f"Take the code of Benchloom {version}\n\n{VERSION}: {version}\n{TREE}: {tree}"
@@ -123,7 +127,7 @@ class History:
         try:
             return subprocess.run(  # noqa: S603 - our own words, no shell
                 command, cwd=at, env={**inherited, **variables},
-                capture_output=True, encoding="utf-8", errors="replace", check=False,
+                capture_output=True, encoding="utf-8", errors="surrogateescape", check=False,
             )  # fmt: skip
         except FileNotFoundError as error:
             raise BenchloomError("git is not on PATH; a project is a git repository") from error

@@ -28,9 +28,11 @@ def check_variable(name: str) -> str:
 
 
 VariableName = Annotated[
-    str, AfterValidator(check_variable), WithJsonSchema({"type": "string", "pattern": f"^{VARIABLE.pattern}$"})
+    str,
+    AfterValidator(check_variable),
+    WithJsonSchema({"type": "string", "pattern": f"^{VARIABLE.pattern}$"}),
 ]
-"""The name of an environment variable: it is written into env files, and no text of a secret passes for one."""
+"""The name of an environment variable, which is written into env files as it stands."""
 
 
 class Settings(BaseModel):

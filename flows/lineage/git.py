@@ -1,16 +1,23 @@
-"""Query git about a project's files. Without git, all answers are empty."""
+"""Query git about a project's files. Without git, all answers are empty.
+
+A file's name is bytes, of any encoding and with line breaks: it is read with `-z`, and decoded as `os` does.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
-MARK = "\x01"
+MARK = "/"
+"""Before a commit: no name that is relative to a folder begins so."""
 LAST = (
     "log",
+    "-z",
     f"--format={MARK}%H",
     "--first-parent",
     "-m",
@@ -44,7 +51,7 @@ class Git:
     def list_branches(self, prefix: str) -> list[str]:
         """List the branches whose names begin with a prefix that ends with a slash, sorted."""
         output = self._ask("for-each-ref", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
-        return sorted((output or b"").decode().split())
+        return sorted(filter(None, os.fsdecode(output or b"").split("\n")))
 
     def find_branch(self) -> str | None:
         """Return the name of the branch that is checked out; None if none is."""
@@ -53,13 +60,12 @@ class Git:
     def list_uncommitted(self) -> tuple[str, ...]:
         """List the files that no commit has as they are, new ones too, sorted; ignored files are left out."""
         new = self._ask("ls-files", "--others", "--exclude-standard", "-z") or b""
-        names = {name for name in new.decode(errors="replace").split("\0") if name}
-        return tuple(sorted({*names, *self.list_changed()}))
+        return tuple(sorted({*split_names(new), *self.list_changed()}))
 
     def list_changed(self) -> tuple[str, ...]:
         """List the tracked files with uncommitted changes, sorted."""
         output = self._ask("diff", "--name-only", "--relative", "-z", "HEAD", "--")
-        return tuple(sorted(name for name in (output or b"").decode(errors="replace").split("\0") if name))
+        return tuple(sorted(split_names(output or b"")))
 
     def find_last(self, paths: Iterable[str]) -> dict[str, str]:
         """Find the commit that last changed each file, or a file of each folder.
@@ -72,13 +78,14 @@ class Git:
         if command is None or not waiting:
             return found
         with subprocess.Popen(  # noqa: S603 - fixed words, and paths after --
-            [*command, *sorted(waiting)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [*command, *sorted(waiting)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as log:
-            commit = ""
-            for line in log.stdout or ():
-                name = line.rstrip("\n")
-                if name.startswith(MARK):
-                    commit = name[len(MARK) :]
+            commit, first = "", False
+            for part in read_parts(log.stdout):
+                name = part.removeprefix("\n") if first else part  # git begins a commit's names with a line
+                first = part.startswith(MARK)
+                if first:
+                    commit = part.removeprefix(MARK)
                     continue
                 for path in [path_ for path_ in waiting if name == path_ or name.startswith(f"{path_}/")]:
                     found[path] = commit
@@ -97,8 +104,7 @@ class Git:
         commits = (self._ask(*words, "--", path) or b"").decode().split()
         for commit in commits:
             listed = self._ask("ls-tree", "-r", "-z", "--name-only", commit, "--", path) or b""
-            names = [file for file in listed.decode(errors="replace").split("\0") if file]
-            contents = {file: self._ask("show", f"{commit}:./{file}") for file in names}
+            contents = {file: self._ask("show", f"{commit}:./{file}") for file in split_names(listed)}
             yield (
                 commit,
                 {
@@ -117,8 +123,31 @@ class Git:
 
     def _command(self, *words: str) -> list[str] | None:
         git = shutil.which("git")
-        return [git, "-C", str(self.root), "-c", "core.quotePath=false", *words] if git else None
+        return [git, "-C", str(self.root), "--literal-pathspecs", *words] if git else None
+
+
+def split_names(output: bytes) -> list[str]:
+    """Split what git printed with `-z` into names."""
+    return [name for name in os.fsdecode(output).split("\0") if name]
+
+
+def show_name(name: str) -> str:
+    """Write a name for a person, with what is not printable in it as Python escapes it."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in name
+    )
+
+
+def read_parts(output: BinaryIO | None) -> Iterator[str]:
+    """Read what git prints with `-z`, part by part, as it comes."""
+    rest = b""
+    while block := output.read(65536) if output is not None else b"":
+        *parts, rest = (rest + block).split(b"\0")
+        yield from map(os.fsdecode, parts)
+    if rest:
+        yield os.fsdecode(rest)
 
 
 def _read(output: bytes | None) -> str | None:
-    return output.decode().strip() or None if output is not None else None
+    return os.fsdecode(output).strip() or None if output is not None else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.lineage.git import Git
+from flows.lineage.git import Git, show_name
 from flows.night_settings import BRANCH
 from flows.nights.standing import FOLDER
 from flows.run.node import PARAMS
@@ -104,7 +105,7 @@ def describe_left_out(root: Path) -> str:
 
     A change of `nightly` and `run` in params.yaml alone is none: a night reads these as they stand.
     """
-    names = [name for name in Git(root).list_uncommitted() if name != PARAMS or _differs(root)]
+    names = [show_name(name) for name in Git(root).list_uncommitted() if name != PARAMS or _differs(root)]
     if not names:
         return ""
     more = len(names) - NAMED
@@ -125,13 +126,16 @@ def _differs(root: Path) -> bool:
 
 
 def run_git(folder: Path, *words: str) -> str:
-    """Run git without hooks; return what it prints. Raises BenchloomError with its last line."""
+    """Run git without hooks; return what it prints, without the last line break.
+
+    Raises BenchloomError with git's last line.
+    """
     git = shutil.which("git")
     if git is None:
         raise BadInput("git", "is not here, and a night is committed on a branch", hint="install git")
     command: Sequence[str] = [git, "-C", str(folder), "-c", "core.hooksPath=/dev/null", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - no shell
+    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell
     if done.returncode:
-        said = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
-        raise BenchloomError(f"git {' '.join(words[:3])}: {said[0]}")
-    return done.stdout.strip()
+        said = os.fsdecode(done.stderr).strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
+        raise BenchloomError(show_name(f"git {' '.join(words[:3])}: {said[0]}"))
+    return os.fsdecode(done.stdout).removesuffix("\n")

@@ -66,7 +66,9 @@ def make_document(lineage: LineageResult) -> dict[str, object]:
         "roots": [_refer_to(root) for root in lineage.roots],
         "commit": graph.commit if graph else None,
         "dirty": graph.dirty if graph else None,
-        "uncommitted": list(graph.uncommitted) if graph else [],
+        "uncommitted": [
+            name.encode(errors="backslashreplace").decode() for name in (graph.uncommitted if graph else ())
+        ],
         "recorded_in": graph.recorded_in if graph else None,
         "gaps": [{"at": gap.at, "what": gap.what, "hint": gap.hint} for gap in lineage.gaps],
         "nodes": [

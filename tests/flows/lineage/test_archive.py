@@ -1,13 +1,17 @@
 import hashlib
 import json
+import os
 import subprocess
 
 import pytest
 
-from flows.lineage.archive import Archive
+from flows.lineage.archive import Archive, hash_path
 from flows.lineage.git import Git
 from flows.lineage.lock import read_graph
+from flows.nights.worktree import describe_left_out, run_git
 from tasks.lineage.records import FileRecord, Graph, StageRecord
+from tasks.lineage.rendering import render_json
+from tasks.lineage.result import LineageResult
 
 
 def md5(text):
@@ -28,7 +32,7 @@ def commit(root, **files):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     git(root, "add", "-A")
-    git(root, "commit", "-qm", "x")
+    git(root, "commit", "-qm", "x", "--allow-empty")
     return git(root, "rev-parse", "HEAD")
 
 
@@ -147,3 +151,77 @@ def test_the_graph_says_where_its_record_was_committed(project):
     (project / "other").write_text("y")
 
     assert (lambda graph: (graph.dirty, graph.uncommitted))(read_graph(project)) == (True, ("other",))
+
+
+ODD_NAMES = [
+    b"caf\xe9.txt", b"\xff", b"two\nlines", b"\nbegins", b"tab\t", b' "quoted" ', b"\x01" + b"a" * 40, b"-n",
+    b"[a]*?", "naïve 数".encode(), b":(exclude)x", b"back\\slash", b"\xed\xb3\xbf",
+]  # fmt: skip
+
+
+@pytest.fixture
+def odd(project):
+    """A project with committed files whose names no text has, in a folder that a stage reads."""
+    commit(project, tasks__odd__a="one")
+    for name in ODD_NAMES:
+        path = project / "tasks/odd" / os.fsdecode(name)
+        path.write_text("one")
+    return project
+
+
+def test_names_that_are_no_text_are_read_as_they_are(odd):
+    last = commit(odd, tasks__b="x")
+    names = {f"tasks/odd/{os.fsdecode(name)}" for name in ODD_NAMES}
+    assert Git(odd).list_uncommitted() == ()
+    found = Git(odd).find_last([*names, "tasks/odd"])
+    assert found == dict.fromkeys([*names, "tasks/odd"], last)
+    for name in names:
+        (odd / name).write_text("two")
+    (odd / os.fsdecode(b"new\xff")).write_text("new")
+    assert set(Git(odd).list_changed()) == names
+    assert set(Git(odd).list_uncommitted()) == {*names, os.fsdecode(b"new\xff")}
+
+
+def test_a_folder_with_names_that_are_no_text_is_found_in_its_commit(odd):
+    second = commit(odd, tasks__odd__b="x")
+    fact = FileRecord("tasks/odd", hash_path(odd / "tasks/odd"))
+    assert open_archive(odd, fact).find_commit(fact) == second
+    commit(odd, tasks__odd__b="y")
+    assert open_archive(odd, fact).find_commit(fact) == second, "in its history"
+    (_, contents), *_ = Git(odd).list_versions("tasks/odd", 2)
+    assert {os.fsdecode(name) for name in ODD_NAMES} < contents.keys()
+
+
+def test_commits_without_files_come_between(project):
+    first = commit(project, tasks__a="one")
+    git(project, "commit", "-q", "--allow-empty", "-m", "nothing")
+    second = commit(project, tasks__b="two")
+    assert Git(project).find_last(["tasks/a", "tasks/b", "tasks/c"]) == {"tasks/a": first, "tasks/b": second}
+
+
+def test_a_branch_of_any_name_is_listed(project):
+    commit(project, tasks__a="one")
+    names = ["nightly/caf\udce9", "nightly/a\u00a0b", "nightly/c"]
+    for name in names:
+        git(project, "branch", name)
+    assert set(Git(project).list_branches("nightly/")) == set(names)
+
+
+def test_a_night_names_uncommitted_files_whose_names_are_no_text(odd):
+    (odd / "params.yaml").write_text("{}")
+    commit(odd)
+    assert describe_left_out(odd) == ""
+    (odd / os.fsdecode(b"caf\xe9\n")).write_text("new")
+    line = describe_left_out(odd)
+    assert line.endswith(r": caf\udce9\n"), line
+    assert run_git(odd, "ls-files", "-z").count("\0") == len(ODD_NAMES) + 2
+
+
+def test_a_lineage_over_such_names_is_written(odd):
+    commit(odd)
+    for name in ODD_NAMES:
+        (odd / "tasks/odd" / os.fsdecode(name)).write_text("two")
+    (odd / "dvc.lock").write_text("schema: '2.0'\nstages: {}\n")
+    graph = read_graph(odd)
+    shown = json.loads(render_json(LineageResult("x", (), graph=graph)).encode())
+    assert r"tasks/odd/caf\udce9.txt" in shown["uncommitted"]

@@ -1,5 +1,6 @@
 """The project with what a night stands on, and an endpoint for what the night asks."""
 
+import os
 import shutil
 from collections.abc import Iterator
 
@@ -19,6 +20,7 @@ def built(tmp_path_factory) -> Sample:
     """The project with all that a night stands on, from the shipped ledger, committed."""
     sample = make_sample(tmp_path_factory.mktemp("night"))
     sample.run(*GROUND)
+    (sample.root / os.fsdecode(b"a name that is no text\xe9\n")).write_text("of the user's")
     commit(sample, "Begin")
     return sample
 
