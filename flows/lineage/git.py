@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 MARK = "/"
 """Before a commit: no name that is relative to a folder begins so."""
@@ -139,7 +139,7 @@ def show_name(name: str) -> str:
     )
 
 
-def read_parts(output: BinaryIO | None) -> Iterator[str]:
+def read_parts(output: IO[bytes] | None) -> Iterator[str]:
     """Read what git prints with `-z`, part by part, as it comes."""
     rest = b""
     while block := output.read(65536) if output is not None else b"":

@@ -89,12 +89,12 @@ def find_clock(sql: str, dialect: str) -> str:
                 return f"'{token.text}'"
         elif dialect == "mysql" and token.token_type in VARIABLES:
             return token.text
-        elif place and tokens[place - 1].token_type == TokenType.DOT:
-            continue
         elif place + 1 < len(tokens) and tokens[place + 1].token_type == TokenType.L_PAREN:
             given = list(_split_arguments(tokens[place + 2 : place + 2 + MAX_TOKENS]))
-            if name in functions or _takes_clock(name, given, dialect):
+            if name in functions or name in words or _takes_clock(name, given, dialect):
                 return f"{token.text}()"
+        elif place and tokens[place - 1].token_type == TokenType.DOT:
+            continue
         elif name in words and token.token_type != TokenType.IDENTIFIER:
             return token.text
     return ""

@@ -71,10 +71,11 @@ class SafeDatabase:
         self._seats = threading.BoundedSemaphore(children)
         self._closed = False
 
-    def query(self, sql: str, parameters: Sequence[Value] = ()) -> QueryResult:
+    def query(self, sql: str, parameters: Sequence[Value] = (), clock: int | None = None) -> QueryResult:
         """Run one SELECT and return its whole result.
 
-        parameters: for the question marks of a SQLite statement.
+        parameters: for the question marks of a SQLite statement. clock: the time that MariaDB tells the
+        statement, in seconds since 1970; None is now.
 
         Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, each with one line, within the time
         limit (for parsing, too) plus one second; BadInput if the file changed meanwhile; DatabaseGone if
@@ -82,6 +83,7 @@ class SafeDatabase:
         """
         rows = self.limits.rows + 1
         request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": rows, "whole": True}
+        request["clock"] = clock
         with self._borrow() as child:
             reply = child.ask(request, self.limits.timeout_s)
         if len(reply["rows"]) > self.limits.rows:

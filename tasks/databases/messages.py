@@ -34,7 +34,8 @@ class ServerSetup(Limits):
 class ReaderRequest(TypedDict, total=False):
     """A request: with `sql` it starts a statement, without it continues the last one.
 
-    rows: the number of rows wanted. whole: the result is not streamed. seconds: the time limit.
+    rows: the number of rows wanted. whole: the result is not streamed. seconds: the time limit. clock: the
+    time that the statement is told, in seconds since 1970, where its engine can be told one; None is now.
     """
 
     sql: str
@@ -42,6 +43,7 @@ class ReaderRequest(TypedDict, total=False):
     rows: int
     whole: bool
     seconds: float
+    clock: int | None
 
 
 class ReaderReply(TypedDict, total=False):

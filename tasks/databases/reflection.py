@@ -14,6 +14,7 @@ from sqlalchemy import table as make_table
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import Inspector
 from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedForeignKeyConstraint
+from sqlalchemy.engine.reflection import ObjectKind
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from tasks.databases.columns import Column, make_column_id
@@ -44,6 +45,19 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
     )
     with _connect(entry) as connection:
         return reflect_connection(connection)
+
+
+def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
+    """Say what columns of each name are, in tables and views: `date` (or a timestamp), `time`, `other`."""
+    found: dict[str, set[str]] = {}
+    with _connect(database) as connection:
+        for columns in inspect(connection).get_multi_columns(kind=ObjectKind.ANY).values():
+            for column in columns:
+                kind = column["type"]
+                days = isinstance(kind, (types.Date, types.DateTime))
+                name = "date" if days else "time" if isinstance(kind, types.Time) else "other"
+                found.setdefault(column["name"].lower(), set()).add(name)
+    return {name: frozenset(kinds) for name, kinds in found.items()}
 
 
 def is_empty(database: DatabaseEntry, tables: Iterable[str]) -> bool:

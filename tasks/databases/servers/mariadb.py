@@ -36,6 +36,7 @@ class Mariadb:
         self.bytes: int = setup["bytes"]
         self.any_account = setup["any_account"]
         self.is_mariadb = True
+        self.clock: int | None = None
         self.connection: pymysql.connections.Connection[Any] | None = None
 
     def connect(self) -> None:
@@ -64,6 +65,14 @@ class Mariadb:
                 "max_recursive_iterations": 1_000_000,
             }
         self._run("SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()))
+
+    def set_clock(self, clock: int | None) -> None:
+        """Set the session's time, which every function reads, and every conversion of a time to a date."""
+        if clock != self.clock or self.connection is None:
+            if self.connection is None:
+                self.connect()
+            self._run(f"SET timestamp = {'DEFAULT' if clock is None else clock}")
+            self.clock = clock
 
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Start one SELECT; return its column names. The driver never sends several statements at once."""

@@ -196,6 +196,9 @@ class Postgres:
         with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
             self._set("temp_file_limit", f"{max(self.disk, self.memory) >> 10}kB")
 
+    def set_clock(self, clock: int | None) -> None:
+        """Do nothing: the server has no other clock."""
+
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Declare a cursor for one SELECT; return its column names. The server refuses several statements."""
         self.connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

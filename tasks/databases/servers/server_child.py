@@ -62,6 +62,7 @@ class ServerReader:
                 tree = check_select(request["sql"], self.dialect)
                 left = max(LEAST_S, seconds - (time.monotonic() - began))
                 self.busy = True
+                self.engine.set_clock(request.get("clock"))
                 self.columns = self.engine.begin(request["sql"], tree, left, whole=request["whole"])
             else:
                 self.engine.extend(seconds)

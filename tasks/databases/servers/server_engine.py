@@ -18,6 +18,9 @@ class Engine(Protocol):
     def connect(self) -> None:
         """Open the connection and set its limits. Raises AccountMayWrite, or the driver's error."""
 
+    def set_clock(self, clock: int | None) -> None:
+        """Tell the next statements a time, in seconds since 1970; None is now. PostgreSQL cannot."""
+
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Start one SELECT in its own transaction; return its column names.
 

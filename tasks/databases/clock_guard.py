@@ -1,0 +1,76 @@
+"""Notice that a SQLite statement reads the clock, the time zone or chance. Standard library only.
+
+No text of a statement tells it: `date('no' || 'w')` reads the clock, and so does `date(note)` on a cell that
+holds `now`. SQLite itself tells: it computes no generated column from what is not deterministic.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+DATES = ("date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff")
+NEVER_THE_SAME = (
+    "current_date", "current_time", "current_timestamp", "random", "randomblob", "changes", "total_changes",
+    "last_insert_rowid", "sqlite_version", "sqlite_source_id",
+)  # fmt: skip
+SUSPECT = re.compile("|".join((*DATES, *NEVER_THE_SAME)), re.IGNORECASE)
+"""What stands in every statement, view or column that can read the clock."""
+IMPURE = "non-deterministic use of"
+MAX_ARGUMENTS = 50
+KEPT = 65_536
+"""Results that are kept: a column has the same dates again and again."""
+
+
+class ClockGuard:
+    """Replaces the functions of a connection that may read the clock by ones that notice it and fail."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.touched = ""
+        """The function that read the clock since this was last emptied."""
+        self._own = sqlite3.connect(":memory:", isolation_level=None)
+        self._places: dict[tuple[str, int], str] = {}
+        compute = lru_cache(maxsize=KEPT, typed=True)(self._compute)
+        available = {name for (name,) in self._own.execute("SELECT name FROM pragma_function_list")}
+        for name in (*DATES, *NEVER_THE_SAME):
+            if name in available:
+                call: Callable[..., Any] = partial(compute if name in DATES else self._refuse, name)
+                # Deterministic by name, since an index of the schema may use it.
+                connection.create_function(name, -1, call, deterministic=True)
+
+    def _refuse(self, name: str, *_: object) -> object:
+        self.touched = name
+        raise ValueError(name)
+
+    def _compute(self, name: str, *arguments: object) -> object:
+        try:
+            (row,) = self._own.execute(self._prepare(name, len(arguments)), arguments).fetchall()
+        except sqlite3.Error as error:
+            if IMPURE in str(error):
+                self._refuse(name)
+            raise
+        return row[0]
+
+    def _prepare(self, name: str, count: int) -> str:
+        """Make a table that computes a function of so many values; return the statement that asks it."""
+        if (name, count) not in self._places:
+            if count > MAX_ARGUMENTS:
+                raise ValueError("too many arguments")
+            columns = [f"a{number}" for number in range(count)]
+            place = f"{name}_{count}"
+            result = f"result AS ({name}({', '.join(columns)})) STORED"
+            self._own.execute(
+                f"CREATE TABLE {place} ({', '.join(('k INTEGER PRIMARY KEY', *columns, result))})"
+            )
+            names, marks = ", ".join(("k", *columns)), ", ".join(("1", *"?" * count))
+            self._places[name, count] = f"REPLACE INTO {place} ({names}) VALUES ({marks}) RETURNING result"  # noqa: S608 - our own names
+        return self._places[name, count]
+
+
+def is_suspect(connection: sqlite3.Connection) -> bool:
+    """Tell whether the schema holds what may read the clock, so that a statement need not name it."""
+    found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view' OR sql LIKE '% AS %(%'")
+    return any(SUSPECT.search(str(sql)) for (sql,) in found)

@@ -1,0 +1,161 @@
+"""Find what turns a text into a date or time on PostgreSQL: the text may say `now`, and no run shows it.
+
+PostgreSQL cannot be told another clock. So a conversion is taken only if its operand is a date or time
+already, by the columns of the database, or a constant in the form of ISO 8601.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import sqlglot
+from sqlglot import Dialect, TokenType, exp
+from sqlglot.errors import SqlglotError
+
+DIALECT = "postgres"
+Times = Mapping[str, frozenset[str]]
+"""Column name -> what columns of that name are: `date` (or a timestamp), `time`, `other`."""
+DAYS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME"})
+TIMED = re.compile(r"DATE|TIME|^TS|USERDEFINED|UNKNOWN|OBJECT|STRUCT|NULLABLE")
+"""The types, also of a range or an array's elements, to which nothing but a date may be cast."""
+DAY = r"\d{4}-\d\d-\d\d"
+CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
+ISO_DAY = re.compile(rf"{DAY}([ T]{CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?")
+ISO_TIME = re.compile(CLOCK)
+SPECIAL = frozenset({"now", "today", "tomorrow", "yesterday"})
+WORD = re.compile(r"[a-z]+(?:[/_][a-z_/]+)*")
+OF_DATES = re.compile(
+    r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*|am|pm|ad|bc|at|on|t|z|"
+    r"allballs|epoch|infinity|utc|gmt|h|m|s|dst"
+)
+SAME_KIND = (
+    exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif, exp.Lag,
+    exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Window, exp.AnyValue, exp.Filter,
+    exp.WithinGroup, exp.Mode, exp.Add, exp.Sub,
+)  # fmt: skip
+MAKES_DAY = (exp.TimestampTrunc, exp.DateTrunc, exp.StrToDate, exp.UnixToTime, exp.AtTimeZone)
+FIXED_ZONE = re.compile(r"utc|gmt|z|[+-]?\d{1,2}(:\d\d)?", re.IGNORECASE)
+STRINGS = frozenset({TokenType.STRING, TokenType.NATIONAL_STRING})
+ODD_STRINGS = frozenset(
+    {TokenType.BYTE_STRING, TokenType.UNICODE_STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING}
+)
+NAMED = frozenset({"date", "time", "timetz", "timestamp", "timestamptz", "daterange", "tsrange", "tstzrange"})
+
+
+def find_conversion(sql: str, times: Times) -> str:
+    """Return what may turn a text into a date or time in a PostgreSQL statement; empty if nothing may."""
+    try:
+        root = sqlglot.parse_one(sql, dialect=DIALECT)
+        if found := find_special_text(sql):
+            return found
+    except (SqlglotError, RecursionError):
+        return sql
+    aliases: dict[str, list[exp.Expr]] = {}
+    for alias in root.find_all(exp.Alias, exp.TableAlias):
+        if isinstance(alias, exp.Alias):
+            aliases.setdefault(alias.alias.lower(), []).append(alias.this)
+        else:
+            for column in alias.args.get("columns") or ():
+                aliases.setdefault(column.name.lower(), []).append(exp.Null())
+    reader = _Reader(times, aliases)
+    return next((node.sql(dialect=DIALECT) for node in root.walk() if reader.may_read_clock(node)), "")
+
+
+def find_special_text(sql: str) -> str:
+    """Return a constant that PostgreSQL may read as a time relative to now, or whose text is not plain."""
+    text = ""
+    for token in (*Dialect.get_or_raise(DIALECT).tokenize(sql), None):
+        if token is not None and token.token_type in STRINGS:
+            text += token.text  # constants on lines that follow each other are one
+            continue
+        if text and is_special(text):
+            return repr(text)
+        text = ""
+        if (
+            token is not None
+            and token.token_type in ODD_STRINGS
+            and ("\\" in token.text or is_special(token.text))
+        ):
+            return repr(token.text)
+    return ""
+
+
+def is_special(text: str) -> bool:
+    """Tell whether a text may be a time relative to now: it says so, and at most one word is of no time."""
+    words = WORD.findall(text.lower())
+    others = [word for word in words if word not in SPECIAL and not OF_DATES.fullmatch(word)]
+    return bool(SPECIAL & set(words)) and len(others) <= 1
+
+
+class _Reader:
+    """Reads the kinds of expressions. aliases: name -> the expressions that a statement calls so."""
+
+    def __init__(self, times: Times, aliases: Mapping[str, list[exp.Expr]]) -> None:
+        self.times, self.aliases = times, aliases
+        self._open: set[str] = set()
+
+    def may_read_clock(self, node: exp.Expr) -> bool:
+        """Tell whether a node turns something into a date or time that is not one already."""
+        if isinstance(node, (exp.Cast, exp.TryCast)):
+            kinds = {found.this.name for found in node.to.find_all(exp.DataType)}
+            if "TIMETZ" in kinds:
+                return True  # its offset may be a zone's of today
+            if not any(TIMED.search(kind) for kind in kinds):
+                return False
+            return not (kinds <= {*DAYS, "TIME"} and self._is_safe(node.this, of_day="TIME" in kinds))
+        if isinstance(node, (exp.Date, exp.Time, exp.TsOrDsToDate, exp.TsOrDsToTimestamp)):
+            return not self._is_safe(node.this, of_day=isinstance(node, exp.Time))
+        if isinstance(node, exp.AtTimeZone):
+            zone = node.args["zone"]
+            fixed = isinstance(zone, exp.Literal) and FIXED_ZONE.fullmatch(zone.name) is not None
+            return not fixed and self.find_kind(node.this) != "date"
+        if isinstance(node, exp.DataType):
+            return not isinstance(node.parent, (exp.Cast, exp.DataType)) and bool(
+                TIMED.search(node.this.name)
+            )
+        if isinstance(node, exp.Dot):
+            return node.expression.name.lower() in NAMED
+        if isinstance(node, exp.Column) and node.table and node.name.lower() in NAMED:
+            return node.name.lower() not in self.times and node.name.lower() not in self.aliases
+        return isinstance(node, exp.Anonymous) and (
+            node.name.lower() in NAMED or (node.name.lower() == "age" and len(node.expressions) == 1)
+        )
+
+    def _is_safe(self, operand: exp.Expr, *, of_day: bool) -> bool:
+        """Tell whether an operand is a date or time already, a constant in ISO form, or NULL."""
+        if isinstance(operand, exp.Literal):
+            form = ISO_TIME if of_day else ISO_DAY
+            return not operand.is_string or form.fullmatch(operand.name) is not None
+        return isinstance(operand, exp.Null) or self.find_kind(operand) in {"date", *(["time"] * of_day)}
+
+    def find_kind(self, node: exp.Expr | None) -> str:
+        """Return `date`, `time`, or nothing for what is not known to be one."""
+        if isinstance(node, (exp.Cast, exp.TryCast)):
+            name = node.to.this.name
+            return "date" if name in DAYS else "time" if name == "TIME" else ""
+        if isinstance(node, exp.Column):
+            return self._find_column_kind(node.name.lower())
+        if isinstance(node, (exp.Subquery, exp.Select)):
+            inner = node.this if isinstance(node, exp.Subquery) else node
+            selects = inner.selects if isinstance(inner, exp.Select) else []
+            return self.find_kind(selects[0]) if len(selects) == 1 else ""
+        if isinstance(node, exp.Case):
+            branches = [branch.args["true"] for branch in node.args["ifs"]]
+            kinds = {self.find_kind(branch) for branch in (*branches, node.args.get("default") or exp.Null())}
+            return kinds.pop() if len(kinds) == 1 else ""
+        if isinstance(node, (exp.Date, *MAKES_DAY)) or (
+            isinstance(node, exp.Anonymous) and node.name.lower() == "make_date"
+        ):
+            return "date"
+        if isinstance(node, SAME_KIND):
+            return self.find_kind(node.this)
+        return ""
+
+    def _find_column_kind(self, name: str) -> str:
+        kinds = set(self.times.get(name, ()))
+        if name in self.aliases and name not in self._open:
+            self._open.add(name)
+            kinds |= {self.find_kind(expression) or "other" for expression in self.aliases[name]}
+            self._open.discard(name)
+        return kinds.pop() if len(kinds) == 1 and "other" not in kinds else ""
