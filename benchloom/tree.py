@@ -14,6 +14,7 @@ FILES = (
     ".dvc/plots/bars.json",
     ".dvc/plots/lines.json",
     ".dvcignore",
+    ".gitattributes",
     ".gitignore",
     "data/labels/README.md",
     "data/templates/README.md",

@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo, available_timezones
 
+from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator
 
 from flows.discovery import list_evaluating
@@ -21,7 +23,22 @@ from tasks.settings import Settings, VariableName
 FOLDER = "data/nightly"
 """Where a project's nights are told of; their artifacts are recorded on branches."""
 BRANCH = "nightly/"
+CRON_FIELDS = 5
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def check_cron(cron: str) -> str:
+    """Give a schedule back. Raises ValueError unless it has five fields and comes to pass."""
+    if len(cron.split()) != CRON_FIELDS:
+        raise ValueError(
+            f"{cron!r} needs five fields: minute, hour, day of the month, month, day of the week"
+        )
+    try:
+        next(CronSim(cron, datetime.now(UTC)))
+    except (CronSimError, StopIteration) as error:
+        what = str(error).lower() or "no such day"
+        raise ValueError(f"{cron!r} is no schedule that comes to pass: {what}") from None
+    return cron
 
 
 def check_timezone(name: str) -> str:
@@ -46,12 +63,18 @@ class Nightly(Settings):
     (`ragcheck.correctness.mtrag`)."""
     baselines: bool = False
     """Whether baselines are asked anew, too; else what they said of the same answer is in the ledger."""
-    cron: str = "0 3 * * *"
+    cron: Annotated[str, AfterValidator(check_cron)] = "0 3 * * *"
     """The schedule of `nightly serve` and of the deployment in prefect.yaml."""
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"
     """The time zone of the schedule, by its IANA name: `Europe/Berlin`."""
     alarm: AlarmRule = AlarmRule()
     webhook: Webhook = Webhook()
+
+
+def describe_schedule(nightly: Nightly, now: datetime) -> str:
+    """Say when nights run, and when the next one does."""
+    following = next(CronSim(nightly.cron, now.astimezone(ZoneInfo(nightly.timezone))))
+    return f"{nightly.cron!r}, {nightly.timezone} (next {following:%a %d %b %Y, %H:%M})"
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,9 @@ def serve() -> None:
 
     Example: benchloom nightly serve
     """
-    from flows.night_settings import read_nightly
+    from datetime import UTC, datetime
+
+    from flows.night_settings import describe_schedule, read_nightly
     from flows.run.prefect_server import use_prefect
     from flows.settings import find_project, load_params
 
@@ -157,7 +159,7 @@ def serve() -> None:
     with use_prefect(root, _say, needed=True):
         from flows.nights.deployment import serve_nights
 
-        _say(f"nights at {nightly.cron!r}, {nightly.timezone}; Ctrl-C ends this")
+        _say(f"nights at {describe_schedule(nightly, datetime.now(UTC))}; Ctrl-C ends this")
         serve_nights(root, nightly.cron, nightly.timezone)
 
 
@@ -182,8 +184,9 @@ def deploy(
     Example: benchloom nightly deploy --port 4210
     """
     from contextlib import nullcontext
+    from datetime import UTC, datetime
 
-    from flows.night_settings import read_nightly
+    from flows.night_settings import describe_schedule, read_nightly
     from flows.nights.standing import remove_files, write_files
     from flows.prefect_file import POOL
     from flows.run.prefect_server import end_standing, find_foreign, stand_server, use_prefect
@@ -203,14 +206,15 @@ def deploy(
         _say("the deployment is taken back" if found else "no nights were deployed")
         return
     nightly, pool = read_nightly(params), pool or POOL
-    with nullcontext() if foreign else stand_server(root, port, _say):
-        files = write_files(root, pool, params)
-        with use_prefect(root, _say, needed=True):
-            from flows.nights.deployment import deploy_nights
+    server = nullcontext() if foreign else stand_server(root, port, _say)
+    with server, use_prefect(root, _say, needed=True):
+        from flows.nights.deployment import deploy_nights
 
-            if deploy_nights(root, nightly.cron, nightly.timezone, pool):
-                _say("prefect.yaml is written")
-    _say(f"deployed at {nightly.cron!r}, {nightly.timezone}, to the work pool {pool!r}; to go on, it needs")
+        files = write_files(root, pool, params)
+        if deploy_nights(root, pool):
+            _say("prefect.yaml is written")
+    schedule = describe_schedule(nightly, datetime.now(UTC))
+    _say(f"deployed at {schedule}, to the work pool {pool!r}; to go on, it needs")
     for line in files.describe_needs(pool, foreign):
         _say(f"- {line}")
 

@@ -112,7 +112,7 @@ def emit_run(root: Path, seconds: Mapping[str, float], failed: Sequence[FailedSt
     maker = FacetMaker(root, graph, destination.namespace, read_prices(params))
     ended = [
         (event, seconds[stage.name])
-        for stage, event in zip(stages, make_events(stages, graph, maker), strict=True)
+        for stage, event in zip(stages, make_events(stages, graph, maker, datetime.now(UTC)), strict=True)
     ]
     ended += [(make_failure(stage, destination.namespace), stage.seconds) for stage in failed]
     events = [event for last, lasted in ended for event in (make_start(last, lasted), last)]
@@ -225,10 +225,13 @@ def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
     return ordered
 
 
-def make_events(stages: Iterable[StageRecord], graph: Graph, maker: FacetMaker) -> Iterator[Any]:
+def make_events(
+    stages: Iterable[StageRecord], graph: Graph, maker: FacetMaker, emitted: datetime | None = None
+) -> Iterator[Any]:
     """Make a COMPLETE event of each recorded stage.
 
-    A run's id is a hash of its record, so that the same run always gives the same event.
+    emitted: when a run ended, which is a part of its id, since a later run may have the same record. Without
+    it, an id follows from the record alone: what is told again is the same event.
     """
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
     from openlineage.client.facet_v2 import execution_parameters_run
@@ -248,7 +251,7 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, maker: FacetMaker) 
             eventType=RunState.COMPLETE,
             eventTime=find_time(stage, maker.root),
             run=Run(
-                runId=name_run(stage),
+                runId=str(uuid.uuid5(RUNS, f"{stage.name}\n{emitted}")) if emitted else hash_record(stage),
                 facets={"executionParameters": execution, **maker.count_calls(stage)},
             ),
             job=Job(namespace=namespace, name=stage.name, facets=facets),
@@ -278,6 +281,7 @@ def describe_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
     """Describe a run: parameters, hashes of its code, and the commit, without secrets."""
     found = {f"params.{name}": clean(value) for name, value in sorted(flatten(stage.params))}
     found |= {f"code.{file.path}": f"md5:{file.md5}" for file in stage.code}
+    found["record"] = hash_record(stage)
     found["git.commit"] = graph.commit or "none"
     found["git.uncommitted_changes"] = str(graph.dirty).lower()
     found["git.recorded_in"] = graph.recorded_in or "none"
@@ -307,8 +311,8 @@ def name_file(path: str) -> str:
     return f"outside/{pure.name}" if pure.is_absolute() or ".." in pure.parts else pure.as_posix()
 
 
-def name_run(stage: StageRecord) -> str:
-    """Return a run's id: a UUID derived from its record."""
+def hash_record(stage: StageRecord) -> str:
+    """Return a UUID derived from a stage's record: name, files with their hashes, and parameters."""
     recorded = [stage.name, *(f"{file.path} {file.md5}" for file in (*stage.deps, *stage.outs))]
     return str(uuid.uuid5(RUNS, "\n".join([*recorded, repr(sorted(flatten(stage.params)))])))
 

@@ -15,9 +15,8 @@ from pathlib import Path
 from prefect import flow, get_run_logger
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import ObjectNotFound
-from prefect.schedules import Cron, Schedule
+from prefect.schedules import Cron
 
 from flows.prefect_file import DEPLOYMENT, PREFECT_YAML, compare_deployments
 from flows.run.origin import HERE, lead_child
@@ -59,21 +58,20 @@ def run_once(root: Path, report: Callable[[str], None]) -> None:
 
 
 def serve_nights(root: Path, cron: str, timezone: str) -> None:
-    """Run a night at each time of the cron schedule, until interrupted. Raises BadInput."""
-    schedule = read_cron(cron, timezone)
+    """Run a night at each time of the cron schedule, until interrupted."""
+    schedule = Cron(cron, timezone)
     # Prefect starts each in a process that imports this file by its path from here.
     os.chdir(root)
     os.environ.update(lead_child())
     night.serve(name=DEPLOYMENT, schedule=schedule, limit=1, print_starting_message=False)
 
 
-def deploy_nights(root: Path, cron: str, timezone: str, pool: str) -> bool:
+def deploy_nights(root: Path, pool: str) -> bool:
     """Register the deployment of prefect.yaml with a work pool of type process, created if missing.
 
-    prefect.yaml is brought up to date first; tells whether it was not. Raises BadInput for a cron that is
-    none, BenchloomError where Prefect refuses.
+    prefect.yaml is brought up to date first; tells whether it was not. Raises BenchloomError where Prefect
+    refuses.
     """
-    read_cron(cron, timezone)
     before, after = compare_deployments(root, load_params(root))
     if before != after:
         write_text(root / PREFECT_YAML, after)
@@ -98,15 +96,6 @@ def remove_nights() -> bool:
             return False
         client.delete_deployment(found.id)
     return True
-
-
-def read_cron(cron: str, timezone: str) -> Schedule:
-    """Read the schedule. Raises BadInput if it is none."""
-    try:
-        CronSchedule(cron=cron)
-    except ValueError as error:
-        raise BadInput("params.yaml: nightly.cron", " ".join(str(error).split())) from error
-    return Cron(cron, timezone)
 
 
 def ensure_pool(name: str) -> None:

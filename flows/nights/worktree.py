@@ -90,6 +90,12 @@ def require_commit(root: Path) -> str:
             "has no commit, and a night runs what is committed",
             hint="git init, git add --all, git commit -m 'Begin'",
         )
+    if above := run_git(root, "rev-parse", "--show-superproject-working-tree"):
+        raise BadInput(
+            root,
+            f"is a submodule of {show_name(above)}: DVC cannot read the worktree of one that a night runs in",
+            hint="clone it into a folder of its own, and run nights there",
+        )
     return commit
 
 

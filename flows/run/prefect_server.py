@@ -55,9 +55,12 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
     cannot raises BenchloomError then. Must come before Prefect is imported: it reads its settings then.
     """
     folder = server_folder(root)
+    folder.mkdir(parents=True, exist_ok=True)  # Prefect warns where it cannot make its own in it
     for name, value in describe_home(root).items():
         os.environ.setdefault(name, value)
     if url := find_foreign(root):
+        if needed:
+            check_foreign()
         yield url
         return
     if find_server(folder, SERVER) is None:
@@ -78,6 +81,32 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
     say(f"Prefect's pages: {server.url} (password: {(folder / AUTH_FILE).relative_to(root)})")
     with keep_server(folder, SERVER):
         yield server.url
+
+
+def check_foreign() -> None:
+    """Raise BenchloomError in one line unless a Prefect server of this release answers at PREFECT_API_URL.
+
+    It is asked once: what Prefect itself raises, after five tries, is a traceback for each.
+    """
+    os.environ.setdefault(RETRIES, "0")
+    from prefect import __version__
+    from prefect.client.orchestration import get_client
+
+    found, hint = "", f"start it, or name another; this project has Prefect {__version__}"
+    try:
+        with get_client(sync_client=True) as client:
+            if (problem := client.api_healthcheck()) is None:
+                found = str(client.api_version())
+    except Exception as error:  # noqa: BLE001 - whatever the server, or the way to it, may raise
+        problem = error
+    address = os.environ["PREFECT_API_URL"]
+    if problem is not None:
+        status = getattr(getattr(problem, "response", None), "status_code", None)
+        said = f"status {status}" if status else f"{type(problem).__name__}: {problem}"
+        line = " ".join(said.split())[:200]
+        raise BenchloomError(f"PREFECT_API_URL: {address} is no Prefect server that answers ({line}); {hint}")
+    if found.split(".")[:1] != __version__.split(".")[:1]:
+        raise BenchloomError(f"PREFECT_API_URL: the server at {address} has Prefect {found[:20]}; {hint}")
 
 
 def find_foreign(root: Path) -> str | None:

@@ -1,11 +1,13 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
 from benchloom.making import ASKERS, empty_databases, init_command, write_project
 from benchloom.places import find_template
+from benchloom.tree import list_tree
 from benchloom.yaml_files import load_yaml
 from flows.settings import set_params
 from tasks.artifacts.parquet import count_rows
@@ -125,3 +127,18 @@ def test_whoever_asks_is_at_work_and_nobody_asks_twice_alike():
     assert own["circumstances"] == list(ASKERS)
     assert len(set(ASKERS)) == len(ASKERS) >= len(sample)
     assert not any("quiz" in asker or "bet" in asker.split() or "journalist" in asker for asker in ASKERS)
+
+
+def test_a_checkout_has_lf_whatever_git_is_set_to(tmp_path):
+    assert Path(".gitattributes") in list_tree(ROOT)
+    project, clone = tmp_path / "project", tmp_path / "clone"
+    project.mkdir()
+    (project / ".gitattributes").write_bytes((ROOT / ".gitattributes").read_bytes())
+    contents = {"a.py": b"x = 1\n", "people.csv": b"a,b\r\n1,2\r\n", "x.gz": b"\x1f\x8b\r\n\n\0"}
+    for name, content in contents.items():
+        (project / name).write_bytes(content)
+    git(project, "init", "-q")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Begin")
+    git(tmp_path, "-c", "core.autocrlf=true", "clone", "-q", str(project), str(clone))
+    assert {name: (clone / name).read_bytes() for name in contents} == contents

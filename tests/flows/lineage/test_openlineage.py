@@ -3,7 +3,7 @@ import re
 import subprocess
 import threading
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +13,9 @@ import pytest
 
 from flows.commands.lineage import trace_target
 from flows.commands.run import tell_lineage
+from flows.lineage.facets import FacetMaker
 from flows.lineage.lock import read_graph
-from flows.lineage.openlineage import RUNS_FILE, NotSent, clean, emit_events, order_stages
+from flows.lineage.openlineage import RUNS_FILE, NotSent, clean, emit_events, make_events, order_stages
 from flows.run.node import Node
 from tasks.artifacts.contracts import ContractFinding
 from tasks.artifacts.parquet import count_rows, write_rows
@@ -99,6 +100,21 @@ def test_the_same_record_gives_the_same_run_and_the_file_is_written_anew(lineage
 
     assert runs[0] == runs[1]
     assert len(set(runs[0])) == 2
+
+
+def test_a_run_with_the_record_of_an_earlier_one_has_an_id_of_its_own(lineage, tmp_path):
+    (tmp_path / "params.yaml").write_text("{}")
+    maker = FacetMaker(tmp_path, lineage.graph, "films", {})
+    moments = [datetime(2031, 7, 9, 3, minute, tzinfo=UTC) for minute in range(3)]
+    runs = [list(make_events(lineage.graph.stages, lineage.graph, maker, moment)) for moment in moments]
+    ids = {event.run.runId for events in runs for event in events}
+    assert len(ids) == 3 * len(lineage.graph.stages)
+    for same in zip(*runs, strict=True):
+        told = [
+            {own.key: own.value for own in event.run.facets["executionParameters"].parameters}["record"]
+            for event in same
+        ]
+        assert len(set(told)) == 1
 
 
 def test_stages_are_told_behind_those_they_stand_on():

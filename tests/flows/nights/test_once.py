@@ -1,8 +1,12 @@
+import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 
-from flows.nights.once import place_ledger
+from flows.nights.once import place_ledger, run_night
+from flows.nights.worktree import require_commit
+from tasks.errors import BadInput
 
 
 def test_a_night_finds_the_ledger_that_params_name(tmp_path, monkeypatch):
@@ -17,3 +21,24 @@ def test_a_night_finds_the_ledger_that_params_name(tmp_path, monkeypatch):
     assert name_ledger(None) == {}
     monkeypatch.setenv("BENCHLOOM_LEDGER", "/elsewhere/l.sqlite")
     assert name_ledger("own/l.sqlite") == {}
+
+
+def test_a_night_in_a_submodule_is_refused_before_anything_is_made(tmp_path):
+    def git(folder, *words):
+        settings = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always")
+        subprocess.run(["git", "-C", folder, *settings, *words], check=True, capture_output=True)
+
+    lake, above = tmp_path / "lake", tmp_path / "above"
+    for folder in (lake, above):
+        folder.mkdir()
+        git(folder, "init", "-q")
+        (folder / "params.yaml").write_text("{}")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", "Begin")
+    git(above, "submodule", "add", str(lake), "lake")
+    with pytest.raises(BadInput, match=r"is a submodule of \S+above: DVC cannot read the worktree"):
+        run_night(above / "lake", "2031-07-09", (), print)
+    assert not (above / "lake/.benchloom/nightly/tree").exists()
+    branches = subprocess.run(["git", "-C", above / "lake", "branch"], capture_output=True, check=True)
+    assert b"nightly" not in branches.stdout
+    assert require_commit(lake)
