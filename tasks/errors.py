@@ -7,6 +7,7 @@ BenchloomError
 ├── Alarm               a nightly comparison found a real drop                  exit 5
 ├── LockHeld            another run holds the lock                              exit 6
 ├── ModelFailed         an endpoint gave no usable reply within its deadline    exit 1
+│   └── ModelRefused    it refuses every request: another try gets the same
 ├── DatabaseGone        a database server cannot be reached, or went away       exit 1
 ├── StageFailed         a stage did not finish                                  exit 1
 │   ├── ChangedWhileRunning   a dependency was edited while its stage ran
@@ -82,6 +83,10 @@ class LockHeld(BenchloomError):
 
 class ModelFailed(BenchloomError):
     """An endpoint gave no usable reply within its deadline."""
+
+
+class ModelRefused(ModelFailed):
+    """An endpoint refuses every request, for its key or its model: another try gets the same."""
 
 
 class DatabaseGone(BenchloomError):

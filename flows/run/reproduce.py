@@ -19,7 +19,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from flows.run.binding import collect_settings
 from flows.run.outcomes import StageOutcome, describe_outcome
 from flows.run.runner import STOPPING, Run, run_plain, schedule
-from tasks.errors import ModelFailed
+from tasks.errors import ModelFailed, ModelRefused
 
 RETRY_DELAY_S = 30.0
 STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
@@ -141,9 +141,10 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
 def may_be_answered(run: Run, state: State[Any]) -> bool:
     """Tell whether a stage failed for want of a model's reply that another try may bring.
 
-    It may not where the endpoint is still down: its deadline has been waited for.
+    It may not where the endpoint is still down: its deadline has been waited for. Nor where it refuses all.
     """
-    failed = isinstance(state.result(raise_on_failure=False), ModelFailed)
+    error = state.result(raise_on_failure=False)
+    failed = isinstance(error, ModelFailed) and not isinstance(error, ModelRefused)
     return failed and (run.session is None or not run.session.dispatcher.read_progress().failing)
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 from aiohttp import web
 
-from tasks.errors import BadInput, BudgetSpent, ModelFailed
+from tasks.errors import BadInput, BudgetSpent, ModelFailed, ModelRefused
 from tasks.models.sending.budget import Budget
 from tasks.models.sending.client import REFUSED_ALIKE, ModelClient, estimate_worst_case
 from tasks.models.serving.ledger_server import FAULTS
@@ -244,6 +244,7 @@ def test_the_key_is_sent_and_shown_nowhere(monkeypatch, caplog):
         send(url, make_request(), key_env="TESTER_KEY", possibly_paid=possibly_paid)
     assert seen == [f"Bearer {secret}"] * 2
     assert str(caught.value) == "tester: the endpoint answered 401: bad key [key removed]"
+    assert isinstance(caught.value, ModelRefused), "another try gets the same"
     assert secret not in caplog.text
     assert secret not in repr(possibly_paid)
 

@@ -17,7 +17,7 @@ import httpx  # noqa: F401 - at each call openai takes it from sys.modules, wher
 import httpx2
 from openai import AsyncOpenAI
 
-from tasks.errors import BadInput, ModelFailed
+from tasks.errors import BadInput, ModelFailed, ModelRefused
 from tasks.models.ask import Request
 from tasks.models.incoming import Secret, is_loopback
 from tasks.models.recording.entries import UNANSWERED, LedgerEntry
@@ -112,9 +112,9 @@ class EndpointClient:
         return self._clients[url]
 
     def require_willing(self) -> None:
-        """Raise ModelFailed once the endpoint is known to refuse every request."""
+        """Raise ModelRefused once the endpoint is known to refuse every request."""
         if self.refuses is not None:
-            raise ModelFailed(f"{self.name}: the endpoint {self.refuses.problem}")
+            raise ModelRefused(f"{self.name}: the endpoint {self.refuses.problem}")
 
     def build_post(self, requests: Sequence[Request]) -> tuple[str, dict[str, object]]:
         """Return path and body of a POST, in the parameters that the endpoint has not refused."""
@@ -254,7 +254,8 @@ class ModelClient:
             if failure.retry:
                 tries = f"{state.attempts} {'try' if state.attempts == 1 else 'tries'}"
                 told = f"no usable reply after {tries} in {state.used_s:.0f} s; {told}"
-            raise ModelFailed(f"{endpoint.name}: {told}{advise(failure)}")
+            kind = ModelFailed if failure.retry else ModelRefused
+            raise kind(f"{endpoint.name}: {told}{advise(failure)}")
         entries = [make_unanswered(key, endpoint.name, failure, state.attempts) for key in state.requests]
         if state.record_entries is not None:
             await state.record_entries(entries)
