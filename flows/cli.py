@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,14 @@ from flows.commands.review import app as review_app
 from flows.extras import explain_missing
 from flows.run.collection import collect_seldom
 from tasks.errors import BadInput, BenchloomError
+from tasks.lines import say_line
+
+FULL = {
+    errno.ENOSPC: "the disk is full; make room",
+    errno.EDQUOT: "the disk is full; make room",
+    errno.EFBIG: "a file became larger than `ulimit -f` lets it be; raise that",
+}
+"""What is said where the system lets no more be written."""
 
 app = typer.Typer(
     name="benchloom",
@@ -171,32 +180,40 @@ app.add_typer(nightly_app, name="nightly")
 app.add_typer(review_app, name="review")
 
 
+def run_command(words: Sequence[str]) -> int | None:
+    """Run a command; one that imports in a process of its own. Raises what `main` turns into a line."""
+    if words[:1] == ["import"]:
+        from flows.import_process import import_apart, is_inside
+
+        if not is_inside():
+            return import_apart(words)
+    code: int | None = app(words, standalone_mode=False)
+    return code
+
+
 def main() -> None:
     """Run the command line; every error of ours is one line on stderr and an exit code."""
     collect_seldom()
     try:
-        code = app(standalone_mode=False)
+        code = run_command(sys.argv[1:])
     except (typer.Abort, KeyboardInterrupt):
         code = 130
     except typer.TyperException as error:
-        print(f"benchloom: {error.format_message()}", file=sys.stderr)
+        say_line(f"benchloom: {error.format_message()}")
         code = 2
     except BenchloomError as error:
-        print(f"benchloom: {error}", file=sys.stderr)
+        say_line(f"benchloom: {error}")
         code = error.exit_code
     except ModuleNotFoundError as error:
         missing = explain_missing(error, sys.argv[1:])
         if missing is None:
             raise
-        print(f"benchloom: {missing}", file=sys.stderr)
+        say_line(f"benchloom: {missing}")
         code = missing.exit_code
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in FULL:
             raise
-        print(
-            f"benchloom: the disk is full; make room and run the same command again ({error})",
-            file=sys.stderr,
-        )
+        say_line(f"benchloom: {FULL[error.errno]} and run the same command again ({error})")
         code = 1
     sys.exit(code or 0)
 

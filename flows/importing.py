@@ -8,9 +8,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from flows.run.engine.engines import open_engine
+from flows.import_process import ADVICE
+from flows.run.engine.engines import THREADS, open_engine
 from flows.run.engine.shards import Shard, ShardEngine
-from flows.run.progress import say_line, tell_first
+from flows.run.progress import tell_first
 from flows.run.record.kept_files import KEPT, name_kept
 from flows.settings import edit_params, get_section, load_params, parse_database, parse_section
 from tasks.databases.entry import DatabaseEntry
@@ -18,6 +19,8 @@ from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.reflection import reflect
 from tasks.errors import BadInput, BenchloomError
 from tasks.files import write_text
+from tasks.limits import go_on, lift_limits
+from tasks.lines import say_line
 from tasks.plugs import tell_error
 from tasks.sources.base_importer import BaseImporter, Imported, ImportStep, Project
 from tasks.sources.importer import PAGE, Importer, call
@@ -36,8 +39,12 @@ def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = No
             done = importer.bring_in(open_project(root, stack, engine))
         except (BenchloomError, OSError, ModuleNotFoundError):
             raise  # a full disk, or an extra that is missing, is said by the command line
-        except Exception as error:
+        except MemoryError as error:
+            what = "needs more memory than it may have"
+            raise BadInput(importer.where, what, hint=ADVICE.format("memory_mb")) from error
+        except (Exception, SystemExit) as error:
             raise BadInput(importer.where, f"raised {tell_error(error)}") from error
+        go_on()
         for path, text in done.files.items():
             write_text(root / path, text)
     if done.settings:
@@ -95,6 +102,8 @@ def work(
     root: Path, given: ShardEngine | None, pieces: Sequence[ImportStep], engine: str, workers: int | None
 ) -> None:
     """Do pieces as shards; a single one, and all without an engine, in this process."""
+    if engine != THREADS:
+        lift_limits()
     with nullcontext(given) if given else open_engine(root, engine, workers, say) as opened:
         if opened is None or len(pieces) < 2:
             for piece in pieces:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from flows.code import to_path
 from flows.graph import Declared, DeclaredGraph
+from flows.import_process import ImportLimits
 from flows.lineage.openlineage import Destination
 from flows.night_settings import Nightly
 from flows.parameters import refuse, suggest, validate
@@ -43,6 +44,7 @@ class RunSettings(ModelRun):
     workers: Workers = 4
     """Stages at once."""
     engine: EngineSettings = EngineSettings()
+    importing: ImportLimits = ImportLimits()
     openlineage: Destination = Destination()
     hooks: dict[str, dict[str, Any] | None] = Field(default_factory=dict)
     """What is called at the end of stages and of the run: a hook's name -> its options (docs/plugs.md)."""

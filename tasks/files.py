@@ -6,7 +6,7 @@ import glob
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -33,6 +33,23 @@ def remove_leftovers(folder: Path, prefix: str) -> None:
             shutil.rmtree(draft, ignore_errors=True)
         else:
             draft.unlink(missing_ok=True)
+
+
+def remove_drafts(folder: Path, pid: int) -> None:
+    """Remove the drafts of a killed process anywhere below a folder, and folders that held nothing else."""
+    for draft in [*folder.rglob(f".*.{pid}"), *folder.rglob(f".*.{pid}-*")]:
+        if draft.is_dir():
+            shutil.rmtree(draft, ignore_errors=True)
+        else:
+            draft.unlink(missing_ok=True)
+        remove_empty(draft.parent)
+
+
+def remove_empty(folder: Path) -> None:
+    """Remove a folder if nothing is in it, and those above it that held nothing else."""
+    with suppress(OSError):
+        for empty in (folder, *folder.parents):
+            empty.rmdir()
 
 
 def is_alive(pid: int) -> bool:

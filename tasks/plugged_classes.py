@@ -65,7 +65,7 @@ class PluggedClasses(Generic[Base]):
         place = self._name_file(name)
         try:
             module = importlib.import_module(f"{self.package}.{to_module(name)}")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             said = f"cannot be imported: {tell_error(error)}"
             raise BadInput(place, said, hint=advise_import(error)) from error
         found = [
@@ -101,7 +101,7 @@ def list_names(path: Path) -> list[str]:
     return [name for name in names if to_module(name) == path.stem]
 
 
-def advise_import(error: Exception) -> str:
+def advise_import(error: BaseException) -> str:
     """Say what to do about a file that cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"correct it, or install what brings {error.name.partition('.')[0]}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, entry_points
 
 from tasks.errors import BadInput
+from tasks.lines import clean, write_error
 
 GROUP = "benchloom."
 LONGEST = 300
@@ -45,7 +46,7 @@ class Plug:
         try:
             found = importlib.import_module(module)
             return getattr(found, name) if name else found
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BadInput(str(self), f"cannot be imported: {tell_error(error)}", hint=self.advice) from error
 
 
@@ -70,9 +71,9 @@ def refuse_twice(place: str, plug: Plug) -> BadInput:
     )
 
 
-def tell_error(error: Exception) -> str:
+def tell_error(error: BaseException) -> str:
     """Write what code of others raised as a part of one line."""
-    said = " ".join(str(error).split())[:LONGEST]
+    said = clean(write_error(error))[:LONGEST]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 
 from flows.commands.cli_columns import print_columns
 from flows.comparing.sides import Paired, Sides, join_names, pair_strands
+from tasks.console import CleanConsole
 from tasks.errors import BadInput
 from tasks.judging.comparison import ChangedCase, Comparison, MetricChange, StrandComparison, compare_strands
 
@@ -61,7 +61,7 @@ def compare_command(
         alone = {"alone_a": list(paired.alone_a), "alone_b": list(paired.alone_b)}
         print(json.dumps({**asdict(comparison), **alone}, ensure_ascii=False, allow_nan=False))
     elif not html:
-        print_comparison(Console(highlight=False), comparison, paired, options.items)
+        print_comparison(CleanConsole(highlight=False), comparison, paired, options.items)
     return 0
 
 
@@ -86,7 +86,7 @@ def compare_sides(a: str, b: str, options: CompareOptions, root: Path) -> tuple[
     return comparison, paired
 
 
-def print_comparison(console: Console, comparison: Comparison, paired: Paired, items: int) -> None:
+def print_comparison(console: CleanConsole, comparison: Comparison, paired: Paired, items: int) -> None:
     """Print a comparison as tables, with the first changed items of each."""
     console.print(f"A: {escape(comparison.a)}\nB: {escape(comparison.b)}", soft_wrap=True)
     for strand in comparison.strands:
@@ -160,7 +160,7 @@ def describe_changes(strand: StrandComparison) -> str:
     )
 
 
-def print_case(console: Console, case: ChangedCase) -> None:
+def print_case(console: CleanConsole, case: ChangedCase) -> None:
     """Print a changed item, with both answers below each other."""
     lines = [f"  {case.case}  {shorten(case.question)}", f"    true  {shorten(case.reference)}"]
     for name, side in (("A", case.a), ("B", case.b)):

@@ -19,6 +19,7 @@ from flows.extras import PACKAGE, PROJECT, is_installed, list_extras, list_requi
 from flows.run.model_settings import read_models
 from flows.settings import find_project, get_section, load_params, parse_database
 from tasks.errors import BadInput
+from tasks.lines import print_line
 from tasks.models.settings import EmbeddedModel, Endpoint
 
 MIN_PYTHON = (3, 11)
@@ -214,8 +215,8 @@ def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedM
 def print_findings(findings: list[Finding]) -> None:
     """Print the findings for people: no table, since a command must be whole to be copied."""
     for finding in findings:
-        print(f"{finding.state:<9} {finding.what}: {finding.detail}")
+        print_line(f"{finding.state:<9} {finding.what}: {finding.detail}")
         if finding.mend:
-            print(f"          mend: {finding.mend}")
+            print_line(f"          mend: {finding.mend}")
     missing = [finding.what for finding in findings if finding.state == "missing"]
     print(f"Missing: {', '.join(missing)}." if missing else "Nothing is missing that a run needs.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,9 +21,10 @@ from flows.lineage.evaluated import write_record
 from flows.run.session import open_session
 from flows.settings import find_project, load_params
 from tasks.lineage.bases import BASES
+from tasks.lines import say_line
 from tasks.reports.printed import print_tables
 from tasks.reports.replies import describe_replies, describe_served
-from tasks.systems.evaluation import EvaluationOptions, clean
+from tasks.systems.evaluation import EvaluationOptions
 
 NAMED = 50
 
@@ -86,7 +86,7 @@ def name_path(path: Path, root: Path) -> str:
 
 def say(line: str) -> None:
     """Say a line on stderr."""
-    print(f"benchloom: {clean(line)}", file=sys.stderr, flush=True)
+    say_line(f"benchloom: {line}")
 
 
 def stop(number: int, frame: object) -> None:

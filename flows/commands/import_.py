@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -61,14 +60,20 @@ def make_command(name: str) -> Any:
     kind, where = find_importer(name)
 
     def command(**options: Any) -> None:
+        from flows.import_process import ImportLimits, is_inside, limit_this_process
         from flows.importing import bring_in, make_importer
-        from flows.settings import find_project
+        from flows.settings import find_project, load_params, parse_section
+        from tasks.lines import print_line, say_line
 
-        done = bring_in(find_project(), make_importer(kind, where, options))
+        root = find_project()
+        if is_inside():
+            limits = parse_section(load_params(root), "run.importing", ImportLimits)
+            limit_this_process(limits, options.values())
+        done = bring_in(root, make_importer(kind, where, options))
         for line in done.said:
-            print(line)
+            print_line(line)
         for line in done.ended:
-            print(f"benchloom: {line}", file=sys.stderr)
+            say_line(f"benchloom: {line}")
         if done.ended:
             raise typer.Exit(1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from flows.run.record.lock_file import LOCK
 from tasks.errors import BadInput
 from tasks.lineage.records import Graph
 from tasks.lineage.result import LineageResult
+from tasks.lines import say_line
 
 if TYPE_CHECKING:
     from tasks.lineage.walk import Lineage
@@ -58,7 +58,7 @@ def lineage_command(
     elif not html and not openlineage:
         print(render_text(lineage))
     for gap in lineage.gaps:
-        print(f"gap: {gap}", file=sys.stderr)
+        say_line(f"gap: {gap}")
     return 1 if lineage.gaps else 0
 
 

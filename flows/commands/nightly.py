@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.commands.cli_options import BudgetTokens, BudgetUsd, Replay
+from tasks.lines import say_line
 
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Evaluate anew, and compare with the last good night."
@@ -242,4 +242,4 @@ def work(pool: Pool = None) -> None:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    say_line(line)

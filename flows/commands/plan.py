@@ -12,14 +12,13 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from rich.console import Console
-
 from flows.commands.cli_columns import join_reasons, print_columns
 from flows.commands.cli_recorder import open_recorder
 from flows.run.planner import NOTHING, Range, StagePlan, plan_stages
 from flows.run.selection import explain_nothing, select_nodes
 from flows.run.session import open_session
 from flows.settings import find_project, load_params
+from tasks.console import CleanConsole
 from tasks.errors import BadInput
 from tasks.models.stream_board import format_time
 
@@ -76,7 +75,7 @@ def write_range(span: Range) -> dict[str, Any]:
 
 def print_plan(plans: Sequence[StagePlan]) -> None:
     """Print a plan for people: a table, the reasons, the totals."""
-    console = Console()
+    console = CleanConsole()
     if not plans:
         console.print("Nothing would run: all artifacts are up to date.")
         return

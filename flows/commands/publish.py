@@ -17,6 +17,7 @@ from flows.publishing.folder import CARD, LICENCES, RECORD, check_own, find_entr
 from flows.publishing.sources import Source, list_sources
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput
+from tasks.lines import print_line
 
 FOLDER = ".benchloom/published"
 """Where what goes to a hub is written first, unless --to says otherwise."""
@@ -94,6 +95,6 @@ def tell(choice: Choice, out: Path, files: int, calls: int, url: str | None, *, 
         return
     print(f"{choice.entry}: {len(names)} sets ({', '.join(names)}), {calls:,} calls, {files} files in {out}")
     for path, why in choice.left_out.items():
-        print(f"left out: {path} ({why})")
+        print_line(f"left out: {path} ({why})")
     if url:
         print(url)

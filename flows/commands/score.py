@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from tasks.lines import say_line
 from tasks.scoring.items import UnreadableLine, describe_source
 from tasks.scoring.metric import Metric
 from tasks.scoring.registry import find_installed, make_metric
@@ -35,7 +36,7 @@ class Complaints:
         if self.said > NAMED_LINES:
             self.rest.append(line.number)
             return
-        print(f"benchloom: {self.source}, line {line.number}: {line.why}", file=sys.stderr)
+        say_line(f"benchloom: {self.source}, line {line.number}: {line.why}")
 
     def close(self) -> None:
         """Name the lines that are left."""
@@ -80,10 +81,11 @@ def spell_ranges(numbers: Iterable[int]) -> Iterator[str]:
 
 def print_report(metric: Metric[Any], report: Report) -> None:
     """Print the table for people: fractions x100, counts and figures of another scale as they are."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    from tasks.console import CleanConsole
+
+    console = CleanConsole()
     rule = f" ({report['rule']})" if report["rule"] else ""
     counts = ", ".join(f"{report[name]} {name[2:]}" for name in HEAD[3:])
     console.print(f"{metric.name}{rule}: {report['n']} items: {counts}", highlight=False)

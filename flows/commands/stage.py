@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from flows.commands.cli_recorder import open_recorder
 from flows.commands.run import make_run
@@ -12,6 +11,7 @@ from flows.run.lost_rows import require_rows
 from flows.run.runner import require_same_params
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput
+from tasks.lines import say_line
 
 
 def stage_command(stage: str, key: str, *, replay: bool) -> int:
@@ -41,5 +41,5 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
     finally:
         if run.session is not None:
             run.session.close()
-    print(f"{node.name}: {work.rows_out if work.rows_out is not None else 'done'}", file=sys.stderr)
+    say_line(f"{node.name}: {work.rows_out if work.rows_out is not None else 'done'}")
     return 0

@@ -12,8 +12,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from flows.commands.cli_columns import join_reasons, print_columns
 from flows.commands.cli_recorder import open_recorder
 from flows.discovery import find_flow_of, find_section_of
@@ -24,6 +22,7 @@ from flows.run.record.path_marks import mark_path
 from flows.run.record.recorder import Recorder
 from flows.run.selection import explain_nothing, select_matches
 from flows.settings import find_project
+from tasks.console import CleanConsole
 from tasks.errors import LockHeld
 from tasks.files import write_text
 
@@ -161,7 +160,7 @@ def print_standings(
     every: bool,
 ) -> None:
     """Print a line an entry, then what is not fresh (every: all of it), and the command that mends it."""
-    console = Console()
+    console = CleanConsole()
     groups = defaultdict[StageGroup, list[Standing]](list)
     for name, standing in standings.items():
         groups[entries[name]].append(standing)

@@ -6,6 +6,7 @@ import errno
 import sqlite3
 
 from tasks.errors import BenchloomError
+from tasks.lines import write_error
 
 
 class Interrupted(BenchloomError):
@@ -16,7 +17,7 @@ class Interrupted(BenchloomError):
 
 def describe_error(error: BaseException) -> str:
     """Say what went wrong in one line; an error that is not ours with its kind, for it is a bug."""
-    text = " ".join(str(error).split())
+    text = write_error(error)
     if is_disk_full(error):
         return f"the disk is full; make room and run the same command again ({text})"
     return text if isinstance(error, BenchloomError) else f"{type(error).__name__}: {text}"

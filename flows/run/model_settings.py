@@ -9,7 +9,7 @@ from flows.parameters import validate
 from flows.settings import get_section
 from tasks.models.settings import EmbeddedModel, ModelRun
 
-RUNNER_KEYS = frozenset({"workers", "engine", "openlineage", "hooks"})
+RUNNER_KEYS = frozenset({"workers", "engine", "importing", "openlineage", "hooks"})
 """Keys of `run:` that are the runner's own."""
 
 

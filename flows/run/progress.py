@@ -6,8 +6,8 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from tasks.lines import SAID, clean, say_line, say_raw
 from tasks.models.sending.progress import Progress
 from tasks.models.stream_board import BOARD
 
@@ -19,23 +19,8 @@ ERASE = "\x1b[{}A\x1b[J"
 """Go up so many lines, and clear from there."""
 
 
-@dataclass
-class SaidLines:
-    """How often something was said: a block may be drawn over only where nothing came after it."""
-
-    count: int = 0
-
-
-SAID = SaidLines()
 NAMED = 50
 """Problems that are named one by one."""
-
-
-def say_line(line: str) -> None:
-    """Write one line to stderr in one go: `print` writes its end apart, and stages' lines would mix."""
-    SAID.count += 1
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
 
 
 def tell_first(about: str, lines: Sequence[str]) -> None:
@@ -52,7 +37,7 @@ class Reporter:
     def __init__(
         self,
         look: Callable[[], Progress],
-        say: Callable[[str], None] = say_line,
+        say: Callable[[str], None] = say_raw,
         pause_s: float | None = None,
         *,
         terminal: bool | None = None,
@@ -82,5 +67,5 @@ class Reporter:
 
     def _draw(self, lines: Sequence[str]) -> None:
         over = self._terminal and self._drawn and self._said == SAID.count
-        self._say((ERASE.format(self._drawn) if over else "") + "\n".join(lines))
+        self._say((ERASE.format(self._drawn) if over else "") + "\n".join(map(clean, lines)))
         self._drawn, self._said = len(lines), SAID.count

@@ -25,10 +25,10 @@ from flows.run.failures import Interrupted, describe_error
 from flows.run.lost_rows import require_rows
 from flows.run.node import Node
 from flows.run.outcomes import StageOutcome, State, describe_outcome, save_outcome
-from flows.run.progress import say_line
 from flows.run.record.recorder import Begun, Recorder
 from flows.settings import get_section, load_params
 from tasks.errors import ChangedWhileRunning, StageFailed
+from tasks.lines import say_line
 
 if TYPE_CHECKING:
     from flows.run.binding import Work

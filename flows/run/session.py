@@ -9,7 +9,8 @@ from typing import Any
 
 from flows.run.collection import collect_seldom
 from flows.run.model_settings import read_mapping, read_models
-from flows.run.progress import Reporter, say_line
+from flows.run.progress import Reporter
+from tasks.lines import say_line
 from tasks.models.ask import Role
 from tasks.models.opening import open_dispatcher
 from tasks.models.planning import PlanningModel

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import schema_of
 from tasks.errors import ContractBroken
+from tasks.lines import clean
 
 Record = Mapping[str, Any]
 State = Literal["held", "broken", "unchecked"]
@@ -230,5 +231,5 @@ def describe_broken(finding: ContractFinding) -> str:
 
 
 def _shorten(text: str) -> str:
-    text = "".join(character if character.isprintable() else " " for character in " ".join(text.split()))
+    text = clean(" ".join(text.split()))
     return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from tasks.artifacts.parquet import ROW_GROUP
 from tasks.artifacts.rows import schema_of
 from tasks.files import write_beside
+from tasks.limits import go_on
 
 RUN = 8_192
 """Number of rows that are sorted in memory, and of a row group of what is to be merged."""
@@ -146,6 +147,7 @@ def merge_files(paths: Sequence[Path], folder: Path) -> Iterator[pa.Table]:
 def _merge(paths: Sequence[Path]) -> Iterator[pa.Table]:
     files = [_SortedFile(path) for path in paths]
     while files := [file for file in files if file.held is not None]:
+        go_on()
         # All rows up to here are in memory: no file holds a smaller id that was not read.
         bound = min((file.last for file in files), key=lambda last: last.as_py())
         yield sort_table(pa.concat_tables([file.take(bound) for file in files]))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, cast
 
 from tasks.databases.messages import ReaderRequest
+from tasks.lines import clean
 
 HEADER = struct.Struct(">I")
 CHUNK = 256
@@ -50,8 +51,7 @@ def send(pieces: list[bytes]) -> None:
 
 def send_error(kind: str, text: str) -> None:
     """Write an error frame; `kind` is one of those that the parent knows. The text becomes a plain line."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text[:500])
-    send([json.dumps({"error": kind, "text": line}).encode("utf-8", "replace")])
+    send([json.dumps({"error": kind, "text": clean(text[:500])}).encode("utf-8", "replace")])
 
 
 def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]) -> None:
@@ -130,11 +130,3 @@ def drop_privileges(memory: int, *, disk: int = 0) -> None:
         # If a platform lacks a limit, the engine's own limits and the parent's timeout remain.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (limit, limit))
-
-
-def limit_cpu(seconds: float) -> None:
-    """Limit the CPU time from now on, in seconds: the process must not outlive a killed parent."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    with contextlib.suppress(OSError, ValueError):
-        soft = math.ceil(usage.ru_utime + usage.ru_stime + seconds) + 2
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 
 from tasks.databases.checking import check_select
-from tasks.databases.frames import drop_privileges, fetch, frame_rows, limit_cpu
+from tasks.databases.frames import drop_privileges, fetch, frame_rows
 from tasks.databases.messages import ReaderRequest, SqliteSetup
 from tasks.databases.sqlite_process import Timed, classify_error, serve_process, set_limits, set_pragmas
+from tasks.limits import limit_cpu
 
 # Left out: random and randomblob (not deterministic), zeroblob (size without work), the current_ family,
 # load_extension, and everything that reveals the engine or the connection.

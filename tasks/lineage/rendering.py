@@ -8,6 +8,7 @@ from typing import cast
 
 from tasks.lineage.nodes import CodeFile, FigureRows, LineageNode, count_kinds
 from tasks.lineage.result import LineageResult
+from tasks.lines import clean
 
 VERSION = 1
 """Of the JSON document (docs/lineage.md); raised when a key changes its meaning or is removed."""
@@ -80,11 +81,6 @@ def make_document(lineage: LineageResult) -> dict[str, object]:
             for node in lineage.nodes
         ],
     }
-
-
-def clean(text: str) -> str:
-    """Replace control characters by spaces, since a model's text may contain terminal escape sequences."""
-    return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 
 def name_node(node: LineageNode) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tasks.reports.tables import Cell, FigureTable, Line
-from tasks.systems.evaluation import clean
 
 ANY = "*"
 """A part of a pointer that stands for every key."""
@@ -81,21 +80,22 @@ def build_table(printed: Printed, figures: Mapping[str, Any]) -> FigureTable:
 
 
 def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes: Iterable[str]) -> None:
-    """Print a record's warnings, its tables, and notes below them. Keys are untrusted: they are cleaned."""
-    from rich.console import Console
+    """Print a record's warnings, its tables, and notes below them. Keys are untrusted."""
     from rich.markup import escape
     from rich.table import Column as Shown
     from rich.table import Table
 
-    console = Console(highlight=False)
+    from tasks.console import CleanConsole
+
+    console = CleanConsole(highlight=False)
     for warning in figures.get("warnings", ()):
-        console.print(f"[bold]WARNING[/bold] {escape(clean(warning))}")
+        console.print(f"[bold]WARNING[/bold] {escape(warning)}")
     for declared in printed:
         table = build_table(declared, figures)
         if not table.lines and declared is not printed[0]:
             continue
         about = f"{figures['system']} on {figures['dataset']}: " if declared is printed[0] else ""
-        console.print(escape(clean(about + table.title)))
+        console.print(escape(about + table.title))
         labels = []
         for place, head in enumerate(table.heads):
             width = max((len(line.label[place]) for line in table.lines), default=0)
@@ -105,12 +105,12 @@ def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes
         for line in table.lines:
             cells = zip(line.cells, declared.list_columns(), strict=True)
             shown.add_row(
-                *(escape(clean(text)) for text in line.label),
+                *(escape(text) for text in line.label),
                 *(format_cell(cell, column) for cell, column in cells),
             )
         console.print(shown)
     for note in notes:
-        console.print(escape(clean(note)))
+        console.print(escape(note))
 
 
 def format_cell(cell: Cell, column: PrintedColumn) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from tasks.errors import BadInput
+from tasks.lines import clean
 from tasks.scoring.outcome import Outcome
 from tasks.scoring.syscalls import make_filter
 
@@ -299,9 +300,7 @@ class _Watcher:
                 case [("began" | "ready") as stage, _]:
                     self.begin(stage)
                 case [str(kind), str(text)] if kind in KINDS:
-                    return ProgramOutcome(
-                        Outcome.read(kind), "".join(c if c.isprintable() else " " for c in text)
-                    )
+                    return ProgramOutcome(Outcome.read(kind), clean(text))
                 case _:
                     return self.end(Outcome.ERROR, "there is no verdict")
         if self.size > MAX_REPLY_BYTES or not part:

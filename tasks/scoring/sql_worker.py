@@ -26,7 +26,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tasks.databases.clock_guard import SUSPECT, ClockGuard, is_suspect
-from tasks.databases.frames import limit_cpu
+from tasks.limits import limit_cpu
 from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_rules import JUDGES, Rows
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from tasks.errors import BadInput
-from tasks.files import write_beside
+from tasks.files import remove_empty, write_beside
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,60}")
 CONTACT = "How a server's people can reach you."
@@ -144,22 +144,20 @@ class BaseImporter(ABC):
         """Read the source. Raises BadInput, with nothing changed, where nothing can be imported."""
 
 
-def remove_empty(folder: Path) -> None:
-    """Remove a folder if nothing is in it."""
-    with suppress(OSError):
-        folder.rmdir()
-
-
 def check_name(name: str) -> None:
     """Raise BadInput for a name that a folder of imported data may not have."""
     if not NAME.fullmatch(name):
         raise BadInput("--name", f"{name[:80]!r} is no name", hint="lower-case letters, digits, - and _")
 
 
-def count_reasons(skipped: Mapping[str, int], place: str) -> list[str]:
-    """Write how many records were skipped for each reason, and the file in `place` that lists them."""
+def count_reasons(skipped: Mapping[str, int], place: str, listed: int | None = None) -> list[str]:
+    """Write how many records were skipped for each reason, and the file in `place` that lists them.
+
+    listed: how many of them, if not all.
+    """
     lines = [f"skipped: {reason}: {count:,}" for reason, count in sorted(skipped.items())]
-    return [*lines, f"each of these is a line of {place}/skipped.jsonl"] if lines else []
+    each = "each" if listed in (None, sum(skipped.values())) else f"each of the first {listed:,}"
+    return [*lines, f"{each} of these is a line of {place}/skipped.jsonl"] if lines else []
 
 
 def name_worst(skipped: Mapping[str, int]) -> str:

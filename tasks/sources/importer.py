@@ -19,6 +19,7 @@ from typing import ClassVar, TypeVar
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput, BenchloomError
+from tasks.limits import go_on
 from tasks.plugs import tell_error
 from tasks.sources.base_importer import (
     BaseImporter,
@@ -50,6 +51,8 @@ FOLDER = Path("data/raw/streambench")
 DATA = re.compile(r"\.(json|jsonl|csv)(\.gz|\.bz2)?$", re.IGNORECASE)
 MOST_SHOTS = 64
 """Examples that are kept of a split; a stream draws its own from these."""
+MOST_LISTED = 100_000
+"""Skipped records that are written down one by one: they are in memory until then."""
 SHOWN = 300
 NO_SHOTS = f"no shots: few_shot has no examples ({SHOTS} is empty); --shots FILE brings some"
 PAGE = "see docs/plugs.md"
@@ -152,7 +155,7 @@ class Importer(BaseImporter):
         return Imported(
             [
                 f"{counts}: {place}",
-                *count_reasons(sieve.skipped, place),
+                *count_reasons(sieve.skipped, place, len(sieve.lost)),
                 *([] if shots else [NO_SHOTS]),
                 f"licence: {self.licence}; {self.source}",
                 f"now: streambench.streams.NAME: {{datasets: [{self.called}]}} ({place}/{ITEMS}), "
@@ -229,11 +232,13 @@ class Sieve:
                 reason, said = "twice", record.key
             else:
                 self._seen.add(record.key)
+                go_on()
                 yield record
                 continue
             self.skipped[reason if what == "item" else f"{what}_{reason}"] += 1
             self.first = self.first or said[:SHOWN]
-            self.lost.append({"of": what, "reason": reason, "where": place, "what": said[:SHOWN]})
+            if len(self.lost) < MOST_LISTED:
+                self.lost.append({"of": what, "reason": reason, "where": place, "what": said[:SHOWN]})
 
 
 def watch(
@@ -266,9 +271,9 @@ def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
     """Call an importer's code. Raises BadInput for whatever it raises that is no error of ours."""
     try:
         return work()
-    except BenchloomError:
+    except (BenchloomError, MemoryError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = f"raised {tell_error(error)}"
         raise BadInput(where, f"{said} {when}".strip(), hint="nothing was imported") from error
 

@@ -49,11 +49,11 @@ def read_records(path: Path) -> Iterator[tuple[str, object]]:
 def _peek_sign(stream: io.BufferedReader) -> bytes:
     """Look at the first sign that is no blank."""
     try:
-        while (sign := stream.peek(1)[:1]).isspace():
-            stream.read(1)
+        while (block := stream.peek(1)).isspace():
+            stream.read(len(block))
     except BROKEN:
         return b"?"
-    return sign
+    return block.lstrip()[:1]
 
 
 def _read_array(path: Path, stream: io.BufferedReader) -> Iterator[tuple[str, object]]:
@@ -114,6 +114,8 @@ def _decode(line: bytes) -> object:
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError as error:
+        if "Not enough memory" in str(error):
+            raise MemoryError from error
         return BrokenRecord(say(error))
 
 

@@ -106,7 +106,7 @@ def _read_file(path: Path) -> Iterator[Task]:
                 yield _read_task(json.loads(line))
             except KeyError as error:
                 raise BadInput(path, f"is no MT-RAG task: has no {error}", line=number) from error
-            except (TypeError, ValueError, IndexError) as error:
+            except (TypeError, ValueError, IndexError, RecursionError) as error:
                 raise BadInput(path, f"is no MT-RAG task: {error}", line=number) from error
 
 

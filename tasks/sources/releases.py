@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, Any, cast
 
 from tasks.errors import BadInput
+from tasks.limits import go_on
+from tasks.sources.streams import check_ratio, say
 
 MOST_FILES = 100_000
 MOST_BYTES = 16 * 2**30
 """Of all files of an archive, unpacked."""
-BROKEN = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError)
+BROKEN = (
+    zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError,
+    # What the two modules raise amid headers that contradict themselves.
+    ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
 CHUNK = 2**20
+MOST_READ = 2 * CHUNK
+"""Bytes that are read at once: tarfile would read a name of any length."""
+PACKED: Mapping[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open,
+}  # fmt: skip
+"""How the compressed files that may hold a tar file begin, and what opens them."""
 DEPTH = 3
 """How far below the folder or archive the dataset's own folder may lie."""
 
@@ -40,8 +54,8 @@ def open_release(path: Path, *markers: str) -> Iterator[Path]:
         folder = Path(name)
         try:
             _unpack(path, folder)
-        except (*BROKEN, OSError, RuntimeError) as error:
-            raise BadInput(path, f"cannot be unpacked: {' '.join(str(error).split())}") from error
+        except BROKEN as error:
+            raise BadInput(path, f"cannot be unpacked: {say(error)}") from error
         yield _find_folder(path, folder, markers)
 
 
@@ -58,45 +72,76 @@ def _find_folder(path: Path, folder: Path, markers: Sequence[str]) -> Path:
 
 
 def _unpack(path: Path, folder: Path) -> None:
-    left = MOST_BYTES
+    place = _Place(path, folder)
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
-            _check_count(path, len(members))
-            for member in members:
+            for member in archive.infolist():
                 if member.external_attr >> 28 == 0o12:
                     raise BadInput(path, f"has a link in it: {member.filename[:80]}")
-                with archive.open(member) as source:
-                    left = _write(path, folder, member.filename, source, left)
+                if not member.is_dir():
+                    with archive.open(member) as source:
+                        place.write(member.filename, source)
         return
-    with tarfile.open(path) as archive:
-        for number, entry in enumerate(archive):
-            _check_count(path, number)
+    with _open_tar(path) as tar:
+        for entry in tar:
             if entry.isdir():
                 continue
-            content = archive.extractfile(entry) if entry.isreg() else None
+            content = tar.extractfile(entry) if entry.isreg() and not entry.issparse() else None
             if content is None:
                 raise BadInput(path, f"has something in it that is no file: {entry.name[:80]}")
-            left = _write(path, folder, entry.name, content, left)
+            place.write(entry.name, content)
 
 
-def _check_count(path: Path, count: int) -> None:
-    if count > MOST_FILES:
-        raise BadInput(path, f"has more than {MOST_FILES:,} files")
+@contextmanager
+def _open_tar(path: Path) -> Iterator[tarfile.TarFile]:
+    with path.open("rb") as file:
+        head = file.read(8)
+        file.seek(0)
+        opener = next((kind for begin, kind in PACKED.items() if head.startswith(begin)), None)
+        with opener(file) if opener else nullcontext(file) as unpacked:
+            bounded = cast(IO[bytes], _Bounded(unpacked))
+            with tarfile.open(fileobj=bounded, mode="r:") as tar:
+                yield tar
 
 
-def _write(path: Path, folder: Path, name: str, source: IO[bytes], left: int) -> int:
-    """Write a member below the folder; return how many bytes more may come."""
-    place = PurePosixPath(name.replace("\\", "/"))
-    if place.is_absolute() or ".." in place.parts or "\0" in name or ":" in place.parts[0]:
-        raise BadInput(path, f"has a path in it that leads out: {name[:80]!r}")
-    target = folder / place
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("wb") as out:
-        # Whatever an archive says of its sizes, no more than is allowed is written.
-        while data := source.read(CHUNK):
-            left -= len(data)
-            if left < 0:
-                raise BadInput(path, f"holds more than {MOST_BYTES / 2**30:g} GiB unpacked")
-            out.write(data)
-    return left
+class _Bounded:
+    """A tar file, of which no more is read at once than a header or a piece of a file needs."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.tell, self.seek, self._read = file.tell, file.seek, file.read
+
+    def read(self, size: int = -1) -> bytes:
+        """Read so many bytes. Raises ReadError."""
+        if not 0 <= size <= MOST_READ:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        return self._read(size)
+
+
+class _Place:
+    """Where the files of an archive are written, as many and as large as they may be."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        self._path, self._folder = path, folder
+        self._packed, self._files, self._bytes = path.stat().st_size, 0, 0
+
+    def write(self, name: str, source: IO[bytes]) -> None:
+        """Write a file. Raises BadInput for one that may not be there, or is too much."""
+        self._files += 1
+        if self._files > MOST_FILES:
+            raise BadInput(self._path, f"has more than {MOST_FILES:,} files")
+        place = PurePosixPath(name.replace("\\", "/"))
+        if not place.parts:
+            raise BadInput(self._path, f"has a file in it without a name: {name[:80]!r}")
+        if place.is_absolute() or ".." in place.parts or "\0" in name or ":" in place.parts[0]:
+            raise BadInput(self._path, f"has a path in it that leads out: {name[:80]!r}")
+        target = self._folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as out:
+            # Whatever an archive says of its sizes, no more than is allowed is written.
+            while data := source.read(CHUNK):
+                go_on()
+                self._bytes += len(data)
+                if self._bytes > MOST_BYTES:
+                    raise BadInput(self._path, f"holds more than {MOST_BYTES / 2**30:g} GiB unpacked")
+                check_ratio(self._bytes, self._packed)
+                out.write(data)

@@ -62,8 +62,3 @@ class OwnDataset:
     """Parameters overridden for this evaluation: dotted name -> value."""
     kept: tuple[str, ...] = ("items",)
     """Names of `artifacts` that are written beside the answers."""
-
-
-def clean(text: str) -> str:
-    """Replace control characters, which could drive a terminal, in a text from outside."""
-    return "".join(character if character.isprintable() else " " for character in text)

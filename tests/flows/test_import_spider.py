@@ -140,11 +140,11 @@ def test_a_database_of_the_project_is_never_replaced(root, tmp_path):
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [
-        ("tables.json", "{", "tables.json: cannot be read as JSON"),
-        ("tables.json", "{}", "holds no list of records"),
+        ("tables.json", "{", "tables.json: is no JSON"),
+        ("tables.json", "{}", "holds no JSON list"),
         ("tables.json", "[1]", "record 0 is none of Spider's (db_id)"),
         ("tables.json", '[{"db_id": "../../etc"}]', "names a database '../../etc', which is no name"),
-        ("dev.json", "[" * 100_000, "dev.json: cannot be read as JSON"),
+        ("dev.json", "[" * 100_000, "dev.json: is no JSON"),
         ("dev.json", '["a"]', "record 0 is none of Spider's"),
     ],
 )

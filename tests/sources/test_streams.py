@@ -2,13 +2,17 @@
 
 import bz2
 import gzip
+import json
 import os
+from collections import deque
 from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tasks.errors import BadInput
-from tasks.sources.streams import BROKEN, TooLong, is_packed, open_packed, read_line
+from tasks.sources.streams import BROKEN, DEEPEST, Nesting, TooLong, is_packed, open_packed, read_line
 
 PACKED = {"a.json": bytes, "a.gz": gzip.compress, "a.bz2": bz2.compress}
 LINES = [os.urandom(5_000).hex().encode() + b"\n" for _ in range(300)]
@@ -56,3 +60,34 @@ def test_what_cannot_be_opened_is_said(tmp_path):
     for path, said in ((tmp_path / "none", "is not there"), (tmp_path, "is a folder")):
         with pytest.raises(BadInput, match=said), open_packed(path):
             pass
+
+
+def measure_depth(value):
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, dict | list) + max(map(measure_depth, inner), default=0)
+
+
+TEXTS = st.text('"\\[]{}a\u00e9', max_size=5)
+VALUES = st.recursive(
+    TEXTS | st.none(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=20
+)
+
+
+@given(VALUES, st.integers(0, 120), st.integers(1, 7))
+def test_the_depth_of_json_is_known_whatever_pieces_it_comes_in(value, around, size):
+    for _ in range(around):
+        value = [value]
+    text, nesting = json.dumps(value).encode(), Nesting()
+    pieces = [text[place : place + size] for place in range(0, len(text), size)]
+    if measure_depth(value) > DEEPEST:
+        with pytest.raises(TooLong, match="more than 100 deep"):
+            list(map(nesting.look, pieces))
+    else:
+        list(map(nesting.look, pieces))
+
+
+def test_an_archive_that_holds_far_more_than_its_size_ends_early(tmp_path):
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(bytes(600_000_000), 1))
+    with open_packed(path) as stream, pytest.raises(EOFError, match="more than 100 times its size"):
+        deque(iter(lambda: stream.read1(1 << 20), b""), maxlen=0)

@@ -16,7 +16,7 @@ from flows.run.engine.processes import Processes
 from flows.run.engine.shards import Shard, ShardEngine, list_left
 from flows.run.engine.stage_work import PARTS, Cut, StageRun, begin_stage, join_parts, work_on
 from flows.run.node import Node
-from flows.run.progress import say_line
+from tasks.lines import say_line
 
 if TYPE_CHECKING:
     from flows.run.binding import Work

@@ -24,8 +24,8 @@ from typing import TypeVar
 from flows.run.collection import collect_seldom
 from flows.run.engine.shards import TRIES, Shard, do_shard, make_lost_error
 from flows.run.failures import Interrupted
-from flows.run.progress import say_line
 from tasks.errors import StageFailed
+from tasks.lines import say_line
 
 Result = TypeVar("Result")
 

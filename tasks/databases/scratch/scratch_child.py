@@ -10,13 +10,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 
-from tasks.databases.frames import drop_privileges, dump_rows, frame_rows, limit_cpu
+from tasks.databases.frames import drop_privileges, dump_rows, frame_rows
 from tasks.databases.messages import Limits, ReaderRequest
 from tasks.databases.scratch import scratch_inserts
 from tasks.databases.scratch.scratch_create import quote_name
 from tasks.databases.scratch.scratch_inserts import Row
 from tasks.databases.sqlite_process import Timed, classify_error, serve_process, set_limits, set_pragmas
 from tasks.errors import SqlError, SqlFailed, SqlRefused, SqlTooLarge
+from tasks.limits import limit_cpu
 
 SHOWN_ROWS = 2
 SHOWN_KEYS = 5

@@ -16,7 +16,6 @@ from tasks.databases.frames import (
     drop_privileges,
     fetch,
     frame_rows,
-    limit_cpu,
     receive,
     send,
     send_error,
@@ -26,6 +25,7 @@ from tasks.databases.messages import ReaderRequest, ServerSetup
 from tasks.databases.servers.server_engine import AccountMayWrite, Engine
 from tasks.databases.values import Value, to_plain_row
 from tasks.errors import SqlRefused
+from tasks.limits import limit_cpu
 
 ALARM_S = 0.1
 """How many seconds after the server's own limit this process ends a statement."""

@@ -18,6 +18,8 @@ from tasks.grammar.construct.sql_templates import OwnTemplate, OwnText
 from tasks.grammar.construct.text_requests import Criterion, make_text_id
 from tasks.grammar.construct.text_rules import parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
+from tasks.limits import go_on
+from tasks.lines import clean
 from tasks.models.ask import Unparsed
 from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
 
@@ -141,6 +143,7 @@ def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedL
     for line in lines:
         try:
             template, broken = check_line(line, rules)
+            go_on()
         except BrokenRule as error:
             problems.append(Problem(line.number, error.reason, shorten(str(error))))
             continue
@@ -259,5 +262,5 @@ def _check_text(
 
 def shorten(text: str, width: int = WIDTH) -> str:
     """Make a text printable in one line of so many characters at most."""
-    text = "".join(character if character.isprintable() else " " for character in " ".join(text.split()))
+    text = clean(" ".join(text.split()))
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -19,6 +19,7 @@ from tasks.errors import BadInput
 from tasks.judging.human_files import write_form
 from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, check_name, option
 from tasks.sources.mtrag import read_tasks
+from tasks.sources.whole_json import read_json_object
 from tasks.systems.replayed import name_question
 
 FOLDER = Path("data/raw/mtrag")
@@ -198,14 +199,7 @@ class Evaluations:
 
 def read_evaluations(path: Path) -> Evaluations:
     """Read an evaluation file. Raises BadInput that names the part and place of what is not in the layout."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(path, (error.strerror or "cannot be read").lower(), hint=HINT) from error
-    except ValueError as error:  # neither UTF-8 nor JSON
-        raise BadInput(path, f"is no JSON: {error}", hint=HINT) from error
-    if not isinstance(record, dict):
-        raise BadInput(path, "is no JSON object", hint=HINT)
+    record: Mapping[str, Any] = read_json_object(path)
     models = dict(_read_part(path, record, "models", lambda row: (_text(row, "model_id"), row)))
     documents = dict(_read_part(path, record, "documents", lambda row: (_text(row, "document_id"), row)))
     metrics = {

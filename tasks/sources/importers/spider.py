@@ -19,6 +19,7 @@ from tasks.sources.base_importer import Imported, Project, argument, option
 from tasks.sources.releases import open_release
 from tasks.sources.sql_importer import SqlImporter
 from tasks.sources.sql_questions import Placed, read_pairs
+from tasks.sources.whole_json import read_json_list
 
 MARKER = "tables.json"
 TEST_MARKER = "test_tables.json"
@@ -289,15 +290,11 @@ def _read_questions(
 
 
 def _read_list(path: Path, needed: Sequence[str]) -> list[dict[str, object]]:
-    try:
-        records = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(path, f"cannot be read as JSON: {' '.join(str(error).split())}") from error
-    if not isinstance(records, list):
-        raise BadInput(path, "holds no list of records")
-    for number, record in enumerate(records):
+    found: list[dict[str, object]] = []
+    for number, record in enumerate(read_json_list(path)):
         if not isinstance(record, dict) or any(not isinstance(record.get(name), str) for name in needed):
             raise BadInput(
                 path, f"record {number} is none of Spider's", hint=", ".join(needed) or "an object"
             )
-    return records
+        found.append(record)
+    return found

@@ -14,6 +14,7 @@ import portalocker
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import Spool
 from tasks.errors import BadInput, LockHeld
+from tasks.limits import go_on
 from tasks.sources.base_importer import (
     CONTACT,
     BaseImporter,
@@ -259,6 +260,7 @@ def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -
     found: Spool[EntityRow] = Spool(IN_MEMORY)
     claims: Spool[ClaimRow] = Spool()
     for entity in entities:
+        go_on()
         found.add(make_entity_row(entity, {}))
         for claim in entity.claims:
             claims.add(make_claim_row(entity.id, claim))

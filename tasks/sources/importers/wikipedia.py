@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from tasks.artifacts.rows import schema_of
 from tasks.errors import BadInput
+from tasks.limits import go_on
 from tasks.sources.base_importer import CONTACT, BaseImporter, Imported, Project, argument, check_name, option
 from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, SkippedPage
 from tasks.sources.wikipedia.opening import open_source
@@ -78,6 +79,7 @@ class Wikipedia(BaseImporter):
             )
         )
         for article in source.stream(self.titles or None):
+            go_on()
             outcome.articles += 1
             outcome.aliases += len(article.aliases)
             articles.add([_make_row(article)])

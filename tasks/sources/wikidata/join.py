@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from tasks.artifacts.rows import schema_of
 from tasks.artifacts.sorted_tables import RUN, iterate_tables, merge_files, write_tables
+from tasks.limits import go_on
 from tasks.sources.wikidata.dump import TWICE, FileProgress, name_line
 from tasks.sources.wikidata.known_ids import KnownIds
 from tasks.sources.wikidata.parts import CLAIMS, ENTITIES, iterate_order, iterate_skipped, load_summary
@@ -65,6 +66,7 @@ class PartJoiner:
         again: list[str] = []
         written = 0
         for name, line, place in iterate_order(folder):
+            go_on()
             if self._known.add(name):
                 continue
             again.append(name)

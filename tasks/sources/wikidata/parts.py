@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tasks.artifacts.part_folders import write_folder_beside
 from tasks.artifacts.sorted_tables import SortedWriter
+from tasks.limits import go_on
 from tasks.sources.wikidata.dump import MOST_BYTES, TWICE, FileProgress, name_line, read_records
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.known_ids import KnownIds
@@ -78,6 +79,7 @@ def _read(
             if not known.add(entity.id):
                 report.skip(SkippedEntity(TWICE, where, entity.id, detail="the first one counts"))
                 continue
+            go_on()
             print(f"{entity.id} {number} {skipped}", file=order)
             entities.add(make_entity_row(entity, {}))
             for claim in entity.claims:

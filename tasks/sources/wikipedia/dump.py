@@ -56,7 +56,7 @@ class Dump(PageSource):
                 raise BadInput(
                     self._path, f"declares a document type, which no dump does: {say(error)}"
                 ) from error
-            except (SAXException, *BROKEN) as error:
+            except (SAXException, LookupError, ValueError, *BROKEN) as error:  # encodings, too
                 yield from handler.take()
                 if not handler.opened:
                     raise BadInput(

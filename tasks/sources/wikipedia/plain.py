@@ -13,8 +13,6 @@ from tasks.sources.wikipedia.article import Skip, SkippedPage, read_path
 from tasks.sources.wikipedia.pages import PageText, read_plain
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
-DEEPEST = 50
-
 
 class PlainTexts(PageSource):
     """One object of titles, or paths of pages, and their texts; .json or .json.gz. See `ArticleSource`."""
@@ -50,7 +48,7 @@ class PlainTexts(PageSource):
 
 
 def _list_texts(file: Metered) -> Iterator[tuple[str, str | None]]:
-    """Yield (title, text) of one object, None for a value that is no text; depth costs no memory."""
+    """Yield (title, text) of one object, None for a value that is no text."""
     depth = 0
     title: str | None = None
     for event, value in ijson.basic_parse(file):
@@ -66,5 +64,3 @@ def _list_texts(file: Metered) -> Iterator[tuple[str, str | None]]:
             if depth == 0 and event != "start_map":
                 raise TooLong("is no object")
             depth += 1
-            if depth > DEEPEST:
-                raise TooLong(f"values in each other, more than {DEEPEST} deep")

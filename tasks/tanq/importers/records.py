@@ -13,6 +13,7 @@ from typing import IO, Any, ClassVar
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import RUN, Spool
 from tasks.errors import BadInput
+from tasks.limits import go_on
 from tasks.sources.base_importer import (
     BaseImporter,
     Imported,
@@ -105,6 +106,7 @@ class RecordsImporter(BaseImporter):
                 self.skipped.add("twice", where, found.text, found.name)
                 continue
             known.add(found.row.id)
+            go_on()
             rows.add(found.row)
             self.kinds[found.row.kind] += 1
             self.counts.update(found.counts)

@@ -1,0 +1,130 @@
+"""The process that an import runs in: what it reads is taken for hostile, so it has limits and can be killed.
+
+`benchloom import` starts the same command line again. That process limits itself before it reads a source,
+and what it leaves behind where the system ended it is removed here.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pydantic import Field
+
+from flows.run.origin import lead_child
+from flows.settings import find_project
+from tasks.errors import BadInput
+from tasks.files import remove_drafts
+from tasks.limits import STEP_S, limit_import
+from tasks.settings import Settings
+
+INSIDE = "BENCHLOOM_IMPORT"
+"""The environment variable that holds the process id of who started the process."""
+SIZE = 50_000_000
+"""Bytes of a source that are read in the seconds of `ImportLimits`; larger ones have more."""
+PATIENCE_S = 5.0
+WATCH_S = 0.5
+ADVICE = "is it the file as published? If it is, raise run.importing.{} in params.yaml"
+ENDS = {
+    signal.SIGXCPU: ("took too long without a record that could be kept", ADVICE.format("seconds")),
+    signal.SIGINT: ("was interrupted", ""),
+}
+
+
+class ImportLimits(Settings):
+    """Limits of `benchloom import`: of the process that reads the source, and of each that it starts."""
+
+    memory_mb: int = Field(default=512, ge=256)
+    """In MiB, with 140 to 200 of Benchloom itself."""
+    seconds: float = Field(default=STEP_S, gt=0)
+    """CPU seconds until a first record is kept, for each 50 MB of the source."""
+
+
+def is_inside() -> bool:
+    """Tell whether this process was started by `import_apart`."""
+    return INSIDE in os.environ
+
+
+def import_apart(words: Sequence[str]) -> int:
+    """Run a command line of `benchloom import` in a process of its own; return its exit code.
+
+    Raises BadInput where the system ended it.
+    """
+    with TemporaryDirectory(prefix="benchloom-import-") as scratch:
+        environment = lead_child({INSIDE: str(os.getpid()), "TMPDIR": scratch})
+        process = subprocess.Popen([sys.executable, "-P", "-m", "flows.cli", *words], env=environment)  # noqa: S603 (our own module, no shell)
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            # A terminal interrupts both. The process removes its drafts; one that cannot is killed.
+            code = _end(process)
+    if code >= 0:
+        return code
+    remove_left(process.pid)
+    if code == -signal.SIGINT:
+        raise KeyboardInterrupt
+    raise explain_end(words, -code)
+
+
+def remove_left(pid: int) -> None:
+    """Remove the drafts of a process that was killed."""
+    with suppress(BadInput):  # not within a project
+        remove_drafts(find_project() / "data", pid)
+
+
+def explain_end(words: Sequence[str], number: int) -> BadInput:
+    """Make the error for an import that a signal ended."""
+    name = signal.Signals(number).name
+    other = (f"was ended by {name}, as where memory runs out", ADVICE.format("memory_mb"))
+    what, hint = ENDS.get(signal.Signals(number), other)
+    return BadInput(f"benchloom {shlex.join(words)}", f"{what}; nothing was imported", hint=hint)
+
+
+def limit_this_process(limits: ImportLimits, options: Iterable[Any]) -> None:
+    """Limit this process by the size of the sources that its options name, and end it with its parent."""
+    size = sum(measure(option) for option in options)
+    limit_import(limits.memory_mb << 20, limits.seconds * max(1.0, size / SIZE))
+    threading.Thread(target=_end_after, args=(int(os.environ[INSIDE]),), daemon=True).start()
+
+
+def measure(option: object) -> int:
+    """Measure the file or folder that an option of an importer names, in bytes; 0 for any other option."""
+    if isinstance(option, list | tuple):
+        return sum(map(measure, option))
+    if not isinstance(option, str | Path):
+        return 0
+    try:
+        path = Path(option)
+        files = path.rglob("*") if path.is_dir() else [path]
+        return sum(file.stat().st_size for file in files if file.is_file())
+    except (OSError, ValueError):  # an address, or no path of this system
+        return 0
+
+
+def _end(process: subprocess.Popen[bytes]) -> int:
+    try:
+        return process.wait(PATIENCE_S / 5)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+    try:
+        return process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return -signal.SIGINT
+
+
+def _end_after(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(WATCH_S)
+    os._exit(1)
