@@ -18,6 +18,7 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.judging.decisions import Decision, digest_row, load_decisions
 from tests.browser.watch import ELSEWHERE
+from tests.signals import hear_signals
 
 SERVE = [sys.executable, "-c", "from flows.cli import main; main()", "review", "serve"]
 ROOT = str(Path(__file__).parents[2])
@@ -44,7 +45,7 @@ def serve_review(
     path = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
     server = subprocess.Popen(
         [*SERVE, artifact, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path}, preexec_fn=hear_signals,
     )  # fmt: skip
     try:
         assert server.stdout is not None

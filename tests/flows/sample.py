@@ -18,6 +18,7 @@ import yaml
 from benchloom.yaml_files import load_yaml, write_yaml
 from tasks.artifacts.parquet import count_rows
 from tasks.sources.packages import copy_packaged
+from tests.signals import hear_signals
 
 ROOT = Path(__file__).parents[2]
 NOWHERE = "run.endpoints.qwen25-coder-1b5={url: 'http://127.0.0.1:9/v1', retries: 0}"
@@ -79,7 +80,7 @@ class Sample:
         process = subprocess.Popen(
             self.command(*words),
             cwd=self.root, env=self.environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            text=True, start_new_session=True,
+            text=True, start_new_session=True, preexec_fn=hear_signals,
         )  # fmt: skip
         self.begun.append(process)
         return process

@@ -22,6 +22,7 @@ from tests.flows.nights.night_project import list_branches, run_git, run_night, 
 from tests.flows.prefect_api import ask_prefect
 from tests.flows.sample import Sample, find_port, kill_family, wait_for
 from tests.models.scenes import answering
+from tests.signals import hear_signals
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(1500)]
 PATIENCE_S = 600.0
@@ -62,8 +63,9 @@ class Deployed:
 
     def work(self) -> subprocess.Popen[str]:
         self.worker = subprocess.Popen(
-            self.command, cwd=self.sample.root, env=self.sample.environment, stderr=subprocess.PIPE, text=True
-        )
+            self.command, cwd=self.sample.root, env=self.sample.environment, stderr=subprocess.PIPE,
+            text=True, preexec_fn=hear_signals,
+        )  # fmt: skip
         return self.worker
 
     def end(self) -> None:
@@ -117,6 +119,7 @@ def test_served_nights_fire_and_the_second_finds_a_planted_regression(built, mod
     served = subprocess.Popen(
         built.command("flows.cli", "nightly", "serve"),
         cwd=built.root, env=built.environment, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=hear_signals,
     )  # fmt: skip
     try:
         wait_for(lambda: find_server(server_folder(built.root), "prefect") is not None, served)

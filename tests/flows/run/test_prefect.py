@@ -16,6 +16,7 @@ from flows.run.prefect_server import server_folder
 from flows.run.servers import find_server, stop_servers
 from tests.flows.prefect_api import ask_prefect
 from tests.flows.sample import interrupt, wait_for
+from tests.signals import hear_signals
 
 RUN = [sys.executable, "-m", "flows.cli", "run"]
 
@@ -127,6 +128,7 @@ def test_a_signal_under_prefect_ends_the_stage_that_runs_and_the_next_run_goes_o
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_signals,
     )
     wait_for(lambda: (project.root.parent / "second.runs").exists(), process)
     said = interrupt(process, number)
