@@ -89,10 +89,16 @@ def digest_record(package: Distribution) -> str:
 
     Left out are scripts, which name their interpreter, and what only says who installed it.
     """
-    source = json.loads(package.read_text("direct_url.json") or "{}")
-    if source.get("dir_info", {}).get("editable"):
+    where = f"{package.name} {package.version}"
+    try:
+        source = json.loads(package.read_text("direct_url.json") or "{}")
+        editable = source.get("dir_info", {}).get("editable")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        hint = f"pip install --force-reinstall {package.name}"
+        raise BadInput(where, "its direct_url.json cannot be read", hint=hint) from error
+    if editable:
         raise BadInput(
-            f"{package.name} {package.version}",
+            where,
             "is installed as editable, so that an edit of its code would be noticed nowhere",
             hint="pip install it, or put its file into the project",
         )

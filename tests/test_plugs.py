@@ -74,3 +74,13 @@ def test_whatever_a_package_raises_on_import_is_one_line_with_what_to_do(site, c
     ) as refused:
         find_plug("systems", "acme").load()
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff", b'{"dir_info": 1}', b"[" * 100_000])
+def test_a_record_of_where_a_package_came_from_that_is_broken_is_a_line(site, content):
+    install(site, "acme-rag", points=POINTS)
+    (site / "acme_rag-1.0.dist-info/direct_url.json").write_bytes(content)
+    with pytest.raises(
+        BadInput, match=r"acme-rag 1\.0: its direct_url\.json cannot be read \(pip install --f"
+    ):
+        find_plug("systems", "acme")

@@ -23,7 +23,7 @@ from flows.review.items import ReviewedArtifact, ReviewItem
 from flows.review.store import find_file, record_decisions
 from tasks.errors import BadInput
 from tasks.judging.decisions import Decision, load_decisions
-from tasks.models.serving.local_only import refuse_foreign
+from tasks.models.serving.local_only import make_runner, refuse_foreign
 from tasks.reports.frame import render_alone
 from tasks.scoring.items import BadItem, parse_record
 
@@ -155,7 +155,7 @@ def serve_review(server: ReviewServer, port: int, announce: Callable[[str], None
 
 
 async def _serve(server: ReviewServer, port: int, announce: Callable[[str], None]) -> None:
-    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=2)
+    runner = make_runner(server.application(), stop_s=2)
     await runner.setup()
     try:
         try:

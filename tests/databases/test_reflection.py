@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from sqlalchemy.exc import DBAPIError
 
 from tasks.databases import reflection
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import SafeDatabase
 from tasks.databases.reflection import reflect
-from tasks.errors import BadInput
+from tasks.errors import BadInput, SqlFailed
 from tests.databases.servers import Place
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -149,3 +151,16 @@ def test_a_server_is_reflected_by_an_account_that_can_read_no_cell(place: Place,
     with engine.connect() as connection, pytest.raises(DBAPIError, match="denied"):
         connection.execute(text("SELECT title FROM books"))
     assert reflect(place.entry) == expected
+
+
+@pytest.mark.parametrize("name", [b"tabXX", b"colXX"])
+def test_a_schema_that_is_not_utf8_is_a_line(tmp_path, name):
+    path = tmp_path / "odd.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute('CREATE TABLE "tabXX" ("colXX" TEXT)')
+    path.write_bytes(path.read_bytes().replace(name, name.replace(b"XX", b"\xff\xfe")))
+    with pytest.raises(BadInput, match="its schema cannot be read: Could not decode to UTF-8") as refused:
+        reflect(DatabaseEntry(file=path))
+    assert str(refused.value).isprintable()
+    with SafeDatabase(path) as database, pytest.raises(SqlFailed):
+        database.query('SELECT "colXX" FROM "tabXX" UNION SELECT 1 FROM gone')

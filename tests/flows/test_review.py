@@ -5,6 +5,7 @@ import http.client
 import io
 import json
 import signal
+import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
@@ -477,6 +478,30 @@ def test_two_servers_and_many_people_at_once_lose_nothing(project):
         assert {job.result() for job in jobs} == {200}
     standing = load_decisions(project / FILE).standing
     assert {key: sorted(standing[key]) for key in IDS} == dict.fromkeys(IDS, sorted(people))
+
+
+NO_HTTP = [
+    b"GARBAGE\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET / HTTP/1.1\r\nA: " + b"a" * 20_000 + b"\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+    b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"\x16\x03\x01\x1b[2J\r\n\r\n",
+    b"GET http://[ HTTP/1.1\r\n\r\n",
+]  # fmt: skip
+
+
+def test_what_is_no_http_is_a_line_and_the_server_goes_on(project):
+    with serve_review(ARTIFACT) as (url, server):
+        for raw in NO_HTTP:
+            with socket.create_connection(("127.0.0.1", urlsplit(url).port)) as connection:
+                connection.sendall(raw)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(4096):
+                    pass
+        assert decide(url, IDS[0], "accept") == 200
+        server.send_signal(signal.SIGINT)
+        _, said = server.communicate(timeout=20)
+    assert "Traceback" not in said
+    assert "refused a request that is no HTTP: " in said
+    assert all(line.isprintable() for line in said.splitlines())
 
 
 def test_ctrl_c_ends_it_with_130(project):

@@ -23,7 +23,7 @@ from tasks.models.recording.ledger import Ledger
 from tasks.models.request_builder import INPUT
 from tasks.models.sending.client import KEY_HEADER
 from tasks.models.serving.batch_server import BatchApi
-from tasks.models.serving.local_only import refuse_foreign
+from tasks.models.serving.local_only import make_runner, refuse_foreign
 
 FAULTS = ("429", "500", "503", "drop", "cut", "notjson", "hang")
 HANG_S = 3600.0
@@ -283,7 +283,7 @@ def serve_ledger(server: LedgerServer, port: int, announce: Callable[[str], None
 
 
 async def _serve(server: LedgerServer, port: int, announce: Callable[[str], None]) -> None:
-    runner = web.AppRunner(server.application(), access_log=None)
+    runner = make_runner(server.application())
     await runner.setup()
     try:
         site = web.TCPSite(runner, "127.0.0.1", port)

@@ -18,7 +18,7 @@ import numpy as np
 from aiohttp import web
 
 from tasks.models.serving.embedded_server import make_path, read_options, wait_until_idle, write_state
-from tasks.models.serving.local_only import refuse_foreign
+from tasks.models.serving.local_only import make_runner, refuse_foreign
 
 DIGITS = 6
 """Decimal places that vectors are rounded to."""
@@ -93,7 +93,7 @@ async def serve(options: argparse.Namespace, stopping: threading.Event) -> None:
     model, tokenizer = options.model
     embedder = Embedder(model, tokenizer, options.context, options.threads)
     path = make_path()
-    runner = web.AppRunner(build_application(embedder, options.name, path), access_log=None)
+    runner = make_runner(build_application(embedder, options.name, path))
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", options.port).start()
