@@ -34,8 +34,6 @@ ERROR_TYPES: Mapping[str, type[SqlError]] = {
     "memory": SqlTooLarge,
     "refused": SqlRefused,
 }
-FATAL_KINDS = frozenset({"memory", "late"})
-"""Error kinds after which a process is not used again."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +92,11 @@ class ReaderProcess:
         if "error" not in reply:
             return reply
         kind = reply["error"]
-        if kind in FATAL_KINDS:
+        if reply["broken"] or kind == "late":
             self.kill()
         if kind in {"timeout", "late"}:
             raise SqlTimeout(f"the statement did not end within {seconds:.3g} s")
         if kind == "gone":
-            self.kill()
             raise make_error(self._program.label, kind, reply["text"])
         raise ERROR_TYPES.get(kind, SqlFailed)(reply["text"])
 

@@ -49,9 +49,14 @@ def send(pieces: list[bytes]) -> None:
     out.flush()
 
 
-def send_error(kind: str, text: str) -> None:
-    """Write an error frame; `kind` is one of those that the parent knows. The text becomes a plain line."""
-    send([json.dumps({"error": kind, "text": clean(text[:500])}).encode("utf-8", "replace")])
+def send_error(kind: str, text: str, *, broken: bool = False) -> None:
+    """Write an error frame; `kind` is one of those that the parent knows. The text becomes a plain line.
+
+    broken: no further statement can run in this process.
+    """
+    send(
+        [json.dumps({"error": kind, "text": clean(text[:500]), "broken": broken}).encode("utf-8", "replace")]
+    )
 
 
 def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]) -> None:
@@ -61,10 +66,13 @@ def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]
             pieces = list(reader.answer(cast("ReaderRequest", request)))
         except Exception as error:  # noqa: BLE001 (every error is reported to the parent)
             kind, text = classify_error(error)
-            with contextlib.suppress(Exception):
+            broken = kind in {"memory", "gone"}
+            try:
                 reader.close()
-            send_error(kind, text)
-            if kind in {"memory", "gone"}:
+            except Exception:  # noqa: BLE001 (what ended badly cannot be used again, whatever the reason)
+                broken = True
+            send_error(kind, text, broken=broken)
+            if broken:
                 return
         else:
             send(pieces)

@@ -47,10 +47,14 @@ class ReaderRequest(TypedDict, total=False):
 
 
 class ReaderReply(TypedDict, total=False):
-    """A reply: rows of a result, or an error with its kind and text. more: there may be more rows."""
+    """A reply: rows of a result, or an error with its kind and text.
+
+    more: there may be more rows. broken: the process has ended with the error.
+    """
 
     columns: list[str]
     rows: list[list[str | int | float | None]]
     more: bool
     error: str
     text: str
+    broken: bool

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
-from tasks.errors import BadInput, DatabaseGone
+from tasks.errors import BadInput, DatabaseGone, SqlError, SqlTooLarge
 from tests.databases.conftest import make_library
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, Place, copy_tables, open_place
 from tests.databases.throwing import skip_the_parser, throw
@@ -197,3 +197,28 @@ def test_a_stream_left_halfway_ends_on_the_server(place: Place) -> None:
         assert len(next(stream)) == 10
         stream.close()  # type: ignore[attr-defined]
         assert database.query(HONEST).rows == [("Book 7",)]
+
+
+WIDE = {"postgresql": "title::char(10485760)", "mariadb": "REPEAT(title, 1000000)"}
+
+
+@pytest.mark.parametrize("memory_mb", [64, 256])
+@pytest.mark.parametrize("columns", [3, 20])
+def test_the_failure_of_a_statement_does_not_touch_the_next(
+    place: Place, memory_mb: int, columns: int
+) -> None:
+    wide = f"SELECT {', '.join([WIDE[place.kind]] * columns)} FROM books LIMIT 1"
+    limits = QueryLimits(memory_mb=memory_mb, timeout_s=5)
+    with SafeDatabase(place.entry, limits, children=1) as database:
+        for _ in range(2):
+            with contextlib.suppress(SqlError):
+                database.query(wide)
+            assert database.query("SELECT count(*) FROM books").rows
+
+
+def test_a_row_that_the_reader_cannot_hold_is_too_large(place: Place) -> None:
+    if place.kind == "mariadb":
+        pytest.skip("the server refuses rows of this size before they are sent")
+    with SafeDatabase(place.entry, QueryLimits(memory_mb=64), children=1) as database:
+        with pytest.raises(SqlTooLarge, match="needs more memory than it may have"):
+            database.query(f"SELECT {', '.join([WIDE[place.kind]] * 3)} FROM books LIMIT 1")

@@ -241,8 +241,15 @@ class Postgres:
 
     def describe(self, error: Exception) -> str:
         """Return the server's message, in one line."""
+        if isinstance(error, psycopg.Error) and error.sqlstate is None and self._lacked_memory():
+            return "out of memory: a row is larger than the reading process may hold"
         message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
         return " ".join((message or str(error)).split()) or type(error).__name__
+
+    def _lacked_memory(self) -> bool:
+        """Tell whether the client library gave the connection up since it had no memory for a row."""
+        said = self.connection.pgconn.error_message if hasattr(self, "connection") else b""
+        return b"allocate memory" in said or b"out of memory" in said
 
     def _find_callable(self, names: Iterable[str]) -> set[str]:
         found = self.connection.execute(CALLABLE, [[*names]] * 2).fetchall()
