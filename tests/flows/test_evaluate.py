@@ -103,9 +103,8 @@ def test_the_built_in_rag_is_asked_judged_and_written_down_once(project, model, 
     assert dict(model.asked) == asked, "the ledger answers"
     assert {path.name: path.read_bytes() for path in out.iterdir()} == bytes_before
     assert "6 questions of 3 groups, 6 scored, 0 failed, 0 unscored" in " ".join(again.stdout.split())
-    assert again.stdout.count("100.0 (43.9, 100.0)") == 3 * 3 * 2, (
-        "three rates, all and two criteria, two modes"
-    )
+    assert again.stdout.count("100.0") == 3 * 3 * 2, "three rates, all and two criteria, two modes"
+    assert "100.0 (" not in again.stdout, "three groups are too few for an interval"
 
     model.drifted = True
     night = evaluate(project, *words, "--as-of", "later")

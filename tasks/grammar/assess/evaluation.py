@@ -77,6 +77,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
         )
     corpus_digest = make_id(*((document.id, document.title, document.text) for document in documents))
     settings = entry.model_dump(mode="json")
+    facts = read_facts(place, questions) if options.documents is None else []
     key = make_id(
         "evaluation",
         options.system,
@@ -92,14 +93,14 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
         {
             "questions": (AskedQuestion, questions),
             "documents": (Document, documents),
-            "answer_facts": (AnswerFacts, read_facts(place, questions) if options.documents is None else []),
+            "answer_facts": (AnswerFacts, facts),
             "answer_columns": (AnswerColumn, read_columns(options.dataset)),
         },
         ("grammar.answers", "grammar.judgements", "grammar.canaries"),
         problems,
         notes,
         {"documents": len(documents)},
-        kept=("questions", "documents", "answer_facts"),
+        kept=("questions", "documents", *(["answer_facts"] if facts else [])),
     )
 
 
