@@ -102,7 +102,7 @@ def test_outside_a_project_it_says_so(tmp_path):
 
 
 def test_a_full_disk_is_one_line_wherever_it_is_met(monkeypatch, capsys):
-    def fail(**_):
+    def fail(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device", ".dvc/tmp/lock")
 
     monkeypatch.setattr(cli, "app", fail)

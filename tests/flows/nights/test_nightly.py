@@ -13,7 +13,8 @@ import pytest
 import yaml
 from aiohttp import web
 
-from tasks.artifacts.parquet import count_rows
+from tasks.artifacts.parquet import count_rows, read_rows
+from tasks.grammar.corpus.questions import AskedQuestion
 from tests.flows.nights.night_project import commit, list_branches, run_git, run_night, set_param
 from tests.flows.nights.planted import plant_change
 from tests.flows.nights.test_webhook import receiving
@@ -24,6 +25,8 @@ from tests.models.scenes import answering
 @pytest.mark.timeout(300)
 def test_a_first_night_is_accepted_and_a_planted_regression_alarms(built, model):
     tree = {path: (built.root / path).read_bytes() for path in ("dvc.lock", "params.yaml")}
+    questions = read_rows(built.root / "data/grammar/films/questions.parquet", AskedQuestion)
+    model.answers = {question.question: question.answer for question in questions}
     first = run_night(built, "--as-of", "one")
     assert first.returncode == 0, first.stderr
     assert "the first night, accepted" in first.stderr
@@ -39,7 +42,7 @@ def test_a_first_night_is_accepted_and_a_planted_regression_alarms(built, model)
 
 
 class Flaky:
-    """Fails a tenth of all requests when first asked, in five ways, and refuses every 25th for good."""
+    """Fails a third of all requests when first asked, in five ways, and refuses every 25th for good."""
 
     def __init__(self) -> None:
         self.asked, self.kinds = Counter(), Counter()
@@ -51,7 +54,7 @@ class Flaky:
             self.kinds["400"] += 1
             error = {"message": "The prompt was filtered.", "code": "content_filter"}
             return web.json_response({"error": error}, status=400)
-        if draw >= 14 or self.asked[user] > 1:
+        if draw >= 34 or self.asked[user] > 1:
             return None
         kind = ("429", "500", "choice", "object", "page")[draw % 5]
         self.kinds[kind] += 1
@@ -92,6 +95,8 @@ def test_a_night_over_a_flaky_endpoint_ends_with_figures_and_names_what_failed(b
 @pytest.mark.timeout(900)
 def test_nights_are_compared_with_the_last_good_one_until_a_worse_is_accepted(built, model):
     tree = {path: (built.root / path).read_bytes() for path in ("dvc.lock", "params.yaml")}
+    questions = read_rows(built.root / "data/grammar/films/questions.parquet", AskedQuestion)
+    model.answers = {question.question: question.answer for question in questions}
     first = run_night(built, "--as-of", "one")
     assert first.returncode == 0, first.stderr
     assert "the first night, accepted" in first.stderr
@@ -303,8 +308,8 @@ def test_a_night_runs_what_is_committed_and_stands_on_what_is_up_to_date(built, 
         ("nightly.assessments=[]", (), "nightly.assessments: is empty: name what to ask (there: films-alone"),
         ("nightly.assessments=[nobody]", (), "no assessment 'nobody' (there: films-alone"),
         ("nightly.alarm={drop: -1}", (), ": nightly.alarm.drop: must be "),
-        ("nightly.cron=daily", ("--as-of", "../up"), "--as-of ../up: is no label"),
-        ("nightly.cron=daily", ("--as-of", "a..b"), "--as-of a..b: is no label"),
+        ("nightly.timezone=UTC", ("--as-of", "../up"), "--as-of ../up: is no label"),
+        ("nightly.timezone=UTC", ("--as-of", "a..b"), "--as-of a..b: is no label"),
     ],
 )
 def test_what_is_wrong_with_a_night_is_one_line(built, model, assignment, words, line):
