@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 SHOWN = {
     "grammar": [
         "weak on questions.jsonl: 6 questions of 3 groups, 6 scored, 0 failed, 0 unscored",
-        "accuracy all 6 6 100.0 (43.9, 100.0) 100.0 (43.9, 100.0)",
+        "accuracy all 6 6 100.0 100.0",
         "open: accuracy, short - long: +0.0 (+0.0 to +0.0)",
     ],
     "longform": [
