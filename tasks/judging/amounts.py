@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from tasks.judging.equality import MONTHS, find_dates, normalise, read_date, write_numbers
-from tasks.judging.findings import HOLDS, NO_VALUE, OTHER_VALUE, UNDECIDED, Finding
+from tasks.judging.findings import HOLDS, NO_VALUE, OTHER_VALUE, UNDECIDED, RuleFinding
 from tasks.judging.words import (
     HEDGING,
     LINKING,
@@ -81,7 +81,7 @@ MANY = 6
 
 
 @dataclass(frozen=True)
-class Figure:
+class NumberInText:
     """A number in a text, and its place there."""
 
     value: Decimal
@@ -100,7 +100,7 @@ def guess_kind(answer: str) -> str:
     return DATE if read_date(plain) is not None else OTHER
 
 
-def find_amount(kind: str, answer: str, response: str, asked: str) -> Finding:
+def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFinding:
     """Find what a response has in place of a number, a date or a time.
 
     asked: the question, and the words of the answer's column. other value: the response has another one and
@@ -118,7 +118,7 @@ def _is_latin(text: str) -> bool:
     return all(ord(sign) < 0x250 or not sign.isalpha() for sign in text)
 
 
-def _find_number(answer: str, response: str, asked: str) -> Finding:
+def _find_number(answer: str, response: str, asked: str) -> RuleFinding:
     question, text = _write(asked), _write(response)
     truth = Decimal(normalise(answer).replace(",", "").replace("\u2212", "-"))
     named = {figure.value for figure in list_figures(question)}
@@ -127,27 +127,27 @@ def _find_number(answer: str, response: str, asked: str) -> Finding:
     words = list_words(question)
     figures = [figure for figure in list_figures(text) if abs(figure.value) not in named]
     if _holds(truth, figures, text, words):
-        return Finding(HOLDS, answer)
+        return RuleFinding(HOLDS, answer)
     rest = CODE.sub(" ", text)
     if not figures:
         told = UNTOLD.search(rest) or TURNING.search(rest) or ROMAN.search(response)
         one = truth == 1 and ONE.search(rest)
         listed = truth == int(truth) and re.search(r"[,;\n]|\band\b", rest)
-        return UNDECIDED if told or one or listed else Finding(NO_VALUE)
+        return UNDECIDED if told or one or listed else RuleFinding(NO_VALUE)
     if NEAR.search(rest) or any(word in SCALES and word not in words for word in WORD.findall(rest)):
         return UNDECIDED
     if any(_may_be(figure.value, truth) or _is_unclear(figure, text, words) for figure in figures):
         return UNDECIDED
     if sum(figure.value for figure in figures) == truth:
         return UNDECIDED
-    return Finding(OTHER_VALUE, figures[0].text)
+    return RuleFinding(OTHER_VALUE, figures[0].text)
 
 
 def _write(text: str) -> str:
     return write_numbers(normalise(text)).replace("\u2212", "-")
 
 
-def list_figures(text: str) -> list[Figure]:
+def list_figures(text: str) -> list[NumberInText]:
     """List the numbers of a text, names with figures in them left out."""
     bare = CODE.sub(lambda found: " " * len(found[0]), text)
     figures = []
@@ -157,11 +157,11 @@ def list_figures(text: str) -> list[Figure]:
             value = Decimal(f"{sign.replace('+', '')}{found[2].replace(',', '')}{found[3] or ''}")
         except InvalidOperation:
             continue
-        figures.append(Figure(value, found[0], found.start(), found.end()))
+        figures.append(NumberInText(value, found[0], found.start(), found.end()))
     return figures
 
 
-def _holds(truth: Decimal, figures: Iterable[Figure], text: str, words: set[str]) -> bool:
+def _holds(truth: Decimal, figures: Iterable[NumberInText], text: str, words: set[str]) -> bool:
     """Tell whether a text gives a number, and no other, right after words of its question."""
     right = [figure for figure in figures if figure.value == truth]
     if not right or TURNING.search(text) or HEDGING.search(text) or NEAR.search(text):
@@ -192,7 +192,7 @@ AFTER = frozenset([
 ])  # fmt: skip
 
 
-def _is_unclear(figure: Figure, text: str, words: set[str]) -> bool:
+def _is_unclear(figure: NumberInText, text: str, words: set[str]) -> bool:
     """Tell whether signs or a unit beside a number may make another number of it."""
     before, after = text[: figure.start][-1:], text[figure.end :][:24]
     sign = before if before in SIGNS else after.lstrip()[:1]
@@ -226,7 +226,7 @@ def _may_be(said: Decimal, truth: Decimal) -> bool:
     return bool(short) and len(short) < len(long) and (long.startswith(short) or long.endswith(short))
 
 
-def _find_date(answer: str, response: str, asked: str) -> Finding:
+def _find_date(answer: str, response: str, asked: str) -> RuleFinding:
     truth, text, question = read_date(normalise(answer)), normalise(response), normalise(asked)
     named = {read_date(found) for found in find_dates(question)}
     found = {text_: read_date(text_) for text_ in find_dates(text)}
@@ -242,9 +242,9 @@ def _find_date(answer: str, response: str, asked: str) -> Finding:
     if unread or months or None in said.values() or RELATIVE.search(_drop_asked(rest, question)):
         return UNDECIDED
     if said:
-        return Finding(OTHER_VALUE, next(iter(said)))
+        return RuleFinding(OTHER_VALUE, next(iter(said)))
     vague = DATED.search(_drop_asked(rest, question)) or NUMERIC_DATE.search(rest)
-    return UNDECIDED if vague or TURNING.search(rest) else Finding(NO_VALUE)
+    return UNDECIDED if vague or TURNING.search(rest) else RuleFinding(NO_VALUE)
 
 
 def _drop_asked(text: str, question: str) -> str:
@@ -252,7 +252,7 @@ def _drop_asked(text: str, question: str) -> str:
     return " ".join(word for word in text.split() if word.strip(".,;:!?") not in asked)
 
 
-def _find_time(answer: str, response: str, asked: str) -> Finding:
+def _find_time(answer: str, response: str, asked: str) -> RuleFinding:
     text, question = normalise(response), normalise(asked)
     truth = _read_clock(CLOCK.fullmatch(normalise(answer)))
     named = {_read_clock(found) for found in CLOCK.finditer(question)}
@@ -271,10 +271,10 @@ def _find_time(answer: str, response: str, asked: str) -> Finding:
         return (
             UNDECIDED
             if NEAR.search(rest) or RELATIVE.search(rest)
-            else Finding(OTHER_VALUE, next(iter(said)).strip())
+            else RuleFinding(OTHER_VALUE, next(iter(said)).strip())
         )
     told = TIMED.search(_drop_asked(rest, question)) or TURNING.search(rest)
-    return UNDECIDED if told else Finding(NO_VALUE)
+    return UNDECIDED if told else RuleFinding(NO_VALUE)
 
 
 def _drop_dates(text: str) -> str:
@@ -289,6 +289,6 @@ def _read_clock(found: re.Match[str] | None) -> tuple[int, int] | None:
     return int(found[1]) + (12 if found[3] == "p" and int(found[1]) < 12 else 0), int(found[2])
 
 
-READERS: Mapping[str, Callable[[str, str, str], Finding]] = {
+READERS: Mapping[str, Callable[[str, str, str], RuleFinding]] = {
     NUMBER: _find_number, DATE: _find_date, TIME: _find_time,
 }  # fmt: skip

@@ -14,7 +14,7 @@ WRONG = (*NO_ANSWER, PART, OTHER_VALUE, NO_VALUE)
 
 
 @dataclass(frozen=True)
-class Finding:
+class RuleFinding:
     """The rule that decides, and the value that it found in the response; both empty where none does."""
 
     rule: str = ""
@@ -24,7 +24,7 @@ class Finding:
         return bool(self.rule)
 
 
-UNDECIDED = Finding()
+UNDECIDED = RuleFinding()
 
 
 def label_by_rule(rule: str) -> Correctness | None:

@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from tasks.judging.amounts import follows
-from tasks.judging.findings import HOLDS, NO_VALUE, OTHER_VALUE, PART, UNDECIDED, Finding
+from tasks.judging.findings import HOLDS, NO_VALUE, OTHER_VALUE, PART, UNDECIDED, RuleFinding
 from tasks.judging.words import HEDGING, LINKING, LONGEST, POLAR, TURNING, cut_ending
 
 TOKEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
@@ -123,7 +123,7 @@ def fold(word: str) -> str:
     return NUMERALS.get(plain, plain)
 
 
-def find_value(answer: str, response: str, question: str, column: KnownColumn) -> Finding:
+def find_value(answer: str, response: str, question: str, column: KnownColumn) -> RuleFinding:
     """Find which values of the answer's column a response has, and what follows from them.
 
     holds: the answer, right after words of the question, and no word that could turn it. part: some of a
@@ -151,7 +151,9 @@ def find_value(answer: str, response: str, question: str, column: KnownColumn) -
     held = [item for item in items if any(match.value == item for match in matches)]
     others = [match.value for match in matches if match.value not in items and match.value not in named]
     if len(held) == len(items):
-        return Finding(HOLDS, answer) if not others and _states(text, tokens, asked, matches) else UNDECIDED
+        return (
+            RuleFinding(HOLDS, answer) if not others and _states(text, tokens, asked, matches) else UNDECIDED
+        )
     covered = {place for match in matches for place in range(match.first, match.end)}
     known = {token.word for token in asked}
     spare = [token for n, token in enumerate(tokens) if n not in covered and token.word not in known]
@@ -159,13 +161,13 @@ def find_value(answer: str, response: str, question: str, column: KnownColumn) -
         if item not in held and _has_trace(item, spare, known, incidental):
             return UNDECIDED
     if held:
-        return Finding(PART, "; ".join(held))
+        return RuleFinding(PART, "; ".join(held))
     if others:
-        return Finding(OTHER_VALUE, others[0])
+        return RuleFinding(OTHER_VALUE, others[0])
     names = column.has_names or any(
         token.is_name and (token.start or token.text[1:].isupper()) for token in spare
     )
-    return Finding(NO_VALUE) if names else UNDECIDED
+    return RuleFinding(NO_VALUE) if names else UNDECIDED
 
 
 def _find_choice(
@@ -175,7 +177,7 @@ def _find_choice(
     asked: Sequence[_Token],
     named: Collection[str],
     column: KnownColumn,
-) -> Finding:
+) -> RuleFinding:
     """Find which of the things that a question names a response chooses, if it says nothing else."""
     matches = _match(tokens, (index_values(items), column.index))
     chosen = {match.value for match in matches}
@@ -192,7 +194,7 @@ def _find_choice(
     if any(place not in covered and token.word not in known for place, token in enumerate(tokens)):
         return UNDECIDED
     (value,) = chosen
-    return Finding(HOLDS if value == items[0] else OTHER_VALUE, value)
+    return RuleFinding(HOLDS if value == items[0] else OTHER_VALUE, value)
 
 
 def _words(text: str) -> set[str]:

@@ -12,7 +12,7 @@ import re
 
 from tasks.judging.amounts import ONE, TEXT, find_amount, guess_kind
 from tasks.judging.equality import find_equality, is_empty, normalise, take_out, write_numbers
-from tasks.judging.findings import ABSTAINS, EMPTY, NOTHING, OTHER_VALUE, PART, STATED, Finding
+from tasks.judging.findings import ABSTAINS, EMPTY, NOTHING, OTHER_VALUE, PART, STATED, RuleFinding
 from tasks.judging.known_values import KnownColumn, find_value
 from tasks.judging.words import LINKING, POLAR, TURNING, WORD, cut_ending, list_words
 
@@ -73,18 +73,18 @@ def find_restatement(answer: str, response: str, question: str) -> str:
     return NOTHING
 
 
-def find_rule(answer: str, response: str, question: str, column: KnownColumn | None = None) -> Finding:
+def find_rule(answer: str, response: str, question: str, column: KnownColumn | None = None) -> RuleFinding:
     """Find the rule that decides, and the value that it found; neither where a judge is to be asked.
 
     column: what the database knows of the answer. Without it, numbers, dates and times are told by the form
     of the answer alone.
     """
     if is_empty(response):
-        return Finding(EMPTY)
+        return RuleFinding(EMPTY)
     if equal := find_equality(answer, response, question):
-        return Finding(equal, response.strip())
+        return RuleFinding(equal, response.strip())
     if says_nothing_else(normalise(response)):
-        return Finding(ABSTAINS)
+        return RuleFinding(ABSTAINS)
     if column is not None and column.kind == TEXT:
         valued = find_value(answer, response, question, column)
     else:
@@ -93,4 +93,4 @@ def find_rule(answer: str, response: str, question: str, column: KnownColumn | N
     if valued.rule == OTHER_VALUE:
         return valued
     restated = find_restatement(answer, response, question)
-    return Finding(restated, answer if restated == STATED else "") if restated else valued
+    return RuleFinding(restated, answer if restated == STATED else "") if restated else valued

@@ -19,7 +19,7 @@ from tasks.grammar.assess.canaries import canaries
 from tasks.grammar.assess.closed_domain import closed_domain
 from tasks.grammar.assess.judgements import Judgements, judgements
 from tasks.grammar.corpus.questions import AskedQuestion
-from tasks.grammar.corpus.statements import AnswerFacts, Statement, Support
+from tasks.grammar.corpus.statements import AnswerFacts, AnswerSupport, StatedCells
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tasks.systems.contract import Document
 from tasks.systems.entries import RagEntry
@@ -91,7 +91,9 @@ def list_facts(world: World) -> list[AnswerFacts]:
             needed=(column,),
             names=(),
             columns=(column,),
-            supports=(Support(0, (asked.answer,), (Statement(asked.true_document_ids or (), (column,)),)),),
+            supports=(
+                AnswerSupport(0, (asked.answer,), (StatedCells(asked.true_document_ids or (), (column,)),)),
+            ),
             origin=(),
         )
         for group, asked in true.items()

@@ -54,7 +54,7 @@ RateIntervals = TypedDict(
 """The 95% intervals of a report's rates, each (low, high)."""
 
 
-class RateBasis(TypedDict):
+class RateSize(TypedDict):
     """A rate's own denominator. n: how many rows or groups (`of`); clusters: how many these are from."""
 
     n: int
@@ -73,7 +73,7 @@ RateReport = TypedDict(
         "non_robust_groups": int,
         "lambda": Rate,
         "context": ContextRates,
-        "over": dict[str, "RateBasis"],
+        "over": dict[str, "RateSize"],
         "ci": NotRequired[RateIntervals],
     },
 )
@@ -209,7 +209,7 @@ def _compute(
         ("retrieval_db_accuracy", len(sizes), "groups"),
         ("lambda", sizes.sum(), "rows"),
     ):
-        figures.setdefault("over", {})[name] = RateBasis(n=int(n), of=of, clusters=counted[name])
+        figures.setdefault("over", {})[name] = RateSize(n=int(n), of=of, clusters=counted[name])
     return figures
 
 

@@ -18,7 +18,7 @@ from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.grammar.corpus.answer_columns import AnswerColumn
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.findings import UNDECIDED, Finding, label_by_rule
+from tasks.judging.findings import UNDECIDED, RuleFinding, label_by_rule
 from tasks.judging.known_values import KnownColumn
 from tasks.judging.quoting import quote
 from tasks.judging.rules import find_rule
@@ -124,7 +124,7 @@ async def judgements(
 
 def _find_rule(
     answer: AssessedAnswer, question: AskedQuestion, columns: Mapping[str, KnownColumn], params: Judgements
-) -> Finding:
+) -> RuleFinding:
     if not params.rules or answer.response is None:
         return UNDECIDED
     column = columns.get(question.sql_template)
@@ -156,7 +156,7 @@ async def _judge(
 
 def make_judgement(
     answer: AssessedAnswer,
-    finding: Finding,
+    finding: RuleFinding,
     judged: tuple[Majority[Correctness], tuple[Correctness, ...]] | None,
 ) -> Judgement:
     """Make a judgement's row.

@@ -64,7 +64,9 @@ def answer_columns(
 ) -> Drafts[AnswerColumn]:
     """Look up the column of every asked SQL template. Raises what the database raises."""
     asked = {question.sql_template for question in questions}
-    queries = {one.id: read_template(one.sql, schema) for one in sql_templates if one.id in asked}
+    queries = {
+        template.id: read_template(template.sql, schema) for template in sql_templates if template.id in asked
+    }
     known = {column.id: column for column in schema}
     names = sorted({name for query in queries.values() if (name := _find_column(query))})
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:

@@ -37,7 +37,7 @@ from tasks.grammar.corpus.entity_tables import (
     open_entity_table,
 )
 from tasks.grammar.corpus.questions import AskedQuestion
-from tasks.grammar.corpus.statements import AnswerFacts, Statement, Support
+from tasks.grammar.corpus.statements import AnswerFacts, AnswerSupport, StatedCells
 from tasks.grammar.corpus.true_documents import Told, count_values
 from tasks.settings import Settings
 from tasks.systems.contract import Document
@@ -114,7 +114,9 @@ class _Corpus:
                 for joins, attributes in _list_references(owner, table).items():
                     for key, document in self._read_references(owner, table, joins):
                         columns = frozenset(
-                            one.column for one in attributes if make_fact_id(document, one) in self.told
+                            attribute.column
+                            for attribute in attributes
+                            if make_fact_id(document, attribute) in self.told
                         )
                         if naming in columns:
                             found[key][document] = columns | found[key].get(document, frozenset())
@@ -201,7 +203,7 @@ class _FactReader:
             )
         )
 
-    def _list_supports(self, rows: Iterable[Mapping[str, Value]]) -> tuple[Support, ...]:
+    def _list_supports(self, rows: Iterable[Mapping[str, Value]]) -> tuple[AnswerSupport, ...]:
         parts: dict[tuple[Value, ...], int] = {}
         found = []
         for row in rows:
@@ -211,7 +213,7 @@ class _FactReader:
                 values = tuple(
                     format_value(row[column]) if column in self.described else "" for column in self.columns
                 )
-                found.append(Support(number, values, self._list_statements(row)))
+                found.append(AnswerSupport(number, values, self._list_statements(row)))
         return tuple(dict.fromkeys(found))
 
     def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
@@ -222,7 +224,7 @@ class _FactReader:
         read = query.ranked_by or query.projection[0]
         return (row[read], *(row[key] for key in self.keys[table_of(query.projection[0])]))
 
-    def _list_statements(self, row: Mapping[str, Value]) -> tuple[Statement, ...]:
+    def _list_statements(self, row: Mapping[str, Value]) -> tuple[StatedCells, ...]:
         stated: defaultdict[frozenset[str], set[str]] = defaultdict(set)
         for table in self.query.tables:
             key = tuple(format_value(row[column]) for column in self.keys[table])
@@ -235,11 +237,11 @@ class _FactReader:
         for told, documents in stated.items():
             if kept := tuple(column for column in self.columns if column in told):
                 gathered[kept] |= documents
-        return tuple(Statement(tuple(sorted(gathered[columns])), columns) for columns in sorted(gathered))
+        return tuple(StatedCells(tuple(sorted(gathered[columns])), columns) for columns in sorted(gathered))
 
     def _list_told(self, table: str, document: str) -> frozenset[str]:
         """List the columns that the document of a row of the query itself tells."""
-        entity = next(one for one in self.corpus.tables if one.table == table)
+        entity = next(known for known in self.corpus.tables if known.table == table)
 
         def count(owner: EntityTable, attribute: Attribute) -> int:
             if attribute.column == owner.naming and not attribute.joins:

@@ -13,7 +13,7 @@ Says = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True)
-class Statement:
+class StatedCells:
     """What each of these documents states of one combination of rows: the cells of these columns."""
 
     documents: tuple[str, ...]
@@ -21,7 +21,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Support:
+class AnswerSupport:
     """One combination of joined rows that a part of the answer comes from.
 
     part: number of the part: a row of the answer, a thing that is counted, or a row that a mean or an extreme
@@ -30,7 +30,7 @@ class Support:
 
     part: int
     values: tuple[str, ...]
-    statements: tuple[Statement, ...]
+    statements: tuple[StatedCells, ...]
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class AnswerFacts:
     """The facts that a group's answer needs, and the documents that state them. Its id is the group's.
 
     needed: columns whose cells must be stated. names: columns with the name of a thing; statements belong
-    together where both give the same one. columns: those that `Support.values` are of. Of each part of the
-    answer, one support must be stated. whole: documents that state the answer itself, a number of rows.
+    together where both give the same one. columns: those that `AnswerSupport.values` are of. Of each part
+    of the answer, one support must be stated. whole: documents that state the answer itself, a number of rows.
     """
 
     id: str
     needed: tuple[str, ...]
     names: tuple[str, ...]
     columns: tuple[str, ...]
-    supports: tuple[Support, ...]
+    supports: tuple[AnswerSupport, ...]
     origin: tuple[Origin, ...]
     whole: tuple[str, ...] = ()
 
@@ -55,15 +55,15 @@ def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda
     """Tell whether documents state a support of each part of the answer, or the answer as a whole."""
     if not set(facts.whole).isdisjoint(documents):
         return True
-    parts: defaultdict[int, list[Support]] = defaultdict(list)
+    parts: defaultdict[int, list[AnswerSupport]] = defaultdict(list)
     for support in facts.supports:
         parts[support.part].append(support)
     return bool(parts) and all(
-        any(_states(facts, one, documents, says) for one in supports) for supports in parts.values()
+        any(_states(facts, support, documents, says) for support in supports) for supports in parts.values()
     )
 
 
-def _states(facts: AnswerFacts, support: Support, documents: Collection[str], says: Says) -> bool:
+def _states(facts: AnswerFacts, support: AnswerSupport, documents: Collection[str], says: Says) -> bool:
     """Tell whether statements that belong together give every cell that is needed."""
     values = dict(zip(facts.columns, support.values, strict=True))
     waiting = [

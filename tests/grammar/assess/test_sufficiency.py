@@ -9,7 +9,7 @@ from tasks.grammar.assess.assessment import gives_answer
 from tasks.grammar.assess.judged import DATABASE, JUDGE, MODEL, RETRIEVAL, find_cause
 from tasks.grammar.assess.sufficiency import Sufficiency, SufficiencyReader, list_wanted
 from tasks.grammar.corpus.questions import AskedQuestion
-from tasks.grammar.corpus.statements import AnswerFacts, Statement, Support, suffices
+from tasks.grammar.corpus.statements import AnswerFacts, AnswerSupport, StatedCells, suffices
 from tasks.systems.contract import Document, Passage
 from tests.grammar.assess.test_judged import make
 
@@ -21,13 +21,13 @@ FACTS = AnswerFacts(
     names=(NAME, TITLE),
     columns=(CITY, TITLE, NAME),
     supports=(
-        Support(
+        AnswerSupport(
             0,
             ("Oban", "Tide Wall", "Lorn Ltd"),
             (
-                Statement((CLIENT, "other project"), (CITY, NAME)),
-                Statement((PROJECT,), (TITLE, NAME)),
-                Statement(("whole",), (CITY, TITLE, NAME)),
+                StatedCells((CLIENT, "other project"), (CITY, NAME)),
+                StatedCells((PROJECT,), (TITLE, NAME)),
+                StatedCells(("whole",), (CITY, TITLE, NAME)),
             ),
         ),
     ),
@@ -62,15 +62,15 @@ def test_statements_suffice_together_where_one_names_the_others_thing(documents,
 
 def test_statements_without_a_name_in_common_do_not_go_together():
     (support,) = FACTS.supports
-    apart = (Statement((CLIENT,), (CITY,)), Statement((PROJECT,), (TITLE, NAME)))
+    apart = (StatedCells((CLIENT,), (CITY,)), StatedCells((PROJECT,), (TITLE, NAME)))
     facts = replace(FACTS, supports=(replace(support, statements=apart),))
     assert not suffices(facts, {CLIENT, PROJECT})
 
 
 def test_each_part_of_an_answer_must_be_stated_and_one_way_of_each_is_enough():
-    one = Support(0, ("a",), (Statement(("d1",), ("t.c",)),))
-    again = replace(one, statements=(Statement(("d2",), ("t.c",)),))
-    two = Support(1, ("b",), (Statement(("d3",), ("t.c",)),))
+    one = AnswerSupport(0, ("a",), (StatedCells(("d1",), ("t.c",)),))
+    again = replace(one, statements=(StatedCells(("d2",), ("t.c",)),))
+    two = AnswerSupport(1, ("b",), (StatedCells(("d3",), ("t.c",)),))
     facts = AnswerFacts("g", ("t.c",), (), ("t.c",), (one, again, two), ())
     assert [suffices(facts, set(names.split())) for names in ("d1 d3", "d2 d3", "d1 d2", "d3")] == [
         True, True, False, False
