@@ -37,7 +37,7 @@ def check_cron(cron: str) -> str:
         next(CronSim(cron, datetime.now(UTC)))
     except (CronSimError, StopIteration) as error:
         what = str(error).lower() or "no such day"
-        raise ValueError(f"{cron!r} is no schedule that comes to pass: {what}") from None
+        raise ValueError(f"{cron!r} never comes to pass: {what}") from None
     return cron
 
 

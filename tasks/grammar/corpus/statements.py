@@ -39,7 +39,7 @@ class AnswerFacts:
 
     needed: columns whose cells must be stated. names: columns with the name of a thing; statements belong
     together where both give the same one. columns: those that `AnswerSupport.values` are of. Of each part
-    of the answer, one support must be stated. whole: documents that state the answer itself, a number of rows.
+    of the answer, one support must be stated. whole: documents that state the answer itself, a number.
     """
 
     id: str
