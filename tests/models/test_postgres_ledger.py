@@ -166,7 +166,7 @@ def test_a_call_under_way_stays_ours_when_every_connection_is_lost(place, addres
         open_dispatcher(url, other) as theirs,
     ):
         cut, first, second = asyncio.run(ask_both(ours, theirs))
-    assert cut == 4  # of each process the one that reads and the one that locks; nothing was written yet
+    assert cut == 6  # of each process the one that reads, the one that locks, and the one that tried to write
     assert (len(asked), first.live, second.live) == (1, True, False)
     lost = [record.getMessage() for record in caplog.records if "was lost" in record.getMessage()]
     assert len(lost) == 2

@@ -251,7 +251,8 @@ def assess(dataset: Dataset, fault: str = "", *, seed: int = 0, slips: float = 0
 
 def judge(answer: AssessedAnswer, correct: bool) -> Judgement:
     label = Correctness.CORRECT if correct else Correctness.INCORRECT
-    return Judgement(answer.id, answer.question, answer.group, answer.criterion, label, "", (label,), "", ())
+    asked = (answer.id, answer.question, answer.group, answer.criterion)
+    return Judgement(*asked, label, rule="", found="", verdicts=(label,), problem="", origin=())
 
 
 def withhold(dataset: Dataset, groups: set[str]) -> list[Document]:
