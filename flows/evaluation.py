@@ -24,6 +24,8 @@ from flows.run.binding import Places, bind, find_function
 from flows.run.evaluated import name_written, read_strands
 from flows.run.loading import row_type_of
 from flows.run.model_settings import read_mapping
+from flows.run.needs import require_needs
+from flows.run.node import Node
 from flows.run.session import Session
 from flows.settings import get_section, parse_section
 from tasks.artifacts.parquet import read_rows, write_rows
@@ -123,6 +125,22 @@ def prepare(root: Path, flow: str, params: Mapping[str, object], options: Evalua
     return EvaluationRun(root, flow, declared, params, options, entry, own)
 
 
+def make_nodes(run: EvaluationRun) -> list[Node]:
+    """Make the nodes of the stages that run on the user's dataset."""
+    own, graph = run.own, DeclaredGraph(run.root)
+    return [
+        graph.make_node(stage, own.key, own.entries[graph.declared[stage].stage.scope.over])
+        for stage in own.stages
+    ]
+
+
+def require_evaluation_needs(run: EvaluationRun) -> None:
+    """Hold that everything is there that the stages of an evaluation need. Raises BadInput."""
+    nodes = make_nodes(run)
+    read = {dep for node in nodes for dep in node.deps if Path(dep).stem in run.own.artifacts}
+    require_needs(run.root, run.given, nodes, read)
+
+
 def read_system(params: Mapping[str, object], options: EvaluationOptions) -> SystemEntry:
     """Return the system's entry; check the label of the evaluation (`--as-of`). Raises BadInput."""
     if options.as_of and not LABEL.fullmatch(options.as_of):
@@ -143,16 +161,14 @@ def run_stages(run: EvaluationRun, session: Session) -> tuple[Artifacts, list[Ca
     Returns the artifacts that they read and wrote (name -> row type and rows), and the distinct calls.
     Raises what a stage raises.
     """
-    own, given, graph = run.own, run.given, DeclaredGraph(run.root)
+    own, given = run.own, run.given
     rows = dict(own.artifacts)
     calls: dict[str, Call] = {}
     with tempfile.TemporaryDirectory(prefix="evaluation-") as folder:
         places = FlatPlaces(run.root, Path(folder))
         for name, (row, written) in own.artifacts.items():
             write_rows(places.outs_root / f"{name}.parquet", row, written)
-        for stage in own.stages:
-            entry = own.entries[graph.declared[stage].stage.scope.over]
-            node = graph.make_node(stage, own.key, entry)
+        for node in make_nodes(run):
             bound = bind(node, given, places, session.make_ask)
             bound.call()
             row = row_type_of(find_function(node)[1])

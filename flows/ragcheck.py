@@ -36,7 +36,9 @@ RAGCHECK = Flow(
         CORRECTNESS.stage(
             "ragcheck.canaries", prompts=("grade",), roles=("*",), reads=(CANARIES,), settings=JUDGING
         ),
-        CORRECTNESS.stage("ragcheck.baselines", roles=("*",), asks_once=True, may_be_empty=True),
+        CORRECTNESS.stage(
+            "ragcheck.baselines", roles=("*",), asks_once=True, may_be_empty=True, extra="retrieval"
+        ),
         CORRECTNESS.stage("ragcheck.ratings", reads=("${item.ratings}",), may_be_empty=True),
         CORRECTNESS.stage("ragcheck.correlations", may_be_empty=True),
         CORRECTNESS.stage("ragcheck.rule_comparison", may_be_empty=True),
@@ -59,7 +61,7 @@ RAGCHECK = Flow(
             reads=(CANARIES,),
             settings=JUDGING,
         ),
-        CONTINUITY.stage("ragcheck.guards", may_be_empty=True),
+        CONTINUITY.stage("ragcheck.guards", may_be_empty=True, extra="retrieval"),
         CONTINUITY.stage("ragcheck.comparison"),
         CONTINUITY.stage(
             "ragcheck.continuity_page",

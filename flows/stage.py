@@ -72,10 +72,13 @@ class Scope:
         drops: bool = True,
         asks_once: bool = False,
         may_be_empty: bool = False,
+        extra: str = "",
     ) -> Stage:
         """Declare a stage of this scope; see `Stage`."""
         flags = {"drops": drops, "asks_once": asks_once, "may_be_empty": may_be_empty}
-        return Stage(name, self, artifact, out, prompts, roles, reads, covered, beside, settings, **flags)
+        return Stage(
+            name, self, artifact, out, prompts, roles, reads, covered, beside, settings, **flags, extra=extra
+        )
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,8 @@ class Stage:
     asked of an answer once is not asked of it again."""
     may_be_empty: bool = False
     """Whether no rows are a right result of it; a run ends where any other stage has none."""
+    extra: str = ""
+    """The extra of the package whose libraries it needs whatever its parameters say, as `retrieval`."""
 
     @property
     def paper(self) -> str:

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import tasks
 from flows.extras import PACKAGE, PROJECT, is_installed, list_extras, list_requirements, list_unmet
 from flows.run.model_settings import read_models
-from flows.settings import find_project, get_section, load_params, parse_database
+from flows.run.needs import Finding, check_databases, check_endpoint
+from flows.settings import find_project, load_params
 from tasks.errors import BadInput
 from tasks.lines import print_line
-from tasks.models.settings import EmbeddedModel, Endpoint
 
 MIN_PYTHON = (3, 11)
 ROOM = 1_000_000_000
 """Bytes that a run of the sample and its caches stay well below."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at. mend: the command that puts it right, where it is not."""
-
-    what: str
-    state: Literal["ok", "missing", "optional"]
-    """missing: a run needs it. optional: only what `detail` names needs it."""
-    detail: str
-    mend: str = ""
 
 
 def doctor_command(*, as_json: bool) -> int:
@@ -158,58 +145,6 @@ def check_sections(params: Mapping[str, Any]) -> None:
 
     sections = find_sections(DeclaredGraph(Path(tasks.__file__ or "").parents[1]))
     check_params(params, {name: hint for name, hint in sections.items() if name != "databases"})
-
-
-def check_databases(root: Path, params: Mapping[str, Any]) -> Iterator[Finding]:
-    """Look for each database's file, or its password and driver."""
-    databases = get_section(params, "databases") or {}
-    if not databases:
-        yield Finding("databases", "missing", "params.yaml names none", "edit params.yaml: databases")
-    for name in databases:
-        yield check_database(root, name, params)
-
-
-def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
-    """Look at one entry of `databases:`."""
-    what = f"database {name}"
-    try:
-        entry = parse_database(params, name)
-        if entry.file is None:
-            entry.connect().dispose()
-            return Finding(what, "ok", "its driver and password are here")
-    except BadInput as error:
-        return Finding(what, "missing", str(error), f"edit params.yaml: databases.{name}")
-    if (root / entry.file).is_file():
-        return Finding(what, "ok", str(entry.file))
-    if f"- {entry.file}" not in (root / "dvc.yaml").read_text(encoding="utf-8"):
-        return Finding(what, "missing", f"no file {entry.file}", f"edit params.yaml: databases.{name}.file")
-    if has_packages(root):
-        return Finding(what, "ok", f"{entry.file} will be made by its stage")
-    return Finding(what, "missing", f"the packages whose files {entry.file} is made from", "make setup")
-
-
-def has_packages(root: Path) -> bool:
-    """Tell whether the sample's packaged files lie in the project, or can be copied from their packages."""
-    from tasks.sources.packages import FILES, TARGET
-
-    return all((root / TARGET / file.target).is_file() or find_spec(file.package) for file in FILES)
-
-
-def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
-    """Look for an endpoint's key, or for the file of an embedded model. A replay needs neither."""
-    from tasks.models.serving.fetching import find_file, has_files
-
-    what = f"model {name}"
-    if endpoint.kind != "embedded":
-        if endpoint.key_env is None or os.environ.get(endpoint.key_env):
-            return Finding(what, "ok", str(endpoint.url))
-        detail = f"the environment has no {endpoint.key_env}; only live calls need it"
-        return Finding(what, "optional", detail, f"export {endpoint.key_env}=...")
-    if name not in models:
-        return Finding(what, "missing", f"params.yaml has no models.{name}", "edit params.yaml: models")
-    if has_files(models[name]):
-        return Finding(what, "ok", str(find_file(models[name])))
-    return Finding(what, "optional", "not pulled; only live calls need it", f"benchloom model pull {name}")
 
 
 def print_findings(findings: list[Finding]) -> None:

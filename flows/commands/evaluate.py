@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from flows.evaluation import (
@@ -13,6 +14,7 @@ from flows.evaluation import (
     measure,
     prepare,
     prepare_out,
+    require_evaluation_needs,
     run_stages,
     write_artifacts,
     write_figures,
@@ -49,6 +51,7 @@ def evaluate_command(
         say(line)
     signal.signal(signal.SIGTERM, stop)
     session = open_session(root, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
+    session.dispatcher.require_needs = partial(require_evaluation_needs, run)
     try:
         rows, calls = run_stages(run, session)
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,7 @@ def bring_up_stages(
     workers = validate(Workers, given, ["run", "workers"], run.params)
     run.hooks = open_hooks(run)
     run.count_to_come = Forecast(run, names).count_to_come
+    run.require_needs = partial(require_run_needs, run, names)
     run.computing = open_computing(run, workers, engine, plain=plain)
     run.listen()
     try:
@@ -106,6 +108,16 @@ def bring_up_stages(
     if run.hooks is not None:
         run.hooks.end_run(run, names, title, code, Git(run.root).find_head() or "")
     return code
+
+
+def require_run_needs(run: Run, names: Sequence[str]) -> None:
+    """Hold that everything is there that the stages of a run need which are still to run. Raises BadInput."""
+    from flows.run.needs import require_needs
+
+    nodes = run.recorder.nodes
+    waiting = [nodes[name] for name in list_stale(run, names)]
+    made = {out for node in nodes.values() for out in node.outs}
+    require_needs(run.root, run.params, waiting, made)
 
 
 def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -> Computing:

@@ -16,7 +16,7 @@ from flows.graph import DeclaredGraph
 from flows.night_settings import FOLDER, EvaluatedEntry, Nightly, find_evaluation
 from flows.nights.basis import derive_gold, find_rows
 from flows.nights.history import find_against, read_history, write_night
-from flows.nights.outcome import compare_night
+from flows.nights.outcome import compare_night, read_before
 from flows.nights.preparation import (
     bring_ground,
     check_ground,
@@ -65,6 +65,7 @@ class NightWork:
         names = [*select_contracts(nodes, chosen), *chosen]
         bring_ground(self.home, self.run.recorder, names, self.run.say)
         against = find_against(read_history(self.home), self.label)
+        before = read_before(self.home, evaluations, against)  # if it is gone, nothing is asked in vain
         proof = self._prove_gold(evaluations, names, against)
         try:
             check_ground(self.run.recorder, names)
@@ -77,7 +78,7 @@ class NightWork:
         if code and not self._is_whole(names):
             return self._tell_unfinished(code, against, proof)
         night, comparison, bases = compare_night(
-            self.home, self.run.root, evaluations, self.label, against, self.nightly.alarm
+            self.run.root, evaluations, self.label, against, before, self.nightly.alarm
         )
         alarms = (*night.alarms, *proof.list_alarms())
         night = replace(night, alarms=alarms, state="alarm" if alarms else "accepted")

@@ -18,11 +18,18 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.night_settings import FOLDER, require_label
+from flows.night_settings import FOLDER, read_nightly, require_label
 from flows.nights.history import find_night, read_history
 from flows.nights.standing import FOLDER as STANDING
 from flows.nights.standing import interrupt
-from flows.nights.worktree import SUMMARY, NightTree, describe_left_out, drop_branch, require_commit
+from flows.nights.worktree import (
+    SUMMARY,
+    NightTree,
+    describe_left_out,
+    drop_branch,
+    require_commit,
+    require_committed,
+)
 from flows.settings import load_params
 from tasks.errors import Alarm, BenchloomError, LockHeld
 from tasks.files import is_alive, write_text
@@ -43,6 +50,7 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
     """
     with hold_lock(home) as lock:
         commit = require_commit(home)
+        require_committed(home, read_nightly(load_params(home)).assessments)
         label = require_label(as_of) if as_of else choose_label(home, commit, say)
         lock.note(label)
         tree = NightTree(home, label)

@@ -50,31 +50,39 @@ class NightScores:
     canary_rows: dict[Entry, ScoredArtifact] = field(default_factory=dict)
 
 
+def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
+    """Read the scores of the accepted night to compare with: none if there is no such night.
+
+    against: its label. Raises BadInput if its branch or artifacts are gone.
+    """
+    if against is None:
+        return NightScores((), {})
+    place = read_night(home, against)
+    if place is None:
+        raise BadInput(
+            f"nightly/{against}",
+            "is gone, the branch of the night to compare with",
+            hint="git fetch brings it from where it was pushed; or `benchloom nightly accept` another",
+        )
+    return read_scores(place, list_entries(evaluations))
+
+
 def compare_night(
-    home: Path,
     root: Path,
     evaluations: Iterable[EvaluatedEntry],
     label: str,
     against: str | None,
+    before: NightScores,
     rule: AlarmRule,
 ) -> tuple[Night, Comparison, dict[str, Derivation]]:
     """Compare the night in a worktree with an accepted one. against: its label; None for the first night.
 
-    Returns the rows of the night's figures, too, by their JSON pointers. Raises BadInput if the earlier
-    night's branch or artifacts are gone.
+    before: what `read_before` read of it. Returns the rows of the night's figures, too, by their JSON
+    pointers.
     """
-    entries = {(evaluation.scope.over, evaluation.key) for evaluation in evaluations}
+    entries = list_entries(evaluations)
     now = read_scores(read_workspace(root), entries, lambda path: path.relative_to(root).as_posix())
-    before = NightScores((), {})
     if against is not None:
-        place = read_night(home, against)
-        if place is None:
-            raise BadInput(
-                f"nightly/{against}",
-                "is gone, the branch of the night to compare with",
-                hint="git fetch brings it from where it was pushed; or `benchloom nightly accept` another",
-            )
-        before = read_scores(place, entries)
         before = place_before(now, before, against)
     earlier = {name_strand(strand): strand for strand in before.strands}
     there = {name_strand(strand) for strand in now.strands}
@@ -98,6 +106,11 @@ def compare_night(
     state: NightState = "alarm" if alarms else "accepted"
     night = Night(label, against, state, tuple(alarms), tuple(series), tuple(judges))
     return night, comparison, derive_night(night, now, before)
+
+
+def list_entries(evaluations: Iterable[EvaluatedEntry]) -> set[Entry]:
+    """List the entries of params.yaml that evaluations run for."""
+    return {(evaluation.scope.over, evaluation.key) for evaluation in evaluations}
 
 
 def derive_night(night: Night, now: NightScores, before: NightScores) -> dict[str, Derivation]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from flows.lineage.git import Git, show_name
-from flows.night_settings import BRANCH
+from flows.night_settings import BRANCH, find_evaluation
 from flows.nights.standing import FOLDER
 from flows.run.node import PARAMS
 from flows.settings import load_params
@@ -118,6 +118,26 @@ def describe_left_out(root: Path) -> str:
     return f"not committed as it is here, and so not in this night: {', '.join(names[:NAMED])}" + (
         f" and {more} more" if more > 0 else ""
     )
+
+
+def require_committed(root: Path, names: Iterable[str]) -> None:
+    """Hold that the commit has the entries of params.yaml that a night evaluates. Raises BadInput.
+
+    names: as `nightly.assessments` names them, which is read as it stands and may name what no commit has.
+    """
+    from flows.comparing.places import parse_yaml
+
+    committed = Git(root).read_file("HEAD", PARAMS)
+    given = parse_yaml(committed.decode(), f"{PARAMS} of HEAD") if committed is not None else {}
+    for name in names:
+        try:
+            find_evaluation(given, name)
+        except BadInput as error:
+            raise BadInput(
+                "params.yaml: nightly.assessments",
+                f"{name!r} is in no commit yet, and a night runs what is committed",
+                hint="git commit params.yaml, dvc.yaml and dvc.lock",
+            ) from error
 
 
 def _differs(root: Path) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 from flows.discovery import find_flow_of
 from flows.run.binding import Bound, Places, bind
 from flows.run.failures import describe_error
+from flows.run.needs import find_models
 from flows.run.node import Node
 from flows.run.outcomes import load_outcome
 from flows.run.record.recorder import Recorder
 from flows.run.session import Session
-from flows.settings import get_section
 from flows.stage import Usual
 from tasks.errors import BenchloomError, LockHeld, StageFailed
 from tasks.models.planning import CallPlan
@@ -173,7 +173,7 @@ def _plan_from_last(
     calls = Range(usual.calls[0] / GROWTH, usual.calls[1] * GROWTH, exact=False)
     each = [
         price(model, usual.prompt_tokens, usual.completion_tokens).usd
-        for model in find_models(node, params, session)
+        for model in find_models(node, params, session.roles)
     ] or [0.0]
     tokens = _times(calls, usual.prompt_tokens + usual.completion_tokens)
     usd = Range(calls.low * min(each), calls.high * max(each), exact=False)
@@ -211,30 +211,6 @@ class UsualCalls:
             return Usual((min(counts), max(counts)), round(prompt), round(completion))
         flow = find_flow_of(stage)
         return flow.usual.get(stage) if flow is not None else None
-
-
-def find_models(node: Node, params: Mapping[str, Any], session: Session) -> tuple[str, ...]:
-    """Find the models that a stage may ask: of the roles that it declares by name.
-
-    Where it declares all roles, they are those that its entry names; all, if it names none.
-    """
-    named = [key.removeprefix("roles.").partition(".")[0] for key in node.params if key.startswith("roles.")]
-    if "roles" in node.params:
-        entries = [get_section(params, key) for key in node.params if key.endswith(f".{node.key}")]
-        named = [text for text in _list_texts(entries) if text in session.roles] or list(session.roles)
-    return tuple(dict.fromkeys(session.roles[name].model for name in named if name in session.roles))
-
-
-def _list_texts(value: object) -> Iterator[str]:
-    """List the texts in a value of params.yaml, those in lists and mappings too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _list_texts(part)
-    elif isinstance(value, Sequence):
-        for part in value:
-            yield from _list_texts(part)
 
 
 def _times(span: Range, figure: float) -> Range:
@@ -286,7 +262,7 @@ def _scale_seconds(
         return Range(round(calls.low * each, 1), round(calls.high * each, 1), exact=False)
     if calls.high == 0:
         return NOTHING
-    models = find_models(node, params, session)
+    models = find_models(node, params, session.roles)
     if models and all(map(session.is_embedded, models)) and math.isfinite(tokens.high):
         slow, quick = EMBEDDED_TOKENS_PER_S
         return Range(round(tokens.low / quick, 1), round(tokens.high / slow, 1), exact=False)

@@ -75,6 +75,8 @@ class Run:
     asks: dict[str, RecordedModel] = field(default_factory=dict)
     """By stage, of those that were begun."""
     count_to_come: CountToCome | None = None
+    require_needs: Callable[[], None] | None = None
+    """Holds, before the first call that is paid for, that nothing is missing which later stages need."""
 
     def listen(self) -> None:
         """Take Ctrl-C and SIGTERM as the wish to stop. Must be called in the main thread."""
@@ -168,6 +170,8 @@ class Run:
                 self.session = self.open_session()
                 if self.count_to_come is not None:
                     self.session.count_to_come = self.count_to_come
+                if self.require_needs is not None:
+                    self.session.dispatcher.require_needs = self.require_needs
         return self.session.make_ask(stage, prompts, epoch)
 
     def make_noted_ask(self, stage: str, prompts: Path, epoch: str) -> Any:

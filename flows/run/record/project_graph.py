@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -101,17 +101,19 @@ class ProjectGraph:
                 self._add_stage(self.find_stage(name))
 
     def _is_plain(self, block: Mapping[str, Any], entry: Entry | None) -> bool:
-        """Tell whether a block says no more than commands, and paths of this project that are all cached."""
+        """Tell whether a block says no more than commands and paths of this machine, its outputs cached."""
         deps, outs, params = (block.get(part) or [] for part in ("deps", "outs", "params"))
         files = [file for param in params if isinstance(param, dict) for file in param.items()]
-        paths = [*deps, *outs, *(path for path, _ in files)]
+        paths = [*outs, *(path for path, _ in files)]
         recorded = [*((entry or {}).get("deps") or ()), *((entry or {}).get("outs") or ())]
         return (
             block.keys() <= KNOWN
             and isinstance(block.get("cmd"), str)
             and bool(deps or params)
             and all(names for _, names in files)
-            and all(isinstance(path, str) and is_own_path(path) for path in paths)
+            and all(isinstance(path, str) for path in [*paths, *deps])
+            and all(map(is_own_path, paths))
+            and all(is_own_path(path) or is_outside(self.root, path) for path in deps)
             and all(item.get("hash") for item in recorded)  # older ones hash text without its line ends
         )
 
@@ -212,6 +214,14 @@ def make_node(name: str, block: Mapping[str, Any]) -> Node:
 def is_own_path(path: str) -> bool:
     """Tell whether a path lies in the project: relative, and no way out."""
     return "://" not in path and not path.startswith("/") and ".." not in path.split("/")
+
+
+@cache
+def is_outside(root: Path, path: str) -> bool:
+    """Tell whether a path of dvc.yaml leads to a place of this machine that lies outside the project."""
+    # Without a Path of each, and once each: many stages of many databases name one file.
+    full, top = os.path.realpath(os.path.join(root, path)), os.path.realpath(root)  # noqa: PTH118
+    return "://" not in path and not f"{full}{os.sep}".startswith(f"{top}{os.sep}")
 
 
 def list_parents(path: str) -> list[str]:

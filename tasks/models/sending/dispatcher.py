@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -54,6 +54,9 @@ class Dispatcher:
         self.ledger, self.budget = ledger, budget or Budget()
         self.batch = batch or BatchMode()
         self.counter = CallCounter()
+        self.require_needs: Callable[[], None] = lambda: None
+        """Called once, before the first call that no ledger answers. It raises what keeps calls from being
+        sent."""
         self._client, self._systems = client, systems
         self._locks = ledger.open_locks()
         self._batcher = (
@@ -232,11 +235,15 @@ class Dispatcher:
                 self._locks.release(key)
 
     async def _require_room(self) -> None:
-        """Wait until the ledger has shown once that it can be written to. Raises BadInput."""
+        """Wait until it was found out once that calls can be sent and recorded. Raises BadInput."""
         if self._room is None:
-            self._room = asyncio.create_task(asyncio.to_thread(self.ledger.require_room))
+            self._room = asyncio.create_task(asyncio.to_thread(self._prepare))
             self._room.add_done_callback(_take_error)
         await asyncio.shield(self._room)
+
+    def _prepare(self) -> None:
+        self.require_needs()
+        self.ledger.require_room()
 
     async def _wait_for_other_process(self, key: str) -> None:
         wait_s = FIRST_POLL_S

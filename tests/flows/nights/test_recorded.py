@@ -10,7 +10,7 @@ from flows.discovery import list_evaluating
 from flows.night_settings import EvaluatedEntry
 from flows.nights.basis import derive_gold, find_rows
 from flows.nights.history import accept_night, write_night
-from flows.nights.outcome import compare_night
+from flows.nights.outcome import compare_night, read_before
 from flows.run.record.lock_file import LockFile
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
@@ -97,7 +97,8 @@ def project(tmp_path_factory):
     against = None
     for label, right in (("one", [True] * N), ("two", [False] * 3 + [True] * (N - 3))):
         record(made, label, right)
-        night, comparison, bases = compare_night(made.root, made.root, EVALUATED, label, against, RULE)
+        before = read_before(made.root, EVALUATED, against)
+        night, comparison, bases = compare_night(made.root, EVALUATED, label, against, before, RULE)
         write_night(made.root, night, comparison, bases | derive_gold(night, ()))
         against = label
     made.git("checkout", "-q", "main")

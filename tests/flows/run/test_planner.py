@@ -3,15 +3,15 @@
 import functools
 import json
 import math
-from types import SimpleNamespace
 
 import pytest
 
 from flows.commands.plan import print_plan, show, to_document
 from flows.discovery import list_flows
 from flows.run import planner
+from flows.run.needs import find_models
 from flows.run.node import PARAMS, Node
-from flows.run.planner import UNKNOWN, Range, find_models, plan_stages
+from flows.run.planner import UNKNOWN, Range, plan_stages
 from flows.run.selection import order_nodes
 from flows.stage import Flow, Scope, Usual
 from tasks.errors import StageFailed
@@ -105,7 +105,7 @@ def test_the_models_of_a_stage_are_of_its_roles_or_of_those_that_its_entry_names
     sections = ("streambench.evaluations.mine", *declared)
     node = Node("steps@mine", "streambench.steps", "mine", (), (), (), settings={PARAMS: sections})
     params = {"streambench": {"evaluations": {"mine": entry}}}
-    assert find_models(node, params, SimpleNamespace(roles=ROLES)) == models
+    assert find_models(node, params, ROLES) == models
 
 
 def test_a_stage_of_all_roles_has_a_time_where_the_models_of_its_entry_are_embedded(trial, monkeypatch):

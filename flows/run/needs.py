@@ -1,0 +1,302 @@
+"""What a project, or some of its stages, needs beside its own files: each thing missing, and what mends it.
+
+`benchloom doctor` looks at everything in params.yaml. A command that asks models looks at what its own stages
+use, before its first paid call: what a later stage lacks is not found out after earlier ones were paid for.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from pydantic import BaseModel
+
+from flows.discovery import find_stage
+from flows.extras import PACKAGE, list_requirements, list_unmet
+from flows.run.binding import find_function, find_section
+from flows.run.model_settings import read_mapping, read_models
+from flows.run.node import Node
+from flows.settings import get_section, parse_database, parse_section, parse_value
+from tasks.errors import BadInput
+from tasks.lines import say_line
+from tasks.models.incoming import is_loopback
+from tasks.models.settings import EmbeddedModel, Endpoint, SystemRun
+
+CONNECT_S = 3.0
+"""How long an address has to take a connection: one that is slower is left to the run's own retries."""
+JAPANESE = "ja"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. mend: the command that puts it right, where it is not."""
+
+    what: str
+    state: Literal["ok", "missing", "optional"]
+    """missing: a run needs it. optional: only what `detail` names needs it."""
+    detail: str
+    mend: str = ""
+
+
+# What some stages use
+
+
+@dataclass
+class Used:
+    """What stages use, by its name in params.yaml, and files of the project."""
+
+    models: set[str] = field(default_factory=set)
+    systems: set[str] = field(default_factory=set)
+    extras: dict[str, str] = field(default_factory=dict)
+    """Extra -> the first that needs it."""
+    files: dict[str, str] = field(default_factory=dict)
+    """File -> the first stage that reads it."""
+
+
+def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> None:
+    """Hold that everything is there that stages need to ask models and systems.
+
+    made: paths that other stages write. Says a line for each thing missing. Raises BadInput for the last.
+    """
+    missing = [found for found in examine_needs(root, params, nodes, made) if found.state == "missing"]
+    if not missing:
+        return
+    errors = [BadInput(found.what, found.detail, hint=found.mend) for found in missing]
+    for error in errors[:-1]:
+        say_line(f"benchloom: {error}")
+    raise errors[-1]
+
+
+def examine_needs(
+    root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]
+) -> Iterator[Finding]:
+    """Look at what stages need. made: paths that stages of the project write."""
+    run, models = read_models(params)
+    used = find_used(params, nodes, made)
+    for extra, user in used.extras.items():
+        if wrong := list_unmet(list_requirements(extra)):
+            names = ", ".join(wrong[:3])
+            yield Finding(user, "missing", f"needs {names}", f"pip install '{PACKAGE}[{extra}]'")
+    for file, stage in used.files.items():
+        if not (root / file).exists():
+            yield Finding(stage, "missing", f"{file} is not there", "bring it back, or correct its path")
+    endpoints = {name: run.endpoints[name] for name in sorted(used.models) if name in run.endpoints}
+    systems = {name: run.systems.get(name, SystemRun()) for name in sorted(used.systems)}
+    found = [require(check_endpoint(name, endpoint, models)) for name, endpoint in endpoints.items()]
+    found += [require(check_key(f"system {name}", system)) for name, system in systems.items()]
+    yield from found
+    lacking = {finding.what for finding in found if finding.state == "missing"}
+    places = {
+        **{f"model {name}": endpoint.url for name, endpoint in endpoints.items()},
+        **{f"system {name}": system.url for name, system in systems.items()},
+    }
+    yield from check_addresses({what: url for what, url in places.items() if url and what not in lacking})
+
+
+def require(finding: Finding) -> Finding:
+    """Take what is optional for a project for what is missing: a stage uses it."""
+    if finding.state != "optional":
+        return finding
+    return Finding(finding.what, "missing", finding.detail.partition(";")[0], finding.mend)
+
+
+def find_used(params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> Used:
+    """Find what stages use. made: paths that stages of the project write."""
+    from tasks.models.ask import Role
+    from tasks.systems.entries import SystemEntry
+
+    roles, systems = read_mapping(params, "roles", Role), read_mapping(params, "systems", SystemEntry)
+    used, own = Used(), {*made, *(out for node in nodes for out in node.outs)}
+    for node in nodes:
+        declared = find_stage(node.stage)
+        if declared is not None and declared.extra:
+            used.extras.setdefault(declared.extra, node.name)
+        for dep in node.deps:
+            if dep not in own:
+                used.files.setdefault(dep, node.name)
+        entries = read_entries(node, params)
+        named = [name for name in find_systems(node) if name in systems]
+        for name in named:
+            if systems[name].kind == "rag" and systems[name].retriever != "none":
+                used.extras.setdefault("retrieval", f"systems.{name}")
+        if JAPANESE in find_languages([*entries, *(systems[name].model_dump() for name in named)]):
+            used.extras.setdefault("japanese", node.name)
+        if node.asks:
+            wanted = name_roles(node, entries, roles)
+            wanted += [role for name in named for role in list_roles(systems[name]) if role in roles]
+            used.models |= {roles[role].model for role in wanted}
+            used.systems |= {name for name in named if systems[name].kind in ("http", "callable", "plug")}
+    return used
+
+
+def find_systems(node: Node) -> Iterator[str]:
+    """Find the systems that a stage's parameters name: `systems.good`."""
+    for key in node.params:
+        section, _, name = key.partition(".")
+        if section == "systems" and name:
+            yield name
+
+
+def find_models(node: Node, params: Mapping[str, Any], roles: Mapping[str, Any]) -> tuple[str, ...]:
+    """Find the models that a stage may ask: of the roles that it declares by name.
+
+    Where it declares all roles, they are those that its entry names; all, if it names none.
+    """
+    named = name_roles(node, list_entries(node, params), roles)
+    named = named or (list(roles) if "roles" in node.params else [])
+    return tuple(dict.fromkeys(roles[name].model for name in named))
+
+
+def name_roles(node: Node, entries: Sequence[object], roles: Mapping[str, Any]) -> list[str]:
+    """Name the roles that a stage declares, or those that its entries name if it declares all."""
+    named = [key.removeprefix("roles.").partition(".")[0] for key in node.params if key.startswith("roles.")]
+    if "roles" in node.params:
+        named = list(list_texts(entries))
+    return [name for name in dict.fromkeys(named) if name in roles]
+
+
+def list_entries(node: Node, params: Mapping[str, Any]) -> list[object]:
+    """List the entries of params.yaml that a stage runs for, as they stand there."""
+    return [get_section(params, key) for key in node.params if node.key and key.endswith(f".{node.key}")]
+
+
+def read_entries(node: Node, params: Mapping[str, Any]) -> list[object]:
+    """Read the entry and the parameters of a stage with their defaults; as they stand if it takes none."""
+    if not node.stage:
+        return []
+    hints = get_type_hints(find_function(node)[1], include_extras=True)
+    read = [
+        *([parse_value(params, find_section(node), hints["entry"])] if "entry" in hints else []),
+        *([parse_section(params, node.stage, hints["params"])] if "params" in hints else []),
+    ]
+    return [value.model_dump() for value in read if isinstance(value, BaseModel)] or list_entries(
+        node, params
+    )
+
+
+def list_texts(value: object) -> Iterator[str]:
+    """List the texts in a value of params.yaml, those in lists and mappings too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from list_texts(part)
+    elif isinstance(value, Sequence):
+        for part in value:
+            yield from list_texts(part)
+
+
+def list_roles(entry: Any) -> list[str]:
+    """List the roles that a system asks by: a rewriter only in conversations, an embedder if it is dense."""
+    if entry.kind == "openai":
+        return [entry.role]
+    if entry.kind != "rag":
+        return []
+    kinds = entry.fused if entry.retriever == "hybrid" else (entry.retriever,)
+    return [entry.answerer, *([entry.embedder] if "dense" in kinds else [])]
+
+
+def find_languages(entries: Iterable[object]) -> set[str]:
+    """Find the languages that entries name."""
+    return {str(entry["language"]) for entry in entries if isinstance(entry, Mapping) and "language" in entry}
+
+
+# Single things
+
+
+def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
+    """Look for an endpoint's keys and library, or for an embedded model's. A replay needs none of them."""
+    what = f"model {name}"
+    if endpoint.kind != "embedded":
+        if endpoint.kind == "provider" and find_spec("any_llm") is None:
+            detail = "its provider's library is not installed; only live calls need it"
+            return Finding(what, "optional", detail, f"pip install '{PACKAGE}[providers]'")
+        return check_key(what, endpoint, *endpoint.headers.values())
+    if name not in models:
+        return Finding(what, "missing", f"params.yaml has no models.{name}", "edit params.yaml: models")
+    from tasks.models.serving.embedded import LIBRARIES
+    from tasks.models.serving.fetching import find_file, has_files
+
+    library, extra = LIBRARIES[models[name].kind]
+    if find_spec(library) is None:
+        detail = f"{library} is not installed; only live calls need it"
+        return Finding(what, "optional", detail, f"pip install '{PACKAGE}[{extra}]'")
+    if has_files(models[name]):
+        return Finding(what, "ok", str(find_file(models[name])))
+    return Finding(what, "optional", "not pulled; only live calls need it", f"benchloom model pull {name}")
+
+
+def check_key(what: str, place: Endpoint | SystemRun, *further: str) -> Finding:
+    """Look for the environment variables that a connection needs."""
+    wanted = [*([place.key_env] if place.key_env else []), *further]
+    missing = [name for name in wanted if not os.environ.get(name)]
+    if not missing:
+        return Finding(what, "ok", str(place.url or "a function of the project"))
+    detail = f"the environment has no {missing[0]}; only live calls need it"
+    return Finding(what, "optional", detail, f"export {missing[0]}=...")
+
+
+def check_addresses(places: Mapping[str, str]) -> Iterator[Finding]:
+    """Look whether addresses take a connection, all at once; those behind a proxy are left out."""
+    asked = {what: url for what, url in places.items() if is_loopback(url) or not getproxies()}
+    with ThreadPoolExecutor(max(len(asked), 1)) as pool:
+        for what, problem in zip(asked, pool.map(try_address, asked.values()), strict=True):
+            if problem:
+                mend = "start it, or correct its url in params.yaml"
+                yield Finding(what, "missing", f"{asked[what]} {problem}", mend)
+
+
+def try_address(url: str) -> str:
+    """Try whether a URL's host takes a connection; say what is wrong, or nothing."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        with socket.create_connection((parts.hostname or "", port), timeout=CONNECT_S):
+            return ""
+    except TimeoutError:
+        return ""
+    except (OSError, ValueError) as error:
+        return f"cannot be reached ({getattr(error, 'strerror', '') or error})"
+
+
+def check_databases(root: Path, params: Mapping[str, Any]) -> Iterator[Finding]:
+    """Look for each database's file, or its password and driver."""
+    databases = get_section(params, "databases") or {}
+    if not databases:
+        yield Finding("databases", "missing", "params.yaml names none", "edit params.yaml: databases")
+    for name in databases:
+        yield check_database(root, name, params)
+
+
+def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
+    """Look at one entry of `databases:`."""
+    what = f"database {name}"
+    try:
+        entry = parse_database(params, name)
+        if entry.file is None:
+            entry.connect().dispose()
+            return Finding(what, "ok", "its driver and password are here")
+    except BadInput as error:
+        return Finding(what, "missing", str(error), f"edit params.yaml: databases.{name}")
+    if (root / entry.file).is_file():
+        return Finding(what, "ok", str(entry.file))
+    if f"- {entry.file}" not in (root / "dvc.yaml").read_text(encoding="utf-8"):
+        return Finding(what, "missing", f"no file {entry.file}", f"edit params.yaml: databases.{name}.file")
+    if has_packages(root):
+        return Finding(what, "ok", f"{entry.file} will be made by its stage")
+    return Finding(what, "missing", f"the packages whose files {entry.file} is made from", "make setup")
+
+
+def has_packages(root: Path) -> bool:
+    """Tell whether the sample's packaged files lie in the project, or can be copied from their packages."""
+    from tasks.sources.packages import FILES, TARGET
+
+    return all((root / TARGET / file.target).is_file() or find_spec(file.package) for file in FILES)
