@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from flows.code import find_module, to_path
 from flows.discovery import list_evaluating, list_flows
@@ -26,7 +26,6 @@ from flows.run.loading import row_type_of
 from flows.run.model_settings import read_mapping
 from flows.run.needs import require_needs
 from flows.run.node import Node
-from flows.run.session import Session
 from flows.settings import get_section, parse_section
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Dropped
@@ -42,6 +41,9 @@ from tasks.reports.tables import round_figures
 from tasks.systems.entries import SystemEntry, needs_documents
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 from tasks.systems.own_items import write_name
+
+if TYPE_CHECKING:
+    from flows.run.session import Session
 
 FOLDER = "data/evaluations"
 FIGURES = "figures.json"

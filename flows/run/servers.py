@@ -21,7 +21,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import portalocker
 import psutil
 
 from flows.run.origin import lead_child
@@ -75,6 +74,8 @@ def ensure_server(
     Raises BadInput where the port is taken, BenchloomError where the server does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    import portalocker  # it brings the client of Redis along, which takes half a second to import
+
     try:
         with portalocker.Lock(folder / f"{name}.lock", timeout=START_PATIENCE_S):
             server = find_server(folder, name)

@@ -1,6 +1,6 @@
 """Check contracts with Great Expectations, in memory: no context on disk, and no telemetry.
 
-Great Expectations is imported inside the functions that need it because that takes seconds.
+Great Expectations and pandas are imported inside the functions that need them because that takes seconds.
 Contracts are checked on data frames: one of all artifacts' columns, and one per artifact.
 """
 
@@ -10,24 +10,30 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pandas as pd
-
-from tasks.artifacts.contracts import RESULTS, Contract, ContractFinding, Expectation, all_held, name_artifact
-from tasks.artifacts.parquet import write_rows
-from tasks.errors import StageFailed
-
-if TYPE_CHECKING:
-    from great_expectations import ExpectationSuite
 from dataclasses import dataclass, field
 from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.artifacts.contracts import RowRule, read_batches
+from tasks.artifacts.contracts import (
+    RESULTS,
+    Contract,
+    ContractFinding,
+    Expectation,
+    RowRule,
+    all_held,
+    name_artifact,
+    read_batches,
+)
+from tasks.artifacts.parquet import write_rows
+from tasks.errors import StageFailed
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from great_expectations import ExpectationSuite
 from tasks.artifacts.rows import schema_of
 from tasks.errors import BadInput
 
@@ -170,6 +176,8 @@ def _read_rows(expectation: Expectation, result: Mapping[str, Any]) -> Iterable[
 
 
 def _format(value: Any) -> str:
+    import pandas as pd
+
     return "NULL" if pd.isna(value) else str(value)
 
 
@@ -200,6 +208,8 @@ def check_columns(artifacts: Mapping[Path, type]) -> Check:
 
     artifacts: file -> row type. Raises BadInput if a file cannot be read as Parquet.
     """
+    import pandas as pd
+
     rows = [
         (name_artifact(path), *column)
         for path, row in artifacts.items()
@@ -244,6 +254,8 @@ def check_rows(contract: Contract) -> Check:
         expectation for expectation in contract.expectations if isinstance(expectation, Expectation)
     ]
     columns = dict.fromkeys(["id", *(name for expectation in expectations for name in expectation.columns)])
+    import pandas as pd
+
     frame = pq.read_table(contract.path, columns=list(columns)).to_pandas()
     checked = {}
     for rule in rules:

@@ -7,23 +7,18 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
-from sqlalchemy import URL, Engine, create_engine, make_url
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    InterfaceError,
-    NoSuchModuleError,
-    OperationalError,
-)
-from sqlalchemy.pool import NullPool
 
 from tasks.errors import BadInput, BenchloomError, DatabaseGone
 from tasks.settings import VariableName
+
+# SQLAlchemy takes half a second to import, and most commands read entries without connecting.
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Engine
 
 SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
 """Options of a URL that hold a secret: password, passwd, sslpassword, ssl_key_password, ..."""
@@ -70,6 +65,9 @@ class DatabaseEntry(BaseModel):
     def _check_url(cls, text: str | None) -> str | None:
         if text is None:
             return None
+        from sqlalchemy import make_url
+        from sqlalchemy.exc import ArgumentError
+
         try:
             url = make_url(text)
         except (ArgumentError, ValueError):
@@ -128,6 +126,10 @@ class DatabaseEntry(BaseModel):
         """
         if self.url is None:
             return _open_file(self.locate_file())
+        from sqlalchemy import create_engine
+        from sqlalchemy.exc import NoSuchModuleError
+        from sqlalchemy.pool import NullPool
+
         try:
             return create_engine(self.complete_url(), poolclass=NullPool)
         except (NoSuchModuleError, ImportError) as error:
@@ -137,6 +139,8 @@ class DatabaseEntry(BaseModel):
 
     def explain(self, error: Exception, what: str) -> BenchloomError:
         """Turn a driver's error into one of ours, without the URL or row that its text may repeat."""
+        from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
         cause = getattr(error, "orig", None) or error
         text = next(iter(str(cause.args[-1] if cause.args else cause).strip().splitlines()), "no word")
         if password := os.environ.get(self.password_env or ""):
@@ -158,11 +162,17 @@ class DatabaseEntry(BaseModel):
     @property
     def dialect(self) -> str:
         """The engine's sqlglot dialect: sqlite, postgres, mysql, or else SQLAlchemy's backend name."""
-        backend = "sqlite" if self.url is None else make_url(self.url).get_backend_name()
+        if self.url is None:
+            return "sqlite"
+        from sqlalchemy import make_url
+
+        backend = make_url(self.url).get_backend_name()
         return DIALECTS.get(backend, backend)
 
     def complete_url(self) -> URL:
         """Return the URL with the password from the environment. Raises BadInput if it is not set."""
+        from sqlalchemy import make_url
+
         url = make_url(self.url or "")
         if self.password_env is None:
             return url
@@ -183,6 +193,9 @@ def read_entry(name: str, fields: Mapping[str, object]) -> DatabaseEntry:
 
 
 def _open_file(path: Path) -> Engine:
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
     return create_engine(
         "sqlite://",

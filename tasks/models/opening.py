@@ -6,16 +6,18 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tasks.errors import BadInput
 from tasks.models.recording.ledger import Ledger
 from tasks.models.recording.ledger_address import find_ledger
 from tasks.models.sending.budget import Budget
-from tasks.models.sending.client import LocateServer, ModelClient
 from tasks.models.sending.dispatcher import Dispatcher
-from tasks.models.sending.systems import SystemClient
-from tasks.models.serving.embedded import ensure_server
 from tasks.models.settings import EmbeddedModel, ModelRun, Price
+
+# A replay, and a look at what a run would ask, do without what sends: its libraries take a second to import.
+if TYPE_CHECKING:
+    from tasks.models.sending.client import LocateServer, ModelClient
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class EmbeddedModels:
         """Return the base URL of a model's server; start it if it is not running."""
         if name not in self.models:
             raise BadInput(f"params.yaml: models.{name}", "is missing, and its endpoint is embedded")
+        from tasks.models.serving.embedded import ensure_server
+
         return await asyncio.to_thread(ensure_server, name, self.models[name], self.idle_s)
 
 
@@ -47,6 +51,8 @@ def open_dispatcher(
     budget = Budget(run.budget, list_prices(run, models))
     if replay:
         return Dispatcher(ledger, None, budget)
+    from tasks.models.sending.systems import SystemClient
+
     client = open_client(run, models, budget, ledger)
     return Dispatcher(ledger, client, budget, run.batch, SystemClient(run.systems))
 
@@ -61,6 +67,8 @@ def open_client(
     run: ModelRun, models: Mapping[str, EmbeddedModel], budget: Budget, ledger: Ledger | None = None
 ) -> ModelClient:
     """Open a client for all endpoints of a run."""
+    from tasks.models.sending.client import ModelClient
+
     locate: LocateServer = EmbeddedModels(models, run.idle_s).locate
     if ledger is None:
         return ModelClient(run.endpoints, budget, locate=locate)

@@ -12,8 +12,8 @@ from tasks.models.ask import Answer, Request, Send, Tool
 from tasks.models.calls import Call
 from tasks.models.logprobs import read_logprobs
 from tasks.models.request_builder import RequestBuilder, is_system_call, read_system, read_vector
-from tasks.models.sending.client import estimate_worst_case
 from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.replies import estimate_worst_case
 from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")

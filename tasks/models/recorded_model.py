@@ -16,8 +16,8 @@ from tasks.models.recording.entries import LedgerEntry
 from tasks.models.recording.ledger import Unfinished
 from tasks.models.request_builder import RequestBuilder, read_system, read_vector
 from tasks.models.sending.budget import NOTHING, Amount
-from tasks.models.sending.client import CallResult
 from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.results import CallResult
 from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")

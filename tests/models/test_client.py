@@ -9,7 +9,8 @@ from aiohttp import web
 
 from tasks.errors import BadInput, BudgetSpent, ModelFailed, ModelRefused
 from tasks.models.sending.budget import Budget
-from tasks.models.sending.client import REFUSED_ALIKE, ModelClient, estimate_worst_case
+from tasks.models.sending.client import REFUSED_ALIKE, ModelClient
+from tasks.models.sending.replies import estimate_worst_case
 from tasks.models.serving.ledger_server import FAULTS
 from tasks.models.settings import BudgetLimits, Endpoint
 from tests.models.scenes import (

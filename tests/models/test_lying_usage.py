@@ -9,7 +9,8 @@ from tasks.errors import BudgetSpent
 from tasks.models.ask import Request
 from tasks.models.recording.entries import estimate_tokens
 from tasks.models.sending.budget import Budget
-from tasks.models.sending.client import ModelClient, estimate_worst_case
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.replies import estimate_worst_case
 from tasks.models.settings import BudgetLimits
 from tests.models.scenes import MODEL, answering, make_endpoint
 

@@ -26,14 +26,13 @@ from tasks.models.recording.stores import CallLocks
 from tasks.models.sending.batch_files import BatchOutcome, read_results, write_calls
 from tasks.models.sending.budget import Budget, Reservation
 from tasks.models.sending.client import (
-    CallResult,
     EndpointClient,
     ModelClient,
-    estimate_worst_case,
     make_unanswered,
 )
 from tasks.models.sending.failures import SENDING_ERRORS, Failure, choose_wait, classify_failure
-from tasks.models.sending.replies import UnusableReply, find_path
+from tasks.models.sending.replies import UnusableReply, estimate_worst_case, find_path
+from tasks.models.sending.results import CallResult
 from tasks.models.settings import BatchMode
 
 TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field

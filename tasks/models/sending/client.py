@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import httpx  # noqa: F401 - at each call openai takes it from sys.modules, where another thread's may be half there
@@ -24,7 +24,7 @@ from tasks.models.recording.entries import UNANSWERED, LedgerEntry
 from tasks.models.recording.ledger import PossiblyPaid
 from tasks.models.request_builder import is_embedding
 from tasks.models.sending.adapting import Adapter
-from tasks.models.sending.budget import NOTHING, Amount, Budget, Reservation
+from tasks.models.sending.budget import Amount, Budget, Reservation
 from tasks.models.sending.connections import OneReplyClient
 from tasks.models.sending.failures import (
     MAX_REDIRECTS,
@@ -39,11 +39,12 @@ from tasks.models.sending.rate_limiter import Permit, RateLimiter
 from tasks.models.sending.replies import (
     CHAT,
     build_post,
-    estimate_prompt,
+    estimate_worst_case,
     make_entry,
     read_body,
     read_replies,
 )
+from tasks.models.sending.results import CallResult, RecordEntries
 from tasks.models.settings import Endpoint, read_secret
 
 REFUSED_ALIKE = 10
@@ -54,17 +55,6 @@ MAX_KEYS_IN_HEADER = 100
 
 LocateServer = Callable[[str], Awaitable[str]]
 """Model name -> base URL of its embedded server, which is started if it is not running."""
-RecordEntries = Callable[[Iterable[LedgerEntry]], Awaitable[None]]
-"""Record entries in the ledger; they are on disk when it returns."""
-
-
-@dataclass(frozen=True)
-class CallResult:
-    """The ledger entry that answers a request, and whether it was asked now (`live`, at a cost)."""
-
-    entry: LedgerEntry
-    live: bool
-    cost: Amount = NOTHING
 
 
 class EndpointClient:
@@ -410,9 +400,3 @@ class ModelClient:
             self._record_possibly_paid(
                 PossiblyPaid(key, request.model, problem, prompt, max_tokens, time.time())
             )
-
-
-def estimate_worst_case(requests: Iterable[Request]) -> tuple[int, int]:
-    """Estimate the most tokens that requests can cost, as (prompt tokens, completion tokens)."""
-    tokens = [(estimate_prompt(request), int(request.decoding.get("max_tokens", 0))) for request in requests]
-    return sum(prompt for prompt, _ in tokens), sum(completion for _, completion in tokens)

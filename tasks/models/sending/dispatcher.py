@@ -11,17 +11,20 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tasks.models.ask import Request, Send
 from tasks.models.recording.entries import LedgerEntry
 from tasks.models.recording.ledger import Ledger
-from tasks.models.sending.batching import Batcher
 from tasks.models.sending.budget import Budget
-from tasks.models.sending.client import CallResult, ModelClient
 from tasks.models.sending.progress import CallCounter, Progress
-from tasks.models.sending.systems import SystemClient
+from tasks.models.sending.results import CallResult
 from tasks.models.settings import BatchMode
+
+if TYPE_CHECKING:
+    from tasks.models.sending.batching import Batcher
+    from tasks.models.sending.client import ModelClient
+    from tasks.models.sending.systems import SystemClient
 
 Result = TypeVar("Result")
 GRACE_S = 30.0
@@ -59,9 +62,11 @@ class Dispatcher:
         sent."""
         self._client, self._systems = client, systems
         self._locks = ledger.open_locks()
-        self._batcher = (
-            Batcher(client, ledger, self.budget, self.batch, self._locks) if client is not None else None
-        )
+        self._batcher: Batcher | None = None
+        if client is not None:
+            from tasks.models.sending.batching import Batcher
+
+            self._batcher = Batcher(client, ledger, self.budget, self.batch, self._locks)
         self._in_flight: dict[str, CallInFlight] = {}
         self._room: asyncio.Task[None] | None = None
         """Tries once whether the ledger can be written to."""

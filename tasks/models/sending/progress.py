@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tasks.models.stream_board import format_time
 
 if TYPE_CHECKING:
-    from tasks.models.sending.client import CallResult
+    from tasks.models.sending.results import CallResult
 
 WINDOW = 512
 """The rate is over this many last calls: over all it would hide a stall, over few it would jump."""

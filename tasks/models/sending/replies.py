@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
@@ -340,6 +340,12 @@ def estimate_prompt(request: Request) -> int:
     if "tools" in request.constraint:
         parts.append(json.dumps(request.constraint["tools"]))
     return estimate_tokens("".join(parts)) + 4 * len(request.messages)
+
+
+def estimate_worst_case(requests: Iterable[Request]) -> tuple[int, int]:
+    """Estimate the most tokens that requests can cost, as (prompt tokens, completion tokens)."""
+    tokens = [(estimate_prompt(request), int(request.decoding.get("max_tokens", 0))) for request in requests]
+    return sum(prompt for prompt, _ in tokens), sum(completion for _, completion in tokens)
 
 
 def count_tokens(usage: object, request: Request, text: str) -> tuple[int, int, bool]:

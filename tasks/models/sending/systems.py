@@ -27,7 +27,6 @@ from tasks.models.ask import Request, Send
 from tasks.models.incoming import RefusedReply, Secret, find_origin, is_loopback, plain, read_bounded
 from tasks.models.recording.entries import LedgerEntry
 from tasks.models.request_builder import FAILED
-from tasks.models.sending.client import CallResult, RecordEntries
 from tasks.models.sending.connections import OneReplyConnector
 from tasks.models.sending.failures import (
     MAX_REDIRECTS,
@@ -40,6 +39,7 @@ from tasks.models.sending.failures import (
     refuse_connection,
 )
 from tasks.models.sending.rate_limiter import RateLimiter
+from tasks.models.sending.results import CallResult, RecordEntries
 from tasks.models.settings import SystemRun, read_secret
 from tasks.plugs import tell_error
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-import portalocker
 import psutil
 
 from tasks.errors import BadInput, ModelFailed
@@ -93,6 +92,8 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
         )
     running = find_server(name)
     if running is None or not running.serves(model):
+        import portalocker  # it brings the client of Redis along, which takes half a second to import
+
         with portalocker.Lock(state_folder() / f"{name}.lock", timeout=START_S):
             running = find_server(name)
             if running is not None and not running.serves(model):
