@@ -2,7 +2,7 @@
 
 SPIDER is the folder of Spider's databases, which become entries of `databases:` in a copy of a checkout, with
 what has been made in it by now. Then whole commands are run as a user types them: seconds of wall clock,
-seconds of CPU (children included), and the lines that were printed.
+seconds of CPU (children included), memory at its highest, and the lines that were printed.
 
 `--whole` brings the whole graph up before it measures again, by the endpoint `--model URL`, or by one whose
 every answer is empty. That takes long where there are 100.
@@ -75,7 +75,7 @@ class MeasuredProject:
             lines = printed.read().splitlines()
         print(
             f"many: {name:42} {wall:7.1f} s, CPU {usage.ru_utime + usage.ru_stime:7.1f} s, "
-            f"{len(lines):6,} lines, exit {child.returncode}",
+            f"{usage.ru_maxrss / 1024:7,.0f} MB, {len(lines):6,} lines, exit {child.returncode}",
             flush=True,
         )
         return lines
@@ -86,6 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("spider", type=Path, help="the folder of Spider, or of its databases")
     parser.add_argument("--databases", type=int, default=100)
+    parser.add_argument("--outside", action="store_true", help="their files lie outside of the project")
     parser.add_argument(
         "--checkout", type=Path, default=Path(), help="whose code is measured; else this one's"
     )
@@ -96,7 +97,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, answer_nothing() as url:
         project = MeasuredProject(Path(folder) / "many")
         copy_checkout(options.checkout, project.root)
-        names = add_databases(project.root, options.spider, options.databases, options.model or url)
+        outside = Path(folder) / "elsewhere" if options.outside else None
+        names = add_databases(project.root, options.spider, options.databases, options.model or url, outside)
         print(f"many: {len(names)} databases added, {project.count_stages():,} stages", flush=True)
         measure_schemas(project, names)
         if options.whole:

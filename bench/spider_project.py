@@ -28,10 +28,11 @@ def copy_checkout(source: Path, root: Path) -> None:
             shutil.copytree(source / name, root / name, dirs_exist_ok=True)
 
 
-def add_databases(root: Path, spider: Path, count: int, url: str) -> list[str]:
+def add_databases(root: Path, spider: Path, count: int, url: str, outside: Path | None = None) -> list[str]:
     """Add databases to params.yaml, and the endpoint that is asked; commit it all. Returns their names.
 
-    Where Spider has too few, its files are copied under further names.
+    Where Spider has too few, its files are copied under further names. outside: a folder for the files that is
+    not the project's, whose absolute paths are then named.
     """
     path = root / "params.yaml"
     params = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -42,10 +43,13 @@ def add_databases(root: Path, spider: Path, count: int, url: str) -> list[str]:
     for number in range(count):
         turn, place = divmod(number, len(files))
         name = files[place].stem + (f"_{turn + 1}" if turn else "")
-        own = root / "data/raw/spider" / f"{name}.sqlite"
+        own = (outside or root / "data/raw/spider") / f"{name}.sqlite"
         own.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(files[place], own)
-        params["databases"][name] = {"file": own.relative_to(root).as_posix(), "title": name}
+        params["databases"][name] = {
+            "file": str(own if outside else own.relative_to(root).as_posix()),
+            "title": name,
+        }
         names.append(name)
     params["run"]["endpoints"][MODEL] = {"kind": "openai", "url": url, "in_flight": 16, "retries": 0}
     path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")

@@ -279,3 +279,31 @@ def test_two_folders_are_compared_where_nothing_has_run(project, endpoint, tmp_p
     assert done.returncode == 0, done.stderr
     (strand,) = json.loads(done.stdout)["strands"]
     assert (strand["n_cases"], strand["metrics"][0]["difference"], strand["altered"]) == (6, -1.0, [])
+
+
+@pytest.mark.parametrize(
+    ("judge", "line"),
+    [
+        (
+            {"url": "http://127.0.0.1:9/v1"},
+            "model strict: http://127.0.0.1:9/v1 cannot be reached (Connection refused)",
+        ),
+        (
+            {"url": "https://judge.example/v1", "key_env": "NO_SUCH_KEY"},
+            "model strict: the environment has no NO_SUCH_KEY (export NO_SUCH_KEY=...)",
+        ),
+        (
+            {"url": "https://judge.example/v1", "headers": {"X-Team": "NO_SUCH_TEAM"}},
+            "model strict: the environment has no NO_SUCH_TEAM (export NO_SUCH_TEAM=...)",
+        ),
+        ({"kind": "embedded"}, "model strict: params.yaml has no models.strict"),
+    ],
+)
+def test_a_judge_that_cannot_be_asked_is_named_before_any_answer_is_paid(
+    project, endpoint, tmp_path, judge, line
+):
+    set_params(project.root, [f"run.endpoints.strict={json.dumps(judge)}", "roles.judge.model=strict"])
+    done, figures = evaluate(project, endpoint, tmp_path)
+    assert (done.returncode, figures) == (2, {})
+    assert [said for said in done.stderr.splitlines() if said.startswith(f"benchloom: {line}")], done.stderr
+    assert endpoint.asked == []

@@ -1,4 +1,4 @@
-"""SIGKILLs at seeded moments over a run, a stream, an evaluation, a night, a model's server and a sandbox.
+"""SIGKILLs at seeded moments over runs, streams, evaluations, nights, servers, sandboxes and file work.
 
 Each kind of work is begun, killed and begun again until it is whole, then begun anew, for as long as there
 are kills left. Whole, it has the bytes of an undisturbed one; no committed call is ever asked again.
@@ -36,6 +36,7 @@ from tests.flows.stream_drill import STREAM, STREAM_GROUND, STREAM_STEPS, make_s
 from tests.flows.test_evaluate import ROWS
 from tests.models.scenes import answering, serving
 from tests.scoring.test_ds1000 import CONTEXT, RIGHT
+from tests.sources.wikidata.scenes import entity, statement, text, write_dump
 
 KILLS = int(os.environ.get("DRILL_KILLS", "200"))
 SEED = 20310709
@@ -448,9 +449,56 @@ def open_sandbox(folder: Path) -> Iterator[Work]:
     )  # fmt: skip
 
 
+@contextmanager
+def open_publishing(folder: Path) -> Iterator[Work]:
+    sample = make_sample(folder / "publishing")
+    sample.run("grammar-contracts@films", "grammar-dataset@films")
+    yield Work(
+        "publish", sample, ("publish", "films", "--to", "out"),
+        lambda: hash_files(sample.root / "out"), lambda: forget(sample, "out"),
+    )  # fmt: skip
+
+
+@contextmanager
+def open_importing(folder: Path) -> Iterator[Work]:
+    sample = make_sample(folder / "importing")
+    claims = [statement(text("P1476", f"title {number}")) for number in range(3)]
+    items = [entity(f"Q{number}", *claims, label=f"item {number}") for number in range(1, 6_000)]
+    write_dump(sample.root / "dump.json.gz", *items)
+    place, files = "data/raw/wikidata/killed", ("params.yaml", "dvc.yaml")
+    before = {name: (sample.root / name).read_bytes() for name in files}
+
+    def wipe() -> None:
+        forget(sample, place)
+        for name, content in before.items():
+            (sample.root / name).write_bytes(content)
+
+    yield Work(
+        "import", sample, ("import", "wikidata", "dump.json.gz", "--name", "killed"),
+        lambda: hash_files(sample.root / place, *(sample.root / name for name in files)), wipe,
+    )  # fmt: skip
+
+
+@contextmanager
+def open_reviewing(folder: Path) -> Iterator[Work]:
+    sample = make_sample(folder / "reviewing")
+    sample.run("grammar-questions@films")
+    artifact = "data/grammar/films/questions.parquet"
+    done = sample.call("flows.cli", "review", "export", artifact, "--out", "form.jsonl")
+    assert done.returncode == 0, done.stderr
+    decided = {"decision": "accept", "rating": "4", "reviewer": "ann", "at": "2031-07-09T10:00:00Z"}
+    lines = [json.loads(line) | decided for line in (sample.root / "form.jsonl").read_text().splitlines()]
+    (sample.root / "form.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    labels = sample.root / "data/labels/review"
+    yield Work(
+        "review", sample, ("review", "import", "form.jsonl"),
+        lambda: hash_files(labels), lambda: shutil.rmtree(labels, ignore_errors=True),
+    )  # fmt: skip
+
+
 KINDS = {
-    open_run: 0.1, open_judging: 0.1, open_stream: 0.1, open_night: 0.15, open_evaluation: 0.1,
-    open_server: 0.2, open_sandbox: 0.25,
+    open_run: 0.1, open_judging: 0.1, open_stream: 0.1, open_night: 0.1, open_evaluation: 0.1,
+    open_server: 0.15, open_sandbox: 0.2, open_publishing: 0.05, open_importing: 0.05, open_reviewing: 0.05,
 }  # fmt: skip
 """The share of the kills that falls on each kind: one costs as much as coming up so far."""
 
@@ -477,7 +525,7 @@ def test_kinds_are_chosen_by_name_and_share_the_kills(names, counts):
     chosen = choose_kinds(names)
     assert list(chosen.values()) == counts
     assert [kind.__name__.removeprefix("open_") for kind in chosen] == (
-        names.split() or ["run", "judging", "stream", "night", "evaluation", "server", "sandbox"]
+        names.split() or [kind.__name__.removeprefix("open_") for kind in KINDS]
     )
 
 

@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import json
 import sys
+import time
 from pathlib import Path
 
 from tasks.artifacts.parquet import write_rows
@@ -62,8 +63,12 @@ def main() -> int:
     parser.add_argument("--in-flight", type=int, default=16)
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--batch", action="store_true")
+    parser.add_argument("--clock-ahead", type=float, default=0.0, help="seconds")
     parser.add_argument("--rounds", type=int, default=1, help="each waits for the one before")
     options = parser.parse_args()
+    if options.clock_ahead:
+        right = time.time
+        time.time = lambda: right() + options.clock_ahead
     budget = Budget()
     endpoint = Endpoint(url=options.url, in_flight=options.in_flight, timeout_s=options.timeout)
     mode = BatchMode(stages=("*",) if options.batch else (), gather_s=0.1, poll_s=0.1)

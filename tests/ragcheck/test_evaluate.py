@@ -33,11 +33,23 @@ def project(tmp_path) -> Iterator[RagProject]:
         assert params.read_bytes() == before
 
 
-def start(project: RagProject, *words: str) -> subprocess.Popen[str]:
+HIDING = """
+import importlib.metadata as metadata
+find = metadata.version
+def version(name):
+    if name == "spacy":
+        raise metadata.PackageNotFoundError(name)
+    return find(name)
+metadata.version = version
+"""
+"""A `sitecustomize` under which a package seems not to be installed."""
+
+
+def start(project: RagProject, *words: str, lead: str = str(ROOT)) -> subprocess.Popen[str]:
     ledger = str(project.root / ".benchloom" / "own.sqlite")
     return subprocess.Popen(
         [sys.executable, "-m", "flows.cli", "evaluate", "ragcheck", *words],
-        cwd=project.root, env={**os.environ, "PYTHONPATH": str(ROOT), "BENCHLOOM_LEDGER": ledger},
+        cwd=project.root, env={**os.environ, "PYTHONPATH": lead, "BENCHLOOM_LEDGER": ledger},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -82,6 +94,19 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
     evaluate(project, "--as-of", "later")
     assert len(project.asked) == 2 * asked
     assert not (project.root / "dvc.lock").exists()
+
+
+def test_what_a_later_stage_needs_is_missed_before_anything_is_asked(project, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(HIDING)
+    lead = os.pathsep.join([str(tmp_path), str(ROOT)])
+    process = start(project, "--dataset", OWN, "--system", "good", lead=lead)
+    said = process.communicate(timeout=300)[1].splitlines()
+    assert process.returncode == 2
+    assert all("needs spacy==" in line and "pip install 'benchloom[retrieval]'" in line for line in said), (
+        said
+    )
+    assert any(line.startswith("benchloom: ragcheck-baselines@") for line in said), said
+    assert len(project.asked) == 0
 
 
 @pytest.mark.drill

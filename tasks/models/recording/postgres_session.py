@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, TypeVar
 
@@ -30,6 +32,13 @@ OPTIONS = {
 PATIENCE_S = 10.0
 """So long a server may be away, as when it is restarted."""
 RETRY_S = 0.3
+SILENT_S = 60.0
+"""So long a statement may go without an answer: keepalives do not see a proxy that passes nothing on."""
+SERVER_OPTIONS = {
+    "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "25000",
+}  # fmt: skip
+"""Settings of every session: a process whose machine is gone must not hold its calls for hours."""
 # What it warns of, a connection that was lost within a transaction, is raised as well.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
@@ -73,6 +82,12 @@ class PostgresSession:
         self._address, self._greet, self._patience_s, self._on_loss = address, greet, patience_s, on_loss
         self._mutex = threading.Lock()
         self._connection: Connection | None = None
+        self._watched: Connection | None = None
+        """The one that is open, or just being greeted."""
+        self._since: float | None = None
+        """When the statement under way began, on our clock."""
+        self._closed = threading.Event()
+        self._watcher: threading.Thread | None = None
         self._gone = True
         """No server was there at the last try: whoever comes next tries once, and does not wait."""
 
@@ -85,6 +100,7 @@ class PostgresSession:
             ends = time.monotonic() + (0.0 if self._gone else self._patience_s)
             while True:
                 try:
+                    self._since = time.monotonic()
                     return work(self._open())
                 except (errors.DeadlockDetected, errors.SerializationFailure):
                     continue  # the server has undone it, so that another process could go on
@@ -97,6 +113,8 @@ class PostgresSession:
                     if time.monotonic() >= ends:
                         self._gone = True
                         raise
+                finally:
+                    self._since = None
                 time.sleep(RETRY_S)
 
     def close(self) -> None:
@@ -104,18 +122,31 @@ class PostgresSession:
         with self._mutex:
             if self._connection is not None:
                 self._connection.close()
-            self._connection, self._gone = None, True
+            self._connection, self._watched, self._gone = None, None, True
+            self._closed.set()
 
     def _open(self) -> Connection:
         if self._connection is None:
-            connection = connect(self._address)
+            connection = self._watched = connect(self._address)
+            self._closed.clear()
+            if self._watcher is None or not self._watcher.is_alive():
+                self._watcher = threading.Thread(target=self._end_silence, name="silence", daemon=True)
+                self._watcher.start()
             try:
+                set_keepalives(connection)
                 self._greet(connection)
             except BaseException:
                 connection.close()
                 raise
             self._connection, self._gone = connection, False
         return self._connection
+
+    def _end_silence(self) -> None:
+        """Shut a connection under which nothing was heard for `SILENT_S`: the statement then raises."""
+        while not self._closed.wait(SILENT_S / 10):
+            since, watched = self._since, self._watched
+            if since is not None and watched is not None and time.monotonic() - since > SILENT_S:
+                shut(watched)
 
 
 def connect(address: str) -> Connection:
@@ -125,6 +156,19 @@ def connect(address: str) -> Connection:
     connection.adapters.register_dumper(str, TextDumper)
     connection.adapters.register_loader("bytea", TextLoader)
     return connection
+
+
+def set_keepalives(connection: Connection) -> None:
+    """Let the server notice, too, that the other side has gone without a word."""
+    with suppress(errors.InvalidParameterValue, errors.InsufficientPrivilege):  # not every platform has them
+        for name, value in SERVER_OPTIONS.items():
+            connection.execute(f"SELECT set_config('{name}', '{value}', false)".encode())
+
+
+def shut(connection: Connection) -> None:
+    """Shut a connection's socket, whatever another thread waits for on it."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as handle:
+        handle.shutdown(socket.SHUT_RDWR)
 
 
 def make_durable(connection: Connection) -> None:

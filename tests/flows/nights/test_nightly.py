@@ -319,3 +319,18 @@ def test_what_is_wrong_with_a_night_is_one_line(built, model, assignment, words,
     assert line in done.stderr
     assert len([line for line in done.stderr.splitlines() if line.startswith("benchloom:")]) == 1
     assert not model.asked
+
+
+def test_what_no_commit_has_is_named_and_nothing_is_made(built, model):
+    (built.root / "params.yaml").write_text(
+        yaml.safe_dump(
+            (params := yaml.safe_load((built.root / "params.yaml").read_text()))
+            | {"assessments": params["assessments"] | {"mine": params["assessments"]["films-weak"]}}
+        )
+    )
+    set_param(built, "nightly.assessments=[mine]")
+    done = run_night(built)
+    assert done.returncode == 2, done.stderr
+    assert "'mine' is in no commit yet, and a night runs what is committed (git commit" in done.stderr
+    assert not list_branches(built)
+    assert not model.asked

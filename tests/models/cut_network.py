@@ -1,0 +1,105 @@
+"""A network between a process and a server that delays, drops and resets, at seeded moments."""
+
+import asyncio
+import random
+import socket
+import struct
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+RESET = struct.pack("ii", 1, 0)
+"""SO_LINGER by which closing a socket resets the connection."""
+
+
+class CutNetwork:
+    """Forwards connections to a server. `faults` counts what was done to them, by kind."""
+
+    def __init__(self, host: str, port: int, seed: int, longest_s: float, rest_s: float) -> None:
+        """longest_s: of a fault. rest_s: the least time between two of them."""
+        self.faults: Counter[str] = Counter()
+        self.port = 0
+        self._server, self._longest_s, self._rest_s = (host, port), longest_s, rest_s
+        self._draw = random.Random(seed)
+        self._mode, self._open = "", set[asyncio.StreamWriter]()
+
+    async def serve(self, stop: asyncio.Event, ready: threading.Event) -> None:
+        """Forward until `stop` is set."""
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        ready.set()
+        faults = asyncio.create_task(self._fail())
+        await stop.wait()
+        faults.cancel()
+        self._reset()
+        server.close()
+
+    async def _fail(self) -> None:
+        """Do one thing after another to all connections, with some rest between."""
+        while True:
+            await asyncio.sleep(self._draw.uniform(self._rest_s, 5 * self._rest_s))
+            kind = self._draw.choice(("reset", "refuse", "delay", "drop", "drop and reset"))
+            self.faults[kind] += 1
+            if kind in ("reset", "refuse"):
+                self._reset()
+            if kind != "reset":
+                self._mode = kind
+                await asyncio.sleep(self._draw.uniform(0.2, self._longest_s))
+            if kind == "drop and reset":
+                self._reset()
+            self._mode = ""
+
+    def swallow(self, seconds: float) -> None:
+        """Take everything and pass nothing on for some time."""
+        self._mode = "drop"
+        threading.Timer(seconds, lambda: setattr(self, "_mode", "")).start()
+
+    def _reset(self) -> None:
+        for writer in list(self._open):
+            with suppress(OSError):
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            writer.transport.abort()
+        self._open.clear()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        if self._mode == "refuse":
+            self._reset()
+            return
+        try:
+            there, to_server = await asyncio.open_connection(*self._server)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._open.add(to_server)
+        await asyncio.gather(self._forward(reader, to_server), self._forward(there, writer))
+
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while block := await reader.read(1 << 16):
+                if self._mode == "delay":
+                    await asyncio.sleep(self._draw.uniform(0.02, 0.2))
+                while self._mode.startswith("drop"):  # noqa: ASYNC110 - also set in another thread
+                    await asyncio.sleep(0.05)
+                if writer not in self._open:
+                    return
+                writer.write(block)
+                await writer.drain()
+        self._open.discard(writer)
+        writer.close()
+
+
+@contextmanager
+def cutting(host: str, port: int, seed: int, longest_s: float, rest_s: float = 0.3) -> Iterator[CutNetwork]:
+    """Put such a network before a server, in a thread of its own."""
+    network, ready = CutNetwork(host, port, seed, longest_s, rest_s), threading.Event()
+    loop, stop = asyncio.new_event_loop(), asyncio.Event()
+    thread = threading.Thread(target=lambda: loop.run_until_complete(network.serve(stop, ready)))
+    thread.start()
+    try:
+        assert ready.wait(10)
+        yield network
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()

@@ -1,0 +1,73 @@
+"""The ledger on PostgreSQL behind a network that fails, shared by processes whose clocks differ."""
+
+import re
+
+import pytest
+from sqlalchemy import make_url
+
+from tasks.models.recording import postgres_session
+from tasks.models.recording.ledger import Ledger
+from tasks.models.recording.postgres_session import PostgresSession
+from tests.databases.servers import open_place
+from tests.models.cut_network import cutting
+from tests.models.drilling import Watch, start
+from tests.models.ledger_places import name_database
+from tests.models.scenes import serving
+from tests.models.worker import record_sums
+
+TAKEN = re.compile(r"another process has taken over (\d+) calls")
+HOUR = 3600
+
+
+@pytest.fixture
+def address():
+    with open_place("postgresql") as place:
+        yield name_database(place)
+
+
+def lead(address: str, port: int) -> str:
+    return make_url(address).set(host="127.0.0.1", port=port).render_as_string()
+
+
+@pytest.mark.parametrize("calls", [400, pytest.param(10_000, marks=pytest.mark.drill)])
+@pytest.mark.timeout(1500)
+def test_behind_a_failing_network_no_call_is_paid_twice_unless_it_is_said(address, tmp_path, calls):
+    server_url = make_url(address)
+    homes = [tmp_path / "ahead", tmp_path / "behind"]
+    with Ledger(tmp_path / "scripted.sqlite") as scripted:
+        record_sums(scripted, tmp_path / "prompts", calls)
+        watch = Watch(scripted, address, latency_s=0.02)
+        with (
+            serving(watch.application()) as url,
+            cutting(server_url.host, server_url.port or 5432, seed=7, longest_s=3.0) as network,
+        ):
+            processes = []
+            for home, clock in zip(homes, (HOUR, -HOUR), strict=True):
+                home.mkdir()
+                words = ("--in-flight", "16", "--clock-ahead", str(clock))
+                out = home / "out.calls.parquet"
+                processes.append(start(lead(address, network.port), url, calls, out, *words))
+            ends = [process.communicate(timeout=1200) for process in processes]
+    said = [line for _, stderr in ends for line in stderr.splitlines()]
+    assert [process.returncode for process in processes] == [0, 0], said[-3:]
+    taken = sum(int(found[1]) for line in said if (found := TAKEN.search(line)))
+    assert sum(network.faults.values()) >= 3
+    assert watch.asked_after_commit == 0
+    assert watch.asked_again <= taken
+    assert watch.counts.requests == calls + watch.asked_again
+    assert len({(home / "out.calls.parquet").read_bytes() for home in homes}) == 1
+    print(dict(network.faults), f"{watch.asked_again} asked again, {taken} said to be taken over")
+
+
+def test_a_network_that_swallows_everything_is_noticed(address, monkeypatch):
+    monkeypatch.setattr(postgres_session, "SILENT_S", 1.0)
+    server_url, lost = make_url(address), []
+    with cutting(server_url.host, server_url.port or 5432, seed=1, longest_s=0.1, rest_s=3600) as network:
+        session = PostgresSession(lead(address, network.port), lambda connection: None, on_loss=lost.append)
+        try:
+            assert session.run(lambda connection: connection.execute("SELECT 1").fetchone()) == (1,)
+            network.swallow(1.5)
+            assert session.run(lambda connection: connection.execute("SELECT 2").fetchone()) == (2,)
+        finally:
+            session.close()
+    assert len(lost) == 1
