@@ -31,8 +31,8 @@ def copy_checkout(source: Path, root: Path) -> None:
 def add_databases(root: Path, spider: Path, count: int, url: str, outside: Path | None = None) -> list[str]:
     """Add databases to params.yaml, and the endpoint that is asked; commit it all. Returns their names.
 
-    Where Spider has too few, its files are copied under further names. outside: a folder for the files that is
-    not the project's, whose absolute paths are then named.
+    Where Spider has too few, its files are copied under further names. outside: a folder for the files that
+    is not the project's; their absolute paths are then named.
     """
     path = root / "params.yaml"
     params = yaml.safe_load(path.read_text(encoding="utf-8"))

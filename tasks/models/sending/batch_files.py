@@ -45,20 +45,39 @@ def read_results(
     batch: Batch,
     *,
     strips_reasoning: bool = True,
+    skips_broken: bool = False,
 ) -> dict[str, BatchOutcome]:
     """Read a finished batch's files: an entry or a failure for every key.
 
     requests: those that are known; for an answer to another one the prompt's tokens cannot be
-    estimated if the provider did not count them. Raises UnusableReply if a file is truncated.
+    estimated if the provider did not count them. Of several lines for a call the first answer counts.
+    Raises UnusableReply if a line cannot be read, as where a file is truncated. skips_broken: such lines are
+    passed over instead, and calls without another line count as possibly paid.
     """
-    outcomes: dict[str, BatchOutcome] = dict.fromkeys(keys, _explain(batch))
+    found: dict[str, BatchOutcome] = {}
+    broken = False
+    known = frozenset(keys)
     for line in (line for file in files for line in io.BytesIO(file) if line.strip()):
-        row = read_body(line)
-        if not isinstance(row, dict) or not isinstance(key := row.get("custom_id"), str):
-            raise UnusableReply("sent a batch's result that is no JSON Lines")
-        if key in outcomes:
-            outcomes[key] = _read_result(key, row, requests.get(key), strips_reasoning)
-    return outcomes
+        try:
+            key, row = _read_line(line)
+        except UnusableReply:
+            if not skips_broken:
+                raise
+            broken = True
+            continue
+        if key in known and not isinstance(found.get(key), LedgerEntry):
+            found[key] = _read_result(key, row, requests.get(key), strips_reasoning)
+    lost = Failure("sent a batch's result that cannot be read", retry=True, paid=True)
+    missing = lost if broken else _explain(batch)
+    return {key: found.get(key, missing) for key in known}
+
+
+def _read_line(line: bytes) -> tuple[str, Mapping[str, Any]]:
+    """Read a line of results: its call's key, and all of it. Raises UnusableReply."""
+    row = read_body(line)
+    if not isinstance(row, dict) or not isinstance(key := row.get("custom_id"), str):
+        raise UnusableReply("sent a batch's result that is no JSON Lines")
+    return key, row
 
 
 def _read_result(

@@ -292,18 +292,21 @@ class Batcher:
         while True:
             state = await api.batches.retrieve(batch.id)
             if state.status in FINAL:
+                names = [file for file in (state.output_file_id, state.error_file_id) if file]
+                files = [(await api.files.content(str(file))).content for file in names]
+                tries += 1
                 try:
-                    files = [
-                        (await api.files.content(file)).content
-                        for file in (state.output_file_id, state.error_file_id)
-                        if file
-                    ]
-                    strips = endpoint.settings.reasoning == "strip"
-                    return read_results(files, batch.keys, requests, state, strips_reasoning=strips)
+                    return read_results(
+                        files,
+                        batch.keys,
+                        requests,
+                        state,
+                        strips_reasoning=endpoint.settings.reasoning == "strip",
+                        # What was read of a file that stays broken is paid for, too.
+                        skips_broken=tries > endpoint.settings.retries,
+                    )
                 except UnusableReply:
-                    tries += 1
-                    if tries > endpoint.settings.retries:
-                        raise
+                    pass
             await asyncio.sleep(self._mode.poll_s)
 
 
