@@ -1,11 +1,13 @@
 """DVC's remotes, a folder and S3: what is pushed makes a clone fresh, and a refusal is one line."""
 
 import json
+import shutil
 import subprocess
 import sys
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
@@ -15,6 +17,7 @@ from flows.nights.preparation import list_objects
 from flows.run.record.dvc_boundary import Moved, move_objects
 from flows.run.record.recorder import Recorder
 from tests.flows.conftest import Project
+from tests.models.cut_network import cutting
 
 EVERYTHING = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}
 
@@ -156,3 +159,32 @@ def test_a_key_that_is_none_or_wrong_is_one_line_that_does_not_show_it(project, 
 
     set_key(monkeypatch, s3.key)
     assert push(project) == Moved(3)
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(900)
+def test_over_a_failing_network_all_arrives_in_the_end_and_nothing_is_spoiled(project, s3, tmp_path, capfd):
+    """Pushed and pulled until it is whole: what did not arrive is counted, and no file is half."""
+    s3.client("s3").create_bucket(Bucket="failing")
+    place = urlsplit(s3.url)
+    files = "[Path(f'many/{n}').write_text(str(n) * 5000) for n in range(60)]"
+    project.write("make.py", f"from pathlib import Path\n{files}\n")
+    command = f"mkdir -p many && {sys.executable} make.py"
+    stage = f"  many:\n    cmd: {command}\n    deps: [make.py]\n    outs: [many]\n"
+    project.write("dvc.yaml", project.read("dvc.yaml") + stage)
+    project.states()
+    with cutting(place.hostname, place.port, seed=5, longest_s=2.0) as network:
+        use_remote(project, "s3://failing/here", f"http://127.0.0.1:{network.port}")
+        for way in ("push", "pull"):
+            if way == "pull":
+                shutil.rmtree(project.root / ".dvc/cache")
+            tries = []
+            while not tries or tries[-1].problem:
+                assert len(tries) < 20, tries
+                tries.append(move(project, way))
+                assert "\n" not in tries[-1].problem
+            print(way, [moved.files for moved in tries], dict(network.faults))
+    assert "Traceback" not in "".join(capfd.readouterr())
+    project.dvc("checkout", "--force")
+    assert [(project.root / f"many/{n}").read_text() == str(n) * 5000 for n in range(60)] == [True] * 60
+    assert set(project.states().values()) == {"fresh"}

@@ -1,11 +1,8 @@
 """A run that is stopped, killed, crowded, cut off from Prefect or out of disk goes on to the same bytes."""
 
-import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import yaml
@@ -22,6 +19,7 @@ from tests.flows.sample import (
     replay_datasets,
     wait_for,
 )
+from tests.flows.small_disk import BALLAST, leave_room, mount_disk
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 MEGABYTE = 1_000_000
@@ -210,24 +208,8 @@ def comes_up(sample: Sample) -> bool:
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 120 MB that the drill may fill."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = shutil.which("mount")
-    if os.geteuid() or mount is None:
-        pytest.skip("mounting a tmpfs takes root")
-    done = subprocess.run([mount, "-t", "tmpfs", "-o", "size=120m", "tmpfs", str(folder)], check=False)
-    if done.returncode:
-        pytest.skip("a tmpfs cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def leave_room(disk: Path, size: int) -> None:
-    """Fill a disk up to `size` bytes."""
-    free = shutil.disk_usage(disk).free
-    with (disk / "ballast").open("ab") as ballast:
-        os.posix_fallocate(ballast.fileno(), ballast.tell(), free - size)
+    with mount_disk(tmp_path / "disk", 120) as disk:
+        yield disk
 
 
 def test_on_a_full_disk_a_run_says_so_and_goes_on_when_there_is_room(small_disk, undisturbed):
@@ -242,7 +224,7 @@ def test_on_a_full_disk_a_run_says_so_and_goes_on_when_there_is_room(small_disk,
         assert done.returncode == 1, done.stderr
         assert "disk is full" in done.stderr or "No space left on device" in done.stderr
         check_record(sample, undisturbed)
-        (small_disk / "ballast").unlink()
+        (small_disk / BALLAST).unlink()
     sample.run()
     assert (sample.artifacts(), sample.lock()) == undisturbed
     assert yaml.safe_load((sample.root / "dvc.lock").read_text())["schema"] == "2.0"
