@@ -116,11 +116,7 @@ def test_a_nights_stages_are_tasks_of_its_flow_run_with_their_parameters(built, 
 
 def test_served_nights_fire_and_the_second_finds_a_planted_regression(built, model):
     set_param(built, EVERY_MINUTE)
-    served = subprocess.Popen(
-        built.command("flows.cli", "nightly", "serve"),
-        cwd=built.root, env=built.environment, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        preexec_fn=hear_signals,
-    )  # fmt: skip
+    served = start_serving(built)
     try:
         wait_for(lambda: find_server(server_folder(built.root), "prefect") is not None, served)
         url = find_server(server_folder(built.root), "prefect").url
@@ -132,6 +128,45 @@ def test_served_nights_fire_and_the_second_finds_a_planted_regression(built, mod
         os.killpg(served.pid, signal.SIGINT)
         served.communicate(timeout=120)
         stop_servers(server_folder(built.root))
+
+
+def start_serving(sample: Sample) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        sample.command("flows.cli", "nightly", "serve"),
+        cwd=sample.root, env=sample.environment, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=hear_signals,
+    )  # fmt: skip
+
+
+def test_a_killed_serve_is_gone_on_with_by_the_next_and_nothing_is_paid_twice(built, model):
+    """Killed twice within one night: alone, then with all that it started."""
+    set_param(built, EVERY_MINUTE)
+    model.pause_s = 1.0
+    set_param(built, "run.endpoints.qwen25-coder-1b5.in_flight=2")
+    questions = count_rows(built.root / "data/grammar/films/questions.parquet")
+    served = start_serving(built)
+    try:
+        for group in (False, True):
+            start = model.counted.requests
+            wait_for(lambda start=start: model.counted.requests >= start + 12, served, PATIENCE_S)
+            if group:
+                os.killpg(served.pid, signal.SIGKILL)
+            else:
+                served.kill()
+            served.communicate()
+            served = start_serving(built)
+        model.pause_s = 0
+        nights = built.root / "data/nightly/nights.json"
+        wait_for(nights.exists, served, PATIENCE_S)
+    finally:
+        os.killpg(served.pid, signal.SIGINT)
+        served.communicate(timeout=120)
+        stop_servers(server_folder(built.root))
+    history = yaml.safe_load(nights.read_text())
+    print([night["label"] for night in history], model.counted.requests, model.counted.after_commit)
+    assert model.counted.after_commit == 0
+    assert history[0]["state"] == "accepted"
+    assert [(own["n"], own["n_scored"]) for own in history[0]["series"]] == [(questions, questions)]
 
 
 def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_stays(built, model):
