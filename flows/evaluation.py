@@ -139,8 +139,10 @@ def make_nodes(run: EvaluationRun) -> list[Node]:
 def require_evaluation_needs(run: EvaluationRun) -> None:
     """Hold that everything is there that the stages of an evaluation need. Raises BadInput."""
     nodes = make_nodes(run)
-    read = {dep for node in nodes for dep in node.deps if Path(dep).stem in run.own.artifacts}
-    require_needs(run.root, run.given, nodes, read)
+    # All artifacts lie in one folder, whatever the graph's folders are: see `FlatPlaces`.
+    written = {*run.own.artifacts, *(Path(out).stem for node in nodes for out in node.outs)}
+    made = {dep for node in nodes for dep in node.deps if Path(dep).stem in written}
+    require_needs(run.root, run.given, nodes, made)
 
 
 def read_system(params: Mapping[str, object], options: EvaluationOptions) -> SystemEntry:
