@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 FOLDER = "data/evaluations"
 FIGURES = "figures.json"
+DATA = "data/"
 Artifacts = Mapping[str, tuple[type, Sequence[Any]]]
 """Rows by artifact, each with their type; what a stage dropped is under `<artifact>_dropped`."""
 
@@ -139,10 +140,9 @@ def make_nodes(run: EvaluationRun) -> list[Node]:
 def require_evaluation_needs(run: EvaluationRun) -> None:
     """Hold that everything is there that the stages of an evaluation need. Raises BadInput."""
     nodes = make_nodes(run)
-    # All artifacts lie in one folder, whatever the graph's folders are: see `FlatPlaces`.
-    written = {*run.own.artifacts, *(Path(out).stem for node in nodes for out in node.outs)}
-    made = {dep for node in nodes for dep in node.deps if Path(dep).stem in written}
-    require_needs(run.root, run.given, nodes, made)
+    # Artifacts are the user's dataset, which was read, or what these stages write: see `FlatPlaces`.
+    artifacts = {dep for node in nodes for dep in node.deps if dep.startswith(DATA)}
+    require_needs(run.root, run.given, nodes, artifacts)
 
 
 def read_system(params: Mapping[str, object], options: EvaluationOptions) -> SystemEntry:

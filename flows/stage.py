@@ -73,12 +73,14 @@ class Scope:
         asks_once: bool = False,
         may_be_empty: bool = False,
         extra: str = "",
+        may_ask: tuple[str, ...] = (),
     ) -> Stage:
         """Declare a stage of this scope; see `Stage`."""
         flags = {"drops": drops, "asks_once": asks_once, "may_be_empty": may_be_empty}
         return Stage(
-            name, self, artifact, out, prompts, roles, reads, covered, beside, settings, **flags, extra=extra
-        )
+            name, self, artifact, out, prompts, roles, reads, covered, beside, settings, **flags,
+            extra=extra, may_ask=may_ask,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,8 @@ class Stage:
     """Whether no rows are a right result of it; a run ends where any other stage has none."""
     extra: str = ""
     """The extra of the package whose libraries it needs whatever its parameters say, as `retrieval`."""
+    may_ask: tuple[str, ...] = ()
+    """Fields of its entry that name roles which it asks in some cases alone."""
 
     @property
     def paper(self) -> str:

@@ -26,6 +26,8 @@ OVERVIEW = Scope(over="streambench.overviews", folder="data/streambench-overview
 PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
 """Folders that parts of a user's own are found in by their names."""
 
+SELDOM = ("embedder", "judge")
+"""Roles that only methods with a memory, and ToolBench, ask."""
 PROMPTS = ("zero_shot", "with_examples", "critique", "refine", "judge_arguments")
 
 STREAMBENCH = Flow(
@@ -50,6 +52,7 @@ STREAMBENCH = Flow(
             roles=("*",),
             reads=("datasets", *PLUGS),
             covered=(RAW,),
+            may_ask=SELDOM,
             settings=("streambench.streams.${item.stream}",),
             drops=False,
         ),
@@ -60,6 +63,7 @@ STREAMBENCH = Flow(
             roles=("*",),
             reads=("datasets", *PLUGS),
             covered=(RAW,),
+            may_ask=SELDOM,
             settings=("streambench.streams.${item.stream}",),
             drops=False,
         ),

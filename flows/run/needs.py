@@ -13,18 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from pydantic import BaseModel
-
 from flows.discovery import find_stage
 from flows.extras import PACKAGE, list_requirements, list_unmet
-from flows.run.binding import find_function, find_section
 from flows.run.model_settings import read_mapping, read_models
 from flows.run.node import Node
-from flows.settings import get_section, parse_database, parse_section, parse_value
+from flows.settings import get_section, parse_database
 from tasks.errors import BadInput
 from tasks.lines import say_line
 from tasks.models.incoming import is_loopback
@@ -122,7 +119,7 @@ def find_used(params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[s
         for dep in node.deps:
             if dep not in own:
                 used.files.setdefault(dep, node.name)
-        entries = read_entries(node, params)
+        entries = list_entries(node, params)
         named = [name for name in find_systems(node) if name in systems]
         for name in named:
             if systems[name].kind == "rag" and systems[name].retriever != "none":
@@ -130,7 +127,8 @@ def find_used(params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[s
         if JAPANESE in find_languages([*entries, *(systems[name].model_dump() for name in named)]):
             used.extras.setdefault("japanese", node.name)
         if node.asks:
-            wanted = name_roles(node, entries, roles)
+            sure = [drop_fields(entry, declared.may_ask if declared else ()) for entry in entries]
+            wanted = name_roles(node, sure, roles)
             wanted += [role for name in named for role in list_roles(systems[name]) if role in roles]
             used.models |= {roles[role].model for role in wanted}
             used.systems |= {name for name in named if systems[name].kind in ("http", "callable", "plug")}
@@ -156,7 +154,10 @@ def find_models(node: Node, params: Mapping[str, Any], roles: Mapping[str, Any])
 
 
 def name_roles(node: Node, entries: Sequence[object], roles: Mapping[str, Any]) -> list[str]:
-    """Name the roles that a stage declares, or those that its entries name if it declares all."""
+    """Name the roles that a stage declares, or those that its entries name if it declares all.
+
+    A role that an entry has by default may never be asked, and is left out.
+    """
     named = [key.removeprefix("roles.").partition(".")[0] for key in node.params if key.startswith("roles.")]
     if "roles" in node.params:
         named = list(list_texts(entries))
@@ -168,18 +169,11 @@ def list_entries(node: Node, params: Mapping[str, Any]) -> list[object]:
     return [get_section(params, key) for key in node.params if node.key and key.endswith(f".{node.key}")]
 
 
-def read_entries(node: Node, params: Mapping[str, Any]) -> list[object]:
-    """Read the entry and the parameters of a stage with their defaults; as they stand if it takes none."""
-    if not node.stage:
-        return []
-    hints = get_type_hints(find_function(node)[1], include_extras=True)
-    read = [
-        *([parse_value(params, find_section(node), hints["entry"])] if "entry" in hints else []),
-        *([parse_section(params, node.stage, hints["params"])] if "params" in hints else []),
-    ]
-    return [value.model_dump() for value in read if isinstance(value, BaseModel)] or list_entries(
-        node, params
-    )
+def drop_fields(entry: object, fields: Sequence[str]) -> object:
+    """Leave fields out of an entry."""
+    if not isinstance(entry, Mapping):
+        return entry
+    return {name: value for name, value in entry.items() if name not in fields}
 
 
 def list_texts(value: object) -> Iterator[str]:
