@@ -21,7 +21,7 @@ INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/py
 REPLAY := OPENLINEAGE_DISABLED=true BENCHLOOM_LEDGER=.benchloom/replay.sqlite benchloom run --replay --plain
 RUN := $(if $(LIVE),benchloom run,$(REPLAY))
 
-.PHONY: setup reproduce test check docs look bench drills clean help
+.PHONY: setup reproduce test check types rules docs look bench drills clean help
 
 setup: $(SAMPLE) ## Make the environment of the sample (done by the other targets too)
 
@@ -42,13 +42,21 @@ reproduce: $(if $(LIVE),$(DEV),$(SAMPLE)) ## Rebuild the sample dataset from its
 	@$(RUN)
 	@benchloom report
 
+# One more than there are cores: many tests wait for a process or a server.
+WORKERS ?= $(shell expr $$(nproc) + 1)
+
 test: check ## Run the checks and all tests but the drills
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(DEV) ## Lint, format, types and import contracts
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target types rules
+
+types: $(DEV)
+	$(BIN)/mypy
+
+rules: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/benchloom graph --check
 	$(BIN)/python -m bench.bytes_page --check

@@ -21,6 +21,7 @@ from tasks.sources.packages import copy_packaged
 from tests.signals import hear_signals
 
 ROOT = Path(__file__).parents[2]
+CACHE = ".dvc/cache"
 NOWHERE = "run.endpoints.qwen25-coder-1b5={url: 'http://127.0.0.1:9/v1', retries: 0}"
 """A call that is in no ledger fails at once, instead of starting the embedded model."""
 
@@ -119,8 +120,11 @@ class Sample:
         file.write_text(after)
 
 
-def make_sample(root: Path) -> Sample:
-    """Copy what git would commit, and the raw files of the data packages."""
+def make_sample(root: Path, *, built: bool = False) -> Sample:
+    """Copy what git would commit, and the raw files of the data packages.
+
+    built: also DVC's cache, if there is one, so that a run brings back what this checkout has built.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -129,6 +133,8 @@ def make_sample(root: Path) -> Sample:
         shutil.copy(ROOT / name, root / name)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     copy_packaged(root / "data/raw/packages")
+    if built and (ROOT / CACHE).is_dir():
+        shutil.copytree(ROOT / CACHE, root / CACHE)
     return Sample(root)
 
 

@@ -18,7 +18,7 @@ from tests.models.scenes import answering
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Sample:
     """The project with all that a night stands on, from the shipped ledger, committed."""
-    sample = make_sample(tmp_path_factory.mktemp("night"))
+    sample = make_sample(tmp_path_factory.mktemp("night"), built=True)
     sample.run(*GROUND)
     (sample.root / os.fsdecode(b"a name that is no text\xe9\n")).write_text("of the user's")
     commit(sample, "Begin")
