@@ -74,9 +74,12 @@ REPORTS = {
 
 
 @pytest.fixture
-def scene(tmp_path, live):
+def scene(tmp_path):
     requests = [make_request(number) for number in range(N)]
-    with record(tmp_path / "recorded.sqlite", requests) as recorded, Ledger(live) as ledger:
+    with (
+        record(tmp_path / "recorded.sqlite", requests) as recorded,
+        Ledger(tmp_path / "live.sqlite") as ledger,
+    ):
         yield requests, LedgerServer(recorded), ledger
 
 

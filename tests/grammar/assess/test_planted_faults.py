@@ -25,9 +25,10 @@ def test_a_planted_fault_is_named(dataset, fault):
     assert found.parts[0].share > 0.35
 
 
-def test_a_good_system_is_hardly_ever_named(dataset):
-    named = [find(assess(dataset, seed=seed, slips=0.1), 400, seed).module for seed in range(200)]
-    assert sum(module != NONE_SHOWN for module in named) <= 14
+@pytest.mark.parametrize(("redraws", "at_most"), [(60, 6), pytest.param(200, 14, marks=pytest.mark.drill)])
+def test_a_good_system_is_hardly_ever_named(dataset, redraws, at_most):
+    named = [find(assess(dataset, seed=seed, slips=0.1), 400, seed).module for seed in range(redraws)]
+    assert sum(module != NONE_SHOWN for module in named) <= at_most
 
 
 def test_what_the_model_loses_is_told_of_what_was_retrieved_for(dataset):
