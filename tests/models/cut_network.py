@@ -16,13 +16,14 @@ RESET = struct.pack("ii", 1, 0)
 class CutNetwork:
     """Forwards connections to a server. `faults` counts what was done to them, by kind."""
 
-    def __init__(self, host: str, port: int, seed: int, longest_s: float, rest_s: float) -> None:
-        """longest_s: of a fault. rest_s: the least time between two of them."""
+    def __init__(self, host: str, port: int, seed: int, longest_s: float) -> None:
+        """longest_s: of a fault."""
         self.faults: Counter[str] = Counter()
         self.port = 0
-        self._server, self._longest_s, self._rest_s = (host, port), longest_s, rest_s
+        self._server, self._longest_s = (host, port), longest_s
         self._draw = random.Random(seed)
         self._mode, self._open = "", set[asyncio.StreamWriter]()
+        self._begun = threading.Event()
 
     async def serve(self, stop: asyncio.Event, ready: threading.Event) -> None:
         """Forward until `stop` is set."""
@@ -37,8 +38,10 @@ class CutNetwork:
 
     async def _fail(self) -> None:
         """Do one thing after another to all connections, with some rest between."""
+        while not self._begun.is_set():  # noqa: ASYNC110 - set in another thread
+            await asyncio.sleep(0.05)
         while True:
-            await asyncio.sleep(self._draw.uniform(self._rest_s, 5 * self._rest_s))
+            await asyncio.sleep(self._draw.uniform(0.3, 1.5))
             kind = self._draw.choice(("reset", "refuse", "delay", "drop", "drop and reset"))
             self.faults[kind] += 1
             if kind in ("reset", "refuse"):
@@ -49,6 +52,16 @@ class CutNetwork:
             if kind == "drop and reset":
                 self._reset()
             self._mode = ""
+
+    def begin(self, connections: int) -> None:
+        """Begin with faults as soon as so many connections are open."""
+
+        def wait() -> None:
+            while len(self._open) < 2 * connections:
+                self._begun.wait(0.05)
+            self._begun.set()
+
+        threading.Thread(target=wait, daemon=True).start()
 
     def swallow(self, seconds: float) -> None:
         """Take everything and pass nothing on for some time."""
@@ -91,9 +104,9 @@ class CutNetwork:
 
 
 @contextmanager
-def cutting(host: str, port: int, seed: int, longest_s: float, rest_s: float = 0.3) -> Iterator[CutNetwork]:
+def cutting(host: str, port: int, seed: int, longest_s: float) -> Iterator[CutNetwork]:
     """Put such a network before a server, in a thread of its own."""
-    network, ready = CutNetwork(host, port, seed, longest_s, rest_s), threading.Event()
+    network, ready = CutNetwork(host, port, seed, longest_s), threading.Event()
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=lambda: loop.run_until_complete(network.serve(stop, ready)))
     thread.start()

@@ -22,7 +22,8 @@ from tests.flows.sample import NOWHERE, wait_for
 from tests.models.scenes import answering
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.drill
+@pytest.mark.timeout(600)
 def test_a_first_night_is_accepted_and_a_planted_regression_alarms(built, model):
     tree = {path: (built.root / path).read_bytes() for path in ("dvc.lock", "params.yaml")}
     questions = read_rows(built.root / "data/grammar/films/questions.parquet", AskedQuestion)

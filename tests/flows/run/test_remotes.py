@@ -174,6 +174,7 @@ def test_over_a_failing_network_all_arrives_in_the_end_and_nothing_is_spoiled(pr
     project.write("dvc.yaml", project.read("dvc.yaml") + stage)
     project.states()
     with cutting(place.hostname, place.port, seed=5, longest_s=2.0) as network:
+        network.begin(connections=0)
         use_remote(project, "s3://failing/here", f"http://127.0.0.1:{network.port}")
         for way in ("push", "pull"):
             if way == "pull":
