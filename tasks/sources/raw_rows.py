@@ -79,10 +79,7 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
     names = lines.names
     if tuple(names[: len(rule.leading)]) != rule.leading:
         raise BadInput(path, f"its lines do not begin with {', '.join(rule.leading)}")
-    order = [
-        row["name"] for row in _ask(database, "SELECT name FROM pragma_table_info(?) ORDER BY cid", table)
-    ]
-    wanted = tuple(cells[name] for name in order)[rule.numbered :]
+    wanted = tuple(cells[name] for name in _list_columns(database, table))[rule.numbered :]
     found = []
     required = [str(cells[name]).encode() for name in rule.telling if cells[name] is not None]
     for number, line in lines.find(",".join(map(str, rule.begin(cells)))):

@@ -54,9 +54,8 @@ def read_results(
     Raises UnusableReply if a line cannot be read, as where a file is truncated. skips_broken: such lines are
     passed over instead, and calls without another line count as possibly paid.
     """
-    found: dict[str, BatchOutcome] = {}
+    known: dict[str, BatchOutcome | None] = dict.fromkeys(keys)
     broken = False
-    known = frozenset(keys)
     for line in (line for file in files for line in io.BytesIO(file) if line.strip()):
         try:
             key, row = _read_line(line)
@@ -65,11 +64,11 @@ def read_results(
                 raise
             broken = True
             continue
-        if key in known and not isinstance(found.get(key), LedgerEntry):
-            found[key] = _read_result(key, row, requests.get(key), strips_reasoning)
+        if key in known and not isinstance(known[key], LedgerEntry):
+            known[key] = _read_result(key, row, requests.get(key), strips_reasoning)
     lost = Failure("sent a batch's result that cannot be read", retry=True, paid=True)
     missing = lost if broken else _explain(batch)
-    return {key: found.get(key, missing) for key in known}
+    return {key: outcome or missing for key, outcome in known.items()}
 
 
 def _read_line(line: bytes) -> tuple[str, Mapping[str, Any]]:
