@@ -14,6 +14,7 @@ from flows.night_settings import BRANCH, find_evaluation
 from flows.nights.standing import FOLDER
 from flows.run.node import PARAMS
 from flows.settings import load_params
+from tasks.disk import is_disk_full
 from tasks.errors import BadInput, BenchloomError
 
 TREE = f"{FOLDER}/tree"
@@ -163,5 +164,6 @@ def run_git(folder: Path, *words: str) -> str:
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell
     if done.returncode:
         said = os.fsdecode(done.stderr).strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
-        raise BenchloomError(show_name(f"git {' '.join(words[:3])}: {said[0]}"))
+        why = "the disk is full; make room; " if is_disk_full(folder) else ""
+        raise BenchloomError(show_name(f"{why}git {' '.join(words[:3])}: {said[0]}"))
     return os.fsdecode(done.stdout).removesuffix("\n")

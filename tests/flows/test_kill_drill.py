@@ -486,7 +486,7 @@ def open_reviewing(folder: Path) -> Iterator[Work]:
     artifact = "data/grammar/films/questions.parquet"
     done = sample.call("flows.cli", "review", "export", artifact, "--out", "form.jsonl")
     assert done.returncode == 0, done.stderr
-    decided = {"decision": "accept", "rating": "4", "reviewer": "ann", "at": "2031-07-09T10:00:00Z"}
+    decided = {"decision": "accept", "rating": "4", "reviewer": "ann", "at": "2020-07-09T10:00:00Z"}
     lines = [json.loads(line) | decided for line in (sample.root / "form.jsonl").read_text().splitlines()]
     (sample.root / "form.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     labels = sample.root / "data/labels/review"

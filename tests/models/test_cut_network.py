@@ -1,6 +1,8 @@
 """The ledger on PostgreSQL behind a network that fails, shared by processes whose clocks differ."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from sqlalchemy import make_url
@@ -17,6 +19,7 @@ from tests.models.worker import record_sums
 
 TAKEN = re.compile(r"another process has taken over (\d+) calls")
 HOUR = 3600
+IN_FLIGHT = 16
 
 
 @pytest.fixture
@@ -41,23 +44,37 @@ def test_behind_a_failing_network_no_call_is_paid_twice_unless_it_is_said(addres
             serving(watch.application()) as url,
             cutting(server_url.host, server_url.port or 5432, seed=7, longest_s=3.0) as network,
         ):
-            processes = []
-            for home, clock in zip(homes, (HOUR, -HOUR), strict=True):
-                home.mkdir()
-                words = ("--in-flight", "16", "--clock-ahead", str(clock))
-                out = home / "out.calls.parquet"
-                processes.append(start(lead(address, network.port), url, calls, out, *words))
-            network.begin(connections=4)  # a process that finds no server at all ends in one line
-            ends = [process.communicate(timeout=1200) for process in processes]
-    said = [line for _, stderr in ends for line in stderr.splitlines()]
-    assert [process.returncode for process in processes] == [0, 0], said[-3:]
+            network.begin(connections=0)
+            with ThreadPoolExecutor(2) as pool:
+
+                def ask(home: Path, clock: int) -> tuple[list[str], int]:
+                    """Ask until it ends well; gives what was said, and how often it had to begin again."""
+                    words = ("--in-flight", str(IN_FLIGHT), "--clock-ahead", str(clock))
+                    said: list[str] = []
+                    for turn in range(30):
+                        out = home / "out.calls.parquet"
+                        process = start(lead(address, network.port), url, calls, out, *words)
+                        said += process.communicate(timeout=1200)[1].splitlines()
+                        if process.returncode == 0:
+                            return said, turn
+                        assert "no connection to the ledger's server" in said[-1], said[-5:]
+                    raise AssertionError(said[-5:])
+
+                for home in homes:
+                    home.mkdir()
+                ends = list(pool.map(ask, homes, (HOUR, -HOUR)))
+    said, restarts = [line for lines, _ in ends for line in lines], sum(turn for _, turn in ends)
     taken = sum(int(found[1]) for line in said if (found := TAKEN.search(line)))
     assert sum(network.faults.values()) >= 3
     assert watch.asked_after_commit == 0
-    assert watch.asked_again <= taken
+    # What was under way as a process gave up may be lost with it.
+    assert watch.asked_again <= taken + restarts * IN_FLIGHT
     assert watch.counts.requests == calls + watch.asked_again
     assert len({(home / "out.calls.parquet").read_bytes() for home in homes}) == 1
-    print(dict(network.faults), f"{watch.asked_again} asked again, {taken} said to be taken over")
+    print(
+        dict(network.faults),
+        f"{watch.asked_again} asked again, {taken} said to be taken over, {restarts} restarts",
+    )
 
 
 def test_a_network_that_swallows_everything_is_noticed(address, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import sqlite3
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tasks.disk import is_disk_full
 from tasks.errors import BadInput
 from tasks.models.incoming import plain
 from tasks.models.recording.committer import Statement
@@ -85,6 +87,8 @@ class SqliteStore:
                 connection.executescript(SCHEMA)
                 _add_columns(connection)
         except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            if isinstance(error, sqlite3.OperationalError) and is_disk_full(path):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
             raise BadInput(
                 path, f"cannot be used as the ledger: {plain(str(error))}", hint="move the file away"
             ) from error
