@@ -16,8 +16,11 @@ from flows.run.node import PARAMS
 from flows.settings import load_params
 from tasks.disk import is_disk_full
 from tasks.errors import BadInput, BenchloomError
+from tasks.files import write_text
 
 TREE = f"{FOLDER}/tree"
+WHOLE = f"{FOLDER}/tree.branch"
+"""Names the worktree's branch once all of its files are there: a night that was killed before begins anew."""
 SUMMARY = "nightly/summary.md"
 """The night in Markdown, on its branch: the text of a pull request."""
 OVERLAID = ("nightly", "run")
@@ -61,9 +64,11 @@ class NightTree:
         self.close()
         made = ("-B", self.branch, str(self.folder), "HEAD") if anew else (str(self.folder), self.branch)
         run_git(self.home, "worktree", "add", "--quiet", *made)
+        write_text(self.home / WHOLE, self.branch)
 
     def close(self) -> None:
         """Remove the worktree; the branch stays."""
+        (self.home / WHOLE).unlink(missing_ok=True)
         if self.folder.exists():
             shutil.rmtree(self.folder)
         run_git(self.home, "worktree", "prune")
@@ -78,6 +83,9 @@ class NightTree:
             run_git(self.root, *words)
 
     def _is_open(self) -> bool:
+        whole = self.home / WHOLE
+        if not whole.is_file() or whole.read_text(encoding="utf-8") != self.branch:
+            return False
         head = Git(self.folder).find_branch() if (self.folder / ".git").is_file() else None
         return head == self.branch
 

@@ -452,7 +452,7 @@ def open_sandbox(folder: Path) -> Iterator[Work]:
 @contextmanager
 def open_publishing(folder: Path) -> Iterator[Work]:
     sample = make_sample(folder / "publishing")
-    sample.run("grammar-contracts@films", "grammar-dataset@films")
+    sample.run(GROUND, "grammar-contracts@films", "grammar-dataset@films")
     yield Work(
         "publish", sample, ("publish", "films", "--to", "out"),
         lambda: hash_files(sample.root / "out"), lambda: forget(sample, "out"),

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from flows.nights.once import place_ledger, run_night
-from flows.nights.worktree import require_commit
+from flows.nights.worktree import WHOLE, NightTree, require_commit
 from tasks.errors import BadInput
 
 
@@ -42,3 +42,27 @@ def test_a_night_in_a_submodule_is_refused_before_anything_is_made(tmp_path):
     branches = subprocess.run(["git", "-C", above / "lake", "branch"], capture_output=True, check=True)
     assert b"nightly" not in branches.stdout
     assert require_commit(lake)
+
+
+def test_a_worktree_that_a_kill_left_half_made_is_made_anew_and_a_whole_one_is_gone_on_in(tmp_path):
+    def git(*words):
+        settings = ("-c", "user.name=t", "-c", "user.email=t@t")
+        subprocess.run(["git", "-C", tmp_path, *settings, *words], check=True, capture_output=True)
+
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "b.txt").write_text("b")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "Begin")
+    tree = NightTree(tmp_path, "one")
+    tree.open(anew=True)
+    (tree.root / "made.txt").write_text("by the night")
+    tree.open(anew=False)
+    assert (tree.root / "made.txt").read_text() == "by the night"
+
+    # What a kill within `git worktree add` leaves: the branch, and a part of its files.
+    (tmp_path / WHOLE).unlink()
+    (tree.root / "b.txt").unlink()
+    tree.open(anew=False)
+    assert (tree.root / "b.txt").read_text() == "b"
+    assert not (tree.root / "made.txt").exists()
