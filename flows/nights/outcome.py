@@ -51,7 +51,7 @@ class NightScores:
 
 
 def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
-    """Read the scores of the accepted night to compare with: none if there is no such night.
+    """Read the scores of the accepted night to compare with; empty scores if there is no such night.
 
     against: its label. Raises BadInput if its branch or artifacts are gone.
     """

@@ -20,7 +20,7 @@ from tasks.files import write_text
 
 TREE = f"{FOLDER}/tree"
 WHOLE = f"{FOLDER}/tree.branch"
-"""Names the worktree's branch once all of its files are there: a night that was killed before begins anew."""
+"""Names the worktree's branch once all of its files are there. A night killed earlier creates it again."""
 SUMMARY = "nightly/summary.md"
 """The night in Markdown, on its branch: the text of a pull request."""
 OVERLAID = ("nightly", "run")

@@ -165,7 +165,7 @@ def name_roles(node: Node, entries: Sequence[object], roles: Mapping[str, Any]) 
 
 
 def list_entries(node: Node, params: Mapping[str, Any]) -> list[object]:
-    """List the entries of params.yaml that a stage runs for, as they stand there."""
+    """List the entries of params.yaml that a stage runs for, without their defaults."""
     return [get_section(params, key) for key in node.params if node.key and key.endswith(f".{node.key}")]
 
 
