@@ -96,6 +96,11 @@ class Declared:
         return BadInput(to_path(self.module), f"stage {self.stage.name} {what}")
 
 
+def is_declaring(root: Path) -> bool:
+    """Return whether a folder brings flows of its own, so that its graph can be read from code."""
+    return (root / "flows" / "stage.py").is_file()
+
+
 class DeclaredGraph:
     """The blocks of dvc.yaml for all declared stages. Raises BadInput where something cannot be placed."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from flows.graph import DeclaredGraph
+from flows.graph import DeclaredGraph, is_declaring
 from flows.house import (
     check_entries,
     check_evaluations,
@@ -78,7 +78,7 @@ def require_graph(root: Path, params: Mapping[str, Any]) -> None:
 
     Asked again only where code, dvc.yaml or the names in params.yaml have changed. Raises BadInput.
     """
-    if not (root / "flows" / "stage.py").is_file():  # a folder that brings no code of its own
+    if not is_declaring(root):
         return
     seen = root / ".benchloom" / "graph.sha256"
     now = _fingerprint(root, params)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import GenericAlias
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import Field
 
 from flows.code import to_path
-from flows.graph import Declared, DeclaredGraph
+from flows.graph import Declared, DeclaredGraph, is_declaring
 from flows.import_process import ImportLimits
 from flows.lineage.openlineage import Destination
 from flows.night_settings import Nightly
 from flows.parameters import refuse, suggest, validate
 from flows.run.engine.engine_settings import EngineSettings
-from flows.settings import Workers
+from flows.run.node import Node
+from flows.settings import Workers, parse_database
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 from tasks.judging.trust import TrustThresholds
@@ -65,15 +67,17 @@ HOUSE: Mapping[str, object] = {
 """Sections that are no stage's and no flow's own: dotted name -> what validates them."""
 
 
-def find_sections(graph: DeclaredGraph) -> dict[str, Any]:
+def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) -> dict[str, Any]:
     """Return the annotation that validates each section, by dotted name, read from the stages' signatures.
 
-    Raises BadInput if a stage cannot be imported, or reads a section without a known model.
+    stages: the names of the only stages to import; None for all. Raises BadInput if a stage cannot be
+    imported, or reads a section without a known model.
     """
     sections = dict(HOUSE)
     for flow in graph.flows:
         sections |= {name: _load_model(place) for name, place in flow.sections.items()}
-    for own in graph.declared.values():
+    declared = [own for name, own in graph.declared.items() if stages is None or name in stages]
+    for own in declared:
         over = own.stage.scope.over
         hints = _read_hints(own) if {"params", "entry"} & set(own.arguments) else {}
         if "params" in hints:
@@ -82,7 +86,7 @@ def find_sections(graph: DeclaredGraph) -> dict[str, Any]:
             entries = GenericAlias(dict, (str, hints["entry"]))
             if sections.setdefault(over, entries) != entries:
                 raise own.refuse(f"takes another type of `entry` than other stages over {over}")
-    for own in graph.declared.values():
+    for own in declared:
         if own.stage.scope.over:
             sections.setdefault(own.stage.scope.over, dict[str, Any])
         for name in own.stage.settings:
@@ -105,10 +109,49 @@ def check_params(params: Mapping[str, object], sections: Mapping[str, object]) -
     Raises BadInput that names the first invalid parameter and its line.
     """
     for name, hint in sections.items():
-        value = _find(params, name.split("."))
-        if value is not None:
-            validate(hint, value, name.split("."), params)
+        _check_section(params, name.split("."), hint)
     _refuse_unknown(params, sections)
+
+
+def check_stale(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
+    """Validate what stale stages read, before the first of them runs. Raises BadInput (see `check_read`).
+
+    Does nothing in a folder without code of its own.
+    """
+    if nodes and is_declaring(root):
+        check_read(DeclaredGraph(root), params, nodes)
+
+
+def check_read(graph: DeclaredGraph, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
+    """Validate the sections and entries that some stages read.
+
+    Raises BadInput that names the first invalid parameter and its line.
+    """
+    sections = find_sections(graph, {node.stage for node in nodes})
+    for read in sorted({name for node in nodes for name in node.params}):
+        for name, hint in sections.items():
+            if read == name or name.startswith(f"{read}."):
+                _check_section(params, name.split("."), hint)
+            elif read.startswith(f"{name}."):
+                keys, entry = name.split("."), _find_entry_hint(hint)
+                key = read.removeprefix(f"{name}.").partition(".")[0]
+                if entry is None:
+                    _check_section(params, keys, hint)
+                elif name == "databases":
+                    parse_database(params, key)
+                else:
+                    _check_section(params, [*keys, key], entry)
+
+
+def _check_section(params: Mapping[str, object], keys: list[str], hint: Any) -> None:
+    value = _find(params, keys)
+    if value is not None:
+        validate(hint, value, keys, params)
+
+
+def _find_entry_hint(hint: Any) -> Any:
+    """Return what validates one entry of a section whose keys are names; None for another section."""
+    return get_args(hint)[1] if get_origin(hint) is dict else None
 
 
 def check_names(params: Mapping[str, object], graph: DeclaredGraph) -> None:

@@ -17,8 +17,9 @@ def open_recorder(root: Path) -> Recorder:
     try:
         return Recorder(root)
     except BadInput:
-        if (root / "flows" / "stage.py").is_file():
-            from flows.graph import DeclaredGraph
+        from flows.graph import DeclaredGraph, is_declaring
+
+        if is_declaring(root):
             from flows.sections import check_params, find_sections
 
             check_params(load_params(root), find_sections(DeclaredGraph(root)))

@@ -41,6 +41,10 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
     finally:
         session.close()
         recorder.close()
+    if plans:
+        from flows.sections import check_stale
+
+        check_stale(root, params, [recorder.nodes[plan.stage] for plan in plans])
     if as_json:
         print(json.dumps(to_document(plans), indent=1))
     else:
@@ -97,7 +101,7 @@ def print_plan(plans: Sequence[StagePlan]) -> None:
     )
     untimed = [plan for plan in plans if plan.seconds is None]
     for what, left in (
-        ("how much they ask", [plan.stage for plan in plans if plan not in known]),
+        ("how much they ask", [plan.stage for plan in plans if not math.isfinite(plan.calls.high)]),
         ("how long they take", [plan.stage for plan in untimed if not plan.calls.high]),
         ("how long their calls take", [plan.stage for plan in untimed if plan.calls.high]),
     ):

@@ -84,8 +84,13 @@ def bring_up_stages(
 ) -> int:
     """Bring stages up to date, under Prefect unless `plain`; return the exit code.
 
-    title: for its pages. engine: what does shards, if not what params.yaml says.
+    title: for its pages. engine: what does shards, if not what params.yaml says. Raises BadInput, before
+    any stage runs, for a parameter that a stale stage reads and that is not valid.
     """
+    if stale := list_stale(run, names):
+        from flows.sections import check_stale
+
+        check_stale(run.root, run.params, [run.recorder.nodes[name] for name in stale])
     given = get_section(run.params, "run").get("workers", 4)
     workers = validate(Workers, given, ["run", "workers"], run.params)
     run.hooks = open_hooks(run)

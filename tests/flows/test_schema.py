@@ -12,8 +12,9 @@ from jsonschema import Draft7Validator
 from flows.graph import DeclaredGraph
 from flows.parameters import Parameters
 from flows.run.model_settings import RUNNER_KEYS
+from flows.run.node import PARAMS, Node
 from flows.schema import SCHEMA, compare_schema
-from flows.sections import HOUSE, RunSettings, check_params, find_sections
+from flows.sections import HOUSE, RunSettings, check_params, check_read, find_sections
 from flows.stage import Flow, Scope
 from tasks.errors import BadInput
 from tasks.models.settings import ModelRun
@@ -125,6 +126,30 @@ def test_a_mistake_is_marked_by_the_schema_and_refused_by_the_validation(
     with pytest.raises(BadInput) as caught:
         check_params(Parameters(params, None), sections)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stage", "read", "name", "value", "said"),
+    [
+        ("grammar.fill_in", "grammar.fill_in", "grammar.fill_in.cap", "all", "must be a whole number"),
+        ("grammar.fill_in", "grammar.fill_in.limits", "grammar.fill_in.limits.bytes", "x", "must be a"),
+        ("grammar.retrieval", "systems.good", "systems.good.retriever", "bm52", "is none of what it may be"),
+        ("grammar.company.employees", "companies.halden", "companies.halden.employes", 3, "no such key"),
+        ("grammar.schema", "databases.films", "databases.films.fil", "x", "no such key"),
+    ],
+)  # fmt: skip
+def test_a_stage_is_stopped_by_an_invalid_parameter_that_it_reads_and_by_no_other(
+    graph, params, stage, read, name, value, said
+):
+    put(params, name, value)
+    settings = Parameters(params, None)
+    own, other = (
+        Node("one", stage, "", (), (), (), settings={PARAMS: (key,)}) for key in (read, "databases.flights")
+    )
+    check_read(graph, settings, [other])
+    with pytest.raises(BadInput) as caught:
+        check_read(graph, settings, [other, own])
+    assert f"{name}: {said}" in str(caught.value)
 
 
 def test_a_section_that_stages_fan_out_over_must_be_there(validator, graph, params):
