@@ -26,10 +26,13 @@ import psutil
 from flows.run.origin import lead_child
 from tasks.errors import BadInput, BenchloomError
 from tasks.files import write_text
+from tasks.processes import is_running, list_words, read_start
 
 IDLE_S = 600.0
 START_PATIENCE_S = 120.0
 POLL_S = 2.0
+MODULE = "flows.run.servers"
+"""This module, by which a supervisor's command line is known; its state file is the next word."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +46,27 @@ class Server:
 
     def is_alive(self) -> bool:
         """Tell whether the process is still the one that was started."""
-        try:
-            process = psutil.Process(self.pid)
-            return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - self.started) < 1
-        except psutil.NoSuchProcess:
-            return False
+        return is_running(self.pid, self.started)
 
 
 def find_server(folder: Path, name: str) -> Server | None:
-    """Find a server by the state file it left; None where it no longer runs."""
+    """Find a server by its state file; None where it no longer runs, or is another project's."""
+    state_file = _state_file(folder, name)
     try:
-        server = Server(**json.loads(_state_file(folder, name).read_text(encoding="utf-8")))
+        server = Server(**json.loads(state_file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    return server if server.is_alive() else None
+    return server if server.is_alive() and _is_own(server, state_file) else None
+
+
+def _is_own(server: Server, state_file: Path) -> bool:
+    """Tell whether a server was started for this state file, and not for the one that this is a copy of.
+
+    Where that one is gone, the folder was moved, and its servers with it.
+    """
+    words = list_words(server.pid)
+    began_with = Path(words[words.index(MODULE) + 1]) if MODULE in words[:-1] else state_file
+    return not began_with.exists() or began_with.samefile(state_file)
 
 
 def ensure_server(
@@ -149,7 +159,7 @@ def _start_server(
             [
                 sys.executable,
                 "-m",
-                "flows.run.servers",
+                MODULE,
                 str(_state_file(folder, name)),
                 str(idle_s),
                 "--",
@@ -161,7 +171,7 @@ def _start_server(
             stderr=log,
             start_new_session=True,
         )
-    server = Server(name, f"http://127.0.0.1:{port}", process.pid, psutil.Process(process.pid).create_time())
+    server = Server(name, f"http://127.0.0.1:{port}", process.pid, read_start(process.pid))
     write_text(_state_file(folder, name), json.dumps(asdict(server)))
     return server
 

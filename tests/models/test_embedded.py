@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import psutil
 import pytest
@@ -12,6 +13,7 @@ from tasks.errors import BadInput
 from tasks.models.serving import embedded
 from tasks.models.serving.embedded_server import wait_until_idle
 from tasks.models.settings import EmbeddedModel
+from tasks.processes import read_start
 
 MODEL = EmbeddedModel(file="nothing.gguf", bytes=1, sha256="0" * 64, licence="MIT")
 
@@ -38,8 +40,22 @@ def leave_state(pid, started, name="m"):
     return state
 
 
+@contextmanager
+def hold_use(project):
+    """Let a process of another project use the server."""
+    asking = (
+        "import sys, pathlib; from tasks.models.serving.embedded import note_use; "
+        "note_use('m', pathlib.Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", asking, str(project)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as user:
+        user.stdout.readline()
+        yield
+        user.communicate()
+
+
 def test_a_running_server_is_found_and_marked_as_used(sleeper):
-    state = leave_state(sleeper.pid, sleeper.create_time())
+    state = leave_state(sleeper.pid, read_start(sleeper.pid))
     os.utime(state, (0, 0))
     assert embedded.ensure_server("m", MODEL, 600) == "http://127.0.0.1:1/v1"
     assert time.time() - state.stat().st_mtime < 60
@@ -47,7 +63,7 @@ def test_a_running_server_is_found_and_marked_as_used(sleeper):
 
 
 def test_a_server_is_stopped(sleeper):
-    leave_state(sleeper.pid, sleeper.create_time())
+    leave_state(sleeper.pid, read_start(sleeper.pid))
     assert embedded.stop_servers() == ["m"]
     assert not sleeper.is_running() or sleeper.status() == psutil.STATUS_ZOMBIE
     assert embedded.list_servers() == []
@@ -56,33 +72,41 @@ def test_a_server_is_stopped(sleeper):
 def test_a_project_stops_its_own_servers_and_leaves_those_that_another_uses(sleeper, tmp_path):
     """Two projects: one started the server, and a process of the other one asks it too."""
     own, other = tmp_path / "own", tmp_path / "other"
-    leave_state(sleeper.pid, sleeper.create_time())
+    leave_state(sleeper.pid, read_start(sleeper.pid))
     (embedded.state_folder() / "m.owner").write_text(str(own))
-    asking = (
-        "import sys, pathlib; from tasks.models.serving.embedded import note_use; "
-        "note_use('m', pathlib.Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", asking, str(other)]
-    user = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    user.stdout.readline()
-    embedded.note_use("m", own)
-    assert embedded.stop_own_servers(other) == embedded.Stopped([], {})
-    assert embedded.stop_own_servers(own) == embedded.Stopped([], {"m": [str(other)]})
-    assert sleeper.is_running()
-    user.communicate()
+    with hold_use(other):
+        embedded.note_use("m", own)
+        assert embedded.stop_own_servers(other) == embedded.Stopped([], {})
+        assert embedded.stop_own_servers(own) == embedded.Stopped([], {"m": [str(other)]})
+        assert sleeper.is_running()
     assert embedded.stop_own_servers(other) == embedded.Stopped([], {})
     assert embedded.stop_own_servers(own) == embedded.Stopped(["m"], {})
     assert embedded.list_servers() == []
 
 
+def test_a_server_that_another_project_uses_is_not_replaced_by_one_with_other_settings(sleeper, tmp_path):
+    leave_state(sleeper.pid, read_start(sleeper.pid))
+    larger = MODEL.model_copy(update={"context": MODEL.context * 2})
+    with hold_use(tmp_path / "other"), pytest.raises(BadInput) as caught:
+        embedded.ensure_server("m", larger, 600)
+    assert str(caught.value).startswith(f"m: runs with other settings, and {tmp_path}/other is using it")
+    assert sleeper.is_running()
+
+
+def test_the_time_of_day_may_be_set_while_a_server_runs(sleeper, monkeypatch):
+    leave_state(sleeper.pid, read_start(sleeper.pid))
+    monkeypatch.setattr(psutil.Process, "create_time", lambda _: time.time() - 7_200)
+    assert [running.name for running in embedded.list_servers()] == ["m"]
+
+
 def test_a_server_of_no_known_project_is_left_to_its_idle_time(sleeper):
-    leave_state(sleeper.pid, sleeper.create_time())
+    leave_state(sleeper.pid, read_start(sleeper.pid))
     assert embedded.stop_own_servers() == embedded.Stopped([], {})
     assert sleeper.is_running()
 
 
 def test_a_process_that_only_has_the_same_id_is_left_alone(sleeper):
-    leave_state(sleeper.pid, sleeper.create_time() - 1_000)
+    leave_state(sleeper.pid, read_start(sleeper.pid) - 1_000)
     assert embedded.find_server("m") is None
     assert not embedded.stop_server("m")
     assert sleeper.is_running()

@@ -19,6 +19,7 @@ import psutil
 from tasks.errors import BadInput, ModelFailed
 from tasks.models.serving.fetching import find_file, is_sound
 from tasks.models.settings import EmbeddedModel
+from tasks.processes import is_running, read_start
 
 SERVERS = {
     "embedded": "tasks.models.serving.embedded_server",
@@ -27,7 +28,7 @@ SERVERS = {
 """Model kind -> module that serves it."""
 LIBRARIES = {"embedded": ("xllamacpp", "embedded"), "embedded-onnx": ("onnxruntime", "retrieval")}
 """Model kind -> the library that it is served by, and the extra that brings it."""
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[3]
 """The project whose code this process runs: a server belongs to the project that started it."""
 START_S = 180.0
 STOP_S = 10.0
@@ -63,16 +64,6 @@ class Stopped:
     """Servers that are left, with the other projects whose running processes use them."""
 
 
-def is_running(pid: int, started: float) -> bool:
-    """Return whether a process still runs, and is not a later one with the same id."""
-    try:
-        process = psutil.Process(pid)
-        same = abs(process.create_time() - started) < 1.0
-        return same and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def state_folder() -> Path:
     """Return the user's folder of state files, logs and locks; create it if it is missing."""
     folder = Path(platformdirs.user_state_dir("benchloom", appauthor=False)) / "servers"
@@ -83,7 +74,8 @@ def state_folder() -> Path:
 def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
     """Return the base URL of a model's server; start it if none runs, and mark it as used.
 
-    Raises BadInput if the model's file or library is missing, ModelFailed if the server does not start.
+    Raises BadInput if the model's file or library is missing, or if another project uses a server of this
+    name with other settings; ModelFailed if the server does not start.
     """
     library, extra = LIBRARIES[model.kind]
     if find_spec(library) is None:
@@ -97,6 +89,12 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
         with portalocker.Lock(state_folder() / f"{name}.lock", timeout=START_S):
             running = find_server(name)
             if running is not None and not running.serves(model):
+                if others := list_other_users(name):
+                    raise BadInput(
+                        name,
+                        f"runs with other settings, and {', '.join(others)} is using it",
+                        hint="wait for that run, or give this model another name in params.yaml",
+                    )
                 stop_server(name)
                 running = None
             running = running or start_server(name, model, idle_s)
@@ -107,7 +105,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
 def note_use(name: str, project: Path = PROJECT) -> None:
     """Note that this process, of a project, uses a model's server."""
     note = state_folder() / f"{name}.users" / f"{os.getpid()}.json"
-    user = {"project": str(project), "pid": os.getpid(), "started": psutil.Process().create_time()}
+    user = {"project": str(project), "pid": os.getpid(), "started": read_start(os.getpid())}
     note.parent.mkdir(exist_ok=True, mode=0o700)
     if not note.is_file() or _read_json(note) != user:
         note.write_text(json.dumps(user), encoding="utf-8")
@@ -123,6 +121,11 @@ def list_users(name: str) -> list[str]:
         else:
             note.unlink(missing_ok=True)
     return sorted(projects)
+
+
+def list_other_users(name: str, project: Path = PROJECT) -> list[str]:
+    """List the other projects whose running processes use a model's server."""
+    return [user for user in list_users(name) if user != str(project)]
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -233,8 +236,7 @@ def stop_own_servers(project: Path = PROJECT) -> Stopped:
         owner = _owner_file(running.name)
         if not owner.is_file() or owner.read_text(encoding="utf-8") != str(project):
             continue
-        others = [user for user in list_users(running.name) if user != str(project)]
-        if others:
+        if others := list_other_users(running.name, project):
             stopped.shared[running.name] = others
         elif stop_server(running.name):
             stopped.names.append(running.name)

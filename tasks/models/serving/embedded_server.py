@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 
 from tasks.files import write_text
+from tasks.processes import read_start
 
 POLL_S = 2.0
 BUSY_SHARE = 0.05
@@ -116,7 +117,7 @@ def write_state(options: argparse.Namespace, address: str) -> None:
     """Write the state file, by which the parent and other processes find the server."""
     state = {
         "pid": os.getpid(),
-        "started": psutil.Process().create_time(),
+        "started": read_start(os.getpid()),
         "name": options.name,
         "sha256": options.sha256,
         "context": options.context,

@@ -1,6 +1,7 @@
 """Background servers: one for many, gone when idle, ended by stop, never somebody else's."""
 
 import json
+import shutil
 import sys
 import threading
 import time
@@ -73,6 +74,18 @@ def test_a_process_that_only_has_the_same_id_is_left_alone(folder):
     assert stranger.is_running()
     stranger.kill()
     stranger.wait()
+
+
+def test_a_copy_of_a_project_has_no_server_and_a_moved_one_keeps_its_own(folder, tmp_path):
+    server = ensure_server(folder, "web", COMMAND, "/", {})
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    assert stop_servers(copy) == []
+    assert server.is_alive()
+    assert find_server(folder, "web") == server
+    moved = folder.rename(tmp_path / "moved")
+    assert stop_servers(moved) == ["web"]
+    assert wait_until(lambda: not server.is_alive())
 
 
 def test_a_server_that_does_not_start_is_said_with_its_log(folder):
