@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ FULL = {
     errno.EFBIG: "a file became larger than `ulimit -f` lets it be; raise that",
 }
 """What is said where the system lets no more be written."""
+DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 app = typer.Typer(
     name="benchloom",
@@ -191,6 +193,15 @@ def run_command(words: Sequence[str]) -> int | None:
     return code
 
 
+def explain_refused(error: OSError) -> str:
+    """Write the line for a file that the system let nobody write, or this account not use."""
+    if error.errno in FULL:
+        return f"{FULL[error.errno]} and run the same command again ({error})"
+    why = "the disk is read-only" if error.errno == errno.EROFS else "it belongs to another account"
+    hint = "run as the project's owner, or work in a clone of it"
+    return f"{os.fsdecode(error.filename)}: {error.strerror}: {why} ({hint})"
+
+
 def main() -> None:
     """Run the command line; every error of ours is one line on stderr and an exit code."""
     collect_seldom()
@@ -211,10 +222,10 @@ def main() -> None:
         say_line(f"benchloom: {missing}")
         code = missing.exit_code
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in FULL and (error.errno not in DENIED or not error.filename):
             raise
-        say_line(f"benchloom: {FULL[error.errno]} and run the same command again ({error})")
-        code = 1
+        code = 1 if error.errno in FULL else BadInput.exit_code
+        say_line(f"benchloom: {explain_refused(error)}")
     sys.exit(code or 0)
 
 

@@ -110,3 +110,24 @@ def test_a_full_disk_is_one_line_wherever_it_is_met(monkeypatch, capsys):
         cli.main()
     assert ended.value.code == 1
     assert capsys.readouterr().err.startswith("benchloom: the disk is full; make room and run the same")
+
+
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [
+        (errno.EACCES, "it belongs to another account"),
+        (errno.EPERM, "it belongs to another account"),
+        (errno.EROFS, "the disk is read-only"),
+    ],
+)
+def test_a_file_that_may_not_be_written_is_one_line_that_names_it(number, why, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise OSError(number, "Refused", "/shared/project/.dvc/tmp/lock")
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"benchloom: /shared/project/.dvc/tmp/lock: Refused: {why} (")
+    assert said.count("\n") == 1
