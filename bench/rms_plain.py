@@ -17,9 +17,9 @@ def compute_plainly(gold: str, prediction: str) -> tuple[float, float, float]:
 def read_points(text: str, *, transposed: bool) -> dict[str, str]:
     """Read {row name + " " + header: cell}."""
     points = {}
-    lines = text.lower().split("\n")
-    if lines[0].startswith("title|"):
-        points["title"] = lines.pop(0).partition("|")[2].strip()
+    lines = text.lower().splitlines()
+    if lines and lines[0].startswith("title|"):
+        points["title"] = " | ".join(cell.strip() for cell in lines.pop(0).split("|")[1:])
     rows = [[cell.strip() for cell in line.split("|")] for line in lines]
     if transposed:
         rows = [list(row) for row in zip_longest(*rows, fillvalue="")]

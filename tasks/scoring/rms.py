@@ -25,7 +25,7 @@ class Rms(Metric[TablePair]):
     """Precision, recall and F1 of a predicted table; the corpus figures are unweighted means.
 
     - released: `rms_released.compute_released`, one-to-one by the optimal assignment of keys;
-    - paper: `rms_paper.compute_paper`, greedy over triplets.
+    - paper: `rms_paper.compute_paper`, greedy over triplets, as it stands or transposed.
     """
 
     name: ClassVar[str] = "rms"

@@ -34,7 +34,7 @@ def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
     The orientation with more of gold's keys is scored first, so that the other can often be skipped early.
     """
     target = find_datapoints(gold)
-    turned, straight = find_datapoints(prediction.transpose()), find_datapoints(prediction)
+    turned, straight = find_datapoints(prediction, transposed=True), find_datapoints(prediction)
     if len(target.keys() & turned.keys()) > len(target.keys() & straight.keys()):
         best = score_datapoints(target, turned)
         other = score_datapoints(target, straight, at_least=best.f1)
@@ -44,17 +44,19 @@ def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
     return best if best.f1 > other.f1 else other
 
 
-def find_datapoints(table: CellTable) -> dict[str, str]:
+def find_datapoints(table: CellTable, *, transposed: bool = False) -> dict[str, str]:
     """Return {row name + " " + header: cell}; a repeated key keeps its first position and its last cell.
 
-    A title is a datapoint. Cells beyond the shorter of header and row are dropped; a table with only a
-    header, or with one column, has none.
+    A title is a datapoint, in either reading. Cells beyond the shorter of header and row are dropped; a table
+    with only a header, or with one column, has none.
     """
-    points = {} if table.title is None else {"title": table.title}
-    if len(table.rows) < 2:
+    title, table = table.take_title()
+    points = {} if title is None else {"title": title}
+    rows = table.transpose().rows if transposed else table.rows
+    if len(rows) < 2:
         return points
-    header = [join_values(cell) for cell in table.rows[0]]
-    for row in table.rows[1:]:
+    header = [join_values(cell) for cell in rows[0]]
+    for row in rows[1:]:
         for name, cell in zip(header[1:], row[1:], strict=False):
             points[f"{join_values(row[0])} {name}"] = join_values(cell)
     return points

@@ -15,14 +15,23 @@ Cell = str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class CellTable:
-    """A lower-case table. rows: the header first; their lengths may differ."""
+    """A lower-case table. rows: the header first; their lengths may differ.
+
+    titled: whether the first row is a line `title|x`: a title to the rule `released`, a header to `paper`.
+    """
 
     rows: tuple[tuple[Cell, ...], ...]
-    title: str | None = None
+    titled: bool = False
+
+    def take_title(self) -> tuple[str | None, CellTable]:
+        """Return the title, None without one, and the table below it."""
+        if not self.titled:
+            return None, self
+        return " | ".join(map(join_values, self.rows[0][1:])), CellTable(self.rows[1:])
 
     def transpose(self) -> CellTable:
         """Transpose the table; short rows are filled with empty cells."""
-        return CellTable(tuple(zip_longest(*self.rows, fillvalue="")), self.title)
+        return CellTable(tuple(zip_longest(*self.rows, fillvalue="")))
 
 
 def get_table(record: Record, field: str) -> CellTable:
@@ -36,13 +45,13 @@ def get_table(record: Record, field: str) -> CellTable:
 
 
 def parse_table(text: str) -> CellTable:
-    """Parse a text table; a first line `title|x` is its title, and `title | x` a header like any other.
+    """Parse a text table; a first line `title|x` may be its title, `title | x` is a header like any other.
 
-    A newline at the end leaves an empty last row, as in TANQ's released code.
+    As in TANQ's released code a newline ends a line: one at the text's end leaves no row, a second one does.
     """
-    lines = text.lower().split("\n")
-    title = lines.pop(0).removeprefix(TITLE).strip() if lines[0].startswith(TITLE) else None
-    return CellTable(tuple(tuple(cell.strip() for cell in line.split("|")) for line in lines), title)
+    lines = text.lower().splitlines()
+    rows = tuple(tuple(cell.strip() for cell in line.split("|")) for line in lines)
+    return CellTable(rows, titled=bool(lines) and lines[0].startswith(TITLE))
 
 
 def read_cell(cell: object, field: str) -> Cell:

@@ -103,10 +103,15 @@ PLAIN = "entity|born|died\nada|1815|1852\nmary|1797|1851"
         ("title|year\njaws|1975", "entity|year\njaws|1975", (0, 0, 0)),
         # a header `title` before a space is a header
         ("title |year\njaws|1975", "title | year\njaws|1975", (1, 1, 1)),
-        # a newline at the end: transposed {"x a": 1, "x ": ""}: 1 of 2 predicted, 1 of 1 gold points
-        ("entity|a\nx|1", "entity|x\na|1\n", (1 / 2, 1, 2 / 3)),
+        # a newline at the end ends the last line, and a header alone has no datapoint either way
+        ("entity|a\nx|1", "entity|x\na|1\n", (1, 1, 1)),
+        (PLAIN, "entity|born|died\n", (1, 0, 0)),
+        # ... a second one is an empty row: transposed {"x a": 1, "x ": ""}, 1 of 2 predicted, 1 of 1 gold
+        ("entity|a\nx|1", "entity|x\na|1\n\n", (1 / 2, 1, 2 / 3)),
         # ... which as it stands makes no datapoint
-        ("entity|a\nx|1", "entity|a\nx|1\n", (1, 1, 1)),
+        ("entity|a\nx|1", "entity|a\nx|1\n\n", (1, 1, 1)),
+        # a title counts in both readings: {"title": poets, "x a": 1}
+        ("title|poets\nentity|a\nx|1", "title|poets\nentity|x\na|1", (1, 1, 1)),
         # cells beyond the shorter of header and row are dropped
         ("entity|a\nx|1", "entity|a\nx|1|2|3", (1, 1, 1)),
         ("entity|a|b\nx|1", "entity|a\nx|1", (1, 1, 1)),
@@ -170,8 +175,14 @@ EVITA = [[cell if isinstance(cell, list) else cell.lower() for cell in row] for 
         # Greedy, not optimal: 100-101 (0.99) is taken first; 109-92 is 0. The optimum would be
         # 100-92 (0.92) and 109-101 (0.93).
         ([["entity", "a"], ["x", ["100", "109"]]], "entity|a\nx|101, 92", (0.99 / 2,) * 3),
-        # as it stands only: a transposed table is another table
-        ("entity|aaaa\nbbbb|1", "entity|bbbb\naaaa|1", (0, 0, 0)),
+        # transposed: read as it stands the entity would be "aaaa"
+        ("entity|aaaa\nbbbb|1", "entity|bbbb\naaaa|1", (1, 1, 1)),
+        (EVITA, "entity|Evita\nduration|129 min\ngenre|musical, biographical film", (1, 1, 1)),
+        # ... of equal F1 the better precision counts: as it stands there is no triplet
+        ("entity|a\nx|1", "entity|b\n", (1, 0, 0)),
+        # `Title` is a header like any other
+        ("entity|year|genre\njaws|1975|thriller", "Title|year|genre\nJaws|1975|thriller", (1, 1, 1)),
+        ("title|year\njaws|1975", "Title|Year\nJaws|1975", (1, 1, 1)),
         # empty cells have no triplet; empty sides as in `released`
         ("entity|a|b\nx|1|", "entity|a\nx|1", (1, 1, 1)),
         ("entity|a\nx|", "entity|a", (1, 1, 1)),
