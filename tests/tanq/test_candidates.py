@@ -38,6 +38,8 @@ def test_a_question_that_is_bound_to_lose_a_row_or_a_column_is_dropped_unasked()
     found = run(few_areas, [*EXTENDED, simpler])
     assert [own.id for own in found.rows] == ["capitals"]
     assert {drop.id: drop.reason for drop in found.dropped} == {own.id: "columns_missing" for own in EXTENDED}
+    lenient = run(few_areas, [*EXTENDED, simpler], columns=False)
+    assert {own.id for own in lenient.rows} == {own.id for own in EXTENDED} | {"capitals"}
     nothing = [(entities[0], relation) for relation in ("P36", "P2046", "P1082", "P37")]
     with pytest.raises(StageFailed, match=r"none of 5 extended questions has evidence"):
         run(without(*nothing))

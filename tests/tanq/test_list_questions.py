@@ -199,6 +199,18 @@ def test_several_of_a_list_question_have_different_relations(tmp_path: Path) -> 
     assert len({row.relations for row in rows}) == len(rows) == 3
 
 
+def test_all_relations_that_hold_are_taken_where_all_are_asked_for(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    (row,) = extend_one(entry, "Which lands are in South?", relations="all", a_seed=3).rows
+    known = {own.id: own for own in read_all(entry)[2]}
+    # Not P30, which the question asks by, P47, which Tolo lacks, nor P571, of which there is no fact.
+    assert set(row.relations) == {"P36", "P37", "P2046"}
+    assert list(row.relations) == sorted(row.relations, key=lambda name: (known[name].rank, name))
+    alone = entry.model_copy(update={"relations": {"P30": None}})
+    with pytest.raises(StageFailed, match="none of 1 list questions can be extended"):
+        extend_one(alone, "Which lands are in South?", relations="all")
+
+
 def test_a_relation_that_leads_back_to_what_answers_were_found_by_is_not_asked(tmp_path: Path) -> None:
     found, _, known = read_all(write_graph(tmp_path))
     capital = {fact.entity: fact.value.item for fact in found if fact.relation == "P36"}

@@ -29,6 +29,9 @@ class Candidates(Settings):
     """Extended questions that are verified for each question that the set asks for; null takes all."""
     gaps: float = Field(default=1, ge=0, le=1)
     """The share of them that may have a cell without evidence: filters may still leave its row out."""
+    columns: bool = True
+    """Whether every column needs evidence. Without it a column that has none is lost later, as in the paper:
+    of questions with all relations that hold (`tanq.extend.relations: all`) few would be left otherwise."""
 
 
 def candidates(
@@ -54,7 +57,7 @@ def candidates(
     possible: list[ExtendedQuestion] = []
     dropped: list[Dropped] = []
     for question in extend:
-        if reason := find_loss(question, known, told, rules):
+        if reason := find_loss(question, known, told, rules, params.columns):
             dropped.append(_drop(question, reason))
         else:
             possible.append(question)
@@ -87,12 +90,14 @@ def list_told(
     }
 
 
-def find_loss(question: ExtendedQuestion, facts: Mapping[str, Fact], told: set[str], rules: Tables) -> str:
-    """Find what the evidence lacks for a table with all columns; an empty text if nothing."""
+def find_loss(
+    question: ExtendedQuestion, facts: Mapping[str, Fact], told: set[str], rules: Tables, all_columns: bool
+) -> str:
+    """Find what the evidence lacks for a table, with all columns or with some; an empty text if nothing."""
     cells = fill_cells(question, facts, told, rules)
     columns = keep_columns(question, cells, rules)
     fault = find_fault(question, list_rows(question, cells, columns), columns, rules)
-    return fault or ("columns_missing" if columns != question.relations else "")
+    return fault or ("columns_missing" if all_columns and columns != question.relations else "")
 
 
 def take_candidates(

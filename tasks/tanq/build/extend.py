@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 from pydantic import Field
 
@@ -38,8 +39,9 @@ class ExtendedQuestion:
 class Extend(Settings):
     """`tanq.extend` in params.yaml."""
 
-    relations: tuple[int, int] = (1, 3)
-    """The fewest and the most relations that a question is extended with."""
+    relations: tuple[int, int] | Literal["all"] = (1, 3)
+    """The fewest and the most relations that a question is extended with; `all` takes all that hold for its
+    answers, as the paper does, in one question of each list question."""
     without: tuple[str, ...] = ()
     """Relations that list questions alone ask by: their values' articles do not tell them, say."""
     a_seed: int = Field(default=1, gt=0)
@@ -68,7 +70,7 @@ def extend(
     used: Counter[str] = Counter()
     rows: list[ExtendedQuestion] = []
     dropped: list[Dropped] = []
-    least = params.relations[0]
+    least = 1 if isinstance(params.relations, str) else params.relations[0]
     for seed in seeds:
         origin = (Origin("row", f"seeds#{seed.id}"),)
         asked_of = [own for own in relations if own.id not in params.without]
@@ -128,6 +130,8 @@ def draw_relations(
     seed: str, relations: Sequence[Relation], used: Counter[str], params: Extend
 ) -> list[tuple[Relation, ...]]:
     """Draw so many choices of relations for a question, and count what was used."""
+    if isinstance(params.relations, str):
+        return [tuple(relations)] if relations else []
     least, most = params.relations
     chosen: list[tuple[Relation, ...]] = []
     for place in range(params.a_seed):
