@@ -97,7 +97,10 @@ def report(
 
 
 def publish(
-    name: Annotated[str, typer.Argument(help="An entry: films, longform.sets.sample, films-good")],
+    name: Annotated[
+        str,
+        typer.Argument(help="An entry: films, longform.sets.sample, films-good; or a folder of TANQ items"),
+    ],
     to: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A new folder, or an earlier one of this dataset.")
     ] = None,
@@ -112,6 +115,13 @@ def publish(
         ),
     ] = False,
     language: Annotated[str, typer.Option(help="Of the questions, where no stage says it.")] = "en",
+    prediction_key: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="TANQ: write each system's predicted tables under this field, for the official evaluator.",
+        ),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Publish a dataset or an evaluation's items: rows, calls and their ledger, card, licences, checksums.
@@ -120,7 +130,7 @@ def publish(
     """
     from flows.commands.publish import PublishOptions, publish_command
 
-    options = PublishOptions(to, hub, public, private_sources, language)
+    options = PublishOptions(to, hub, public, private_sources, language, prediction_key)
     raise typer.Exit(publish_command(name, options, as_json=as_json))
 
 

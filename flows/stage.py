@@ -161,6 +161,11 @@ class Flow:
     """Sections of params.yaml that stages read by `settings` but that are no stage's own: dotted name -> what
     validates it, such as `tasks.trial.wording:Wording`."""
 
+    released: str = ""
+    """What writes items in the layout of the paper's release, such as `tasks.trial.released:write_released`.
+
+    `publish` calls it with the file of the items, that of predictions or None, the option `--prediction-key`,
+    and a folder."""
     usual: Mapping[str, Usual] = field(default_factory=dict)
     """What stages asked in the sample, by which `plan` estimates those that no run here tells of."""
 

@@ -92,6 +92,7 @@ TANQ = Flow(
         ),
         EVALUATION.stage("tanq.evaluation_page", out="data/reports/tanq/${key}"),
     ),
+    released="tasks.tanq.publish.released:write_released",
     usual={
         "tanq.verify": Usual((208, 208), 327, 2),
         "tanq.verify_canaries": Usual((43, 43), 320, 2),

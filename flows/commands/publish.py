@@ -8,16 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flows.commands.cli_recorder import open_recorder
 from flows.commands.ledger import open_ledger
-from flows.publishing.card import make_card, write_licences
+from flows.publishing.card import make_card, make_folder_card, write_licences
 from flows.publishing.choice import Choice, choose
 from flows.publishing.folder import CARD, LICENCES, RECORD, check_own, find_entries, upload, write_folder
+from flows.publishing.released import ItemsFolder, Release, find_items_folder, find_release
 from flows.publishing.sources import Source, list_sources
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput
 from tasks.lines import print_line
+
+if TYPE_CHECKING:
+    from tasks.models.recording.entries import LedgerEntry
 
 FOLDER = ".benchloom/published"
 """Where what goes to a hub is written first, unless --to says otherwise."""
@@ -25,13 +30,29 @@ FOLDER = ".benchloom/published"
 
 @dataclass(frozen=True)
 class PublishOptions:
-    """Where to, and what may go there. to: a folder; hub: OWNER/NAME; private: its sources too."""
+    """Where to, and what may go there. to: a folder; hub: OWNER/NAME; private: its sources too.
+
+    prediction_key: the field of a released record that gets a predicted table.
+    """
 
     to: Path | None = None
     hub: str = ""
     public: bool = False
     private: bool = False
     language: str = "en"
+    prediction_key: str = ""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What is published. root: what the choice's paths are relative to; entries: of the ledger."""
+
+    root: Path
+    choice: Choice
+    sources: Sequence[Source]
+    card: str
+    release: Release | None
+    entries: Sequence[LedgerEntry] = ()
 
 
 def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int:
@@ -41,9 +62,37 @@ def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int
     """
     if not options.to and not options.hub:
         raise BadInput("benchloom publish", "needs a place", hint="--to FOLDER, --hub OWNER/NAME, or both")
-    to = options.to.absolute() if options.to else None
+    to, given = options.to.absolute() if options.to else None, Path(name).absolute()
     root = find_project()
     os.chdir(root)
+    folder = find_items_folder(root, given)
+    made = prepare_folder(folder, options, to) if folder else prepare_entry(root, name, options, to)
+    entry = made.choice.entry
+    out = to or root / FOLDER / entry
+    told = [source.told for source in made.sources]
+    record = {
+        "dataset": entry,
+        "benchloom": version("benchloom"),
+        "sources": [{"title": source.title, "licence": source.licence} for source in told],
+    }
+    texts = {
+        CARD: made.card,
+        LICENCES: write_licences(told),
+        RECORD: json.dumps(record, ensure_ascii=False, indent=1) + "\n",
+    }
+    notes: list[str] = []
+
+    def write_release(draft: Path) -> None:
+        notes.extend(made.release.write(draft) if made.release else ())
+
+    files = write_folder(out, made.root, made.choice, made.entries, texts, write_release)
+    url = upload(out, options.hub, entry, public=options.public) if options.hub else None
+    tell(made, out, files, notes, url, as_json=as_json)
+    return 0
+
+
+def prepare_entry(root: Path, name: str, options: PublishOptions, to: Path | None) -> Publication:
+    """Prepare an entry of params.yaml for a place. Raises BadInput."""
     params = load_params(root)
     recorder = open_recorder(root)
     try:
@@ -52,26 +101,29 @@ def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int
     finally:
         recorder.close()
     check_private(choice, sources, allowed=options.private)
-    out = to or root / FOLDER / choice.entry
-    check_own(out, choice.entry)
+    check_own(to or root / FOLDER / choice.entry, choice.entry)
+    release = find_release(root, choice, options.prediction_key)
     with open_ledger() as ledger:
         entries = find_entries(root, choice, ledger)
-    told, own = [source.told for source in sources], version("benchloom")
-    card = make_card(root, choice, told, params, own, language=options.language, calls=len(entries))
-    record = {
-        "dataset": choice.entry,
-        "benchloom": own,
-        "sources": [{"title": source.title, "licence": source.licence} for source in told],
-    }
-    texts = {
-        CARD: card,
-        LICENCES: write_licences(told),
-        RECORD: json.dumps(record, ensure_ascii=False, indent=1) + "\n",
-    }
-    files = write_folder(out, root, choice, entries, texts)
-    url = upload(out, options.hub, choice.entry, public=options.public) if options.hub else None
-    tell(choice, out, files, len(entries), url, as_json=as_json)
-    return 0
+    told = [source.told for source in sources]
+    card = make_card(
+        root, choice, told, params, version("benchloom"),
+        language=options.language, calls=len(entries), layout=release.flow.name if release else "",
+    )  # fmt: skip
+    return Publication(root, choice, sources, card, release, entries)
+
+
+def prepare_folder(folder: ItemsFolder, options: PublishOptions, to: Path | None) -> Publication:
+    """Prepare a folder of items, of an import or an evaluation, for a place. Raises BadInput."""
+    choice, sources = folder.choice, folder.list_sources()
+    check_private(choice, sources, allowed=options.private)
+    check_own(to or find_project() / FOLDER / choice.entry, choice.entry)
+    card = make_folder_card(
+        folder.place, choice, folder.flow.title, [source.told for source in sources],
+        version("benchloom"), language=options.language, layout=folder.flow.name,
+    )  # fmt: skip
+    release = folder.make_release(options.prediction_key)
+    return Publication(folder.place, choice, sources, card, release)
 
 
 def check_private(choice: Choice, sources: Sequence[Source], *, allowed: bool) -> None:
@@ -86,15 +138,21 @@ def check_private(choice: Choice, sources: Sequence[Source], *, allowed: bool) -
         )
 
 
-def tell(choice: Choice, out: Path, files: int, calls: int, url: str | None, *, as_json: bool) -> None:
-    """Say what was published, and what was left out."""
+def tell(
+    made: Publication, out: Path, files: int, notes: Sequence[str], url: str | None, *, as_json: bool
+) -> None:
+    """Say what was published, and what was left out. notes: of the release's layout."""
+    choice, calls = made.choice, len(made.entries)
     names = [Path(node.artifact).stem for node in choice.sets]
     facts = {"dataset": choice.entry, "folder": str(out), "sets": names, "files": files, "calls": calls}
     if as_json:
-        print(json.dumps({**facts, "left_out": dict(choice.left_out), "url": url}, ensure_ascii=False))
+        more = {"left_out": dict(choice.left_out), "notes": list(notes), "url": url}
+        print(json.dumps({**facts, **more}, ensure_ascii=False))
         return
     print(f"{choice.entry}: {len(names)} sets ({', '.join(names)}), {calls:,} calls, {files} files in {out}")
     for path, why in choice.left_out.items():
         print_line(f"left out: {path} ({why})")
+    for note in notes:
+        print_line(note)
     if url:
         print(url)

@@ -25,8 +25,9 @@ from tasks.artifacts.statistics import read_statistics
 OWN_CARD = "dataset/README.md"
 """Below an entry's folder: the card that a stage of its flow wrote. It knows more than the declaration."""
 CONTENT, SOURCES = "What is in it", "Sources and licence"
+BY_STAGE = "Rows, drops and calls by stage"
 FROM_DECLARATION = (
-    CONTENT, SOURCES, "Rows, drops and calls by stage", "Models and prompts", "Parameters",
+    CONTENT, SOURCES, BY_STAGE, "Models and prompts", "Parameters",
     "How to rebuild it",
 )  # fmt: skip
 """Sections that are about the published artifacts, and are not taken from the flow's own card."""
@@ -53,11 +54,9 @@ class OwnCard:
 
 def make_card(
     root: Path, choice: Choice, sources: Sequence[DatasetSource], params: Mapping[str, Any], version: str,
-    *, language: str, calls: int,
+    *, language: str, calls: int, layout: str = "",
 ) -> str:  # fmt: skip
-    """Make the card's whole text. calls: of the ledger in the folder."""
-    from huggingface_hub import DatasetCard as HubCard
-
+    """Make the card's whole text. calls: of the ledger in the folder; layout: the folder of the release's."""
     own = read_own_card(root / choice.folder / OWN_CARD)
     flow = next(flow for flow in list_flows() if flow.find(choice.lead.stage))
     key = choice.entry.rpartition(".")[2]
@@ -90,8 +89,15 @@ def make_card(
     )
     head, sections = split_sections(text)
     sections |= {name: part for name, part in own.sections.items() if name not in FROM_DECLARATION}
-    sections["Files"] = describe_files(choice, calls)
+    sections["Files"] = describe_files(choice, calls, layout)
     sections["Citation"] = cite(title, choice, sources, version)
+    return complete_card(head, sections, sources)
+
+
+def complete_card(head: str, sections: Mapping[str, str], sources: Sequence[DatasetSource]) -> str:
+    """Put a card's sections together, with the licence as hubs know it."""
+    from huggingface_hub import DatasetCard as HubCard
+
     card = HubCard("\n\n".join([head, *(f"## {name}\n\n{part}" for name, part in sections.items())]) + "\n")
     licences = list(dict.fromkeys(re.sub(r"\s+", "-", source.licence.lower()) for source in sources))
     if licences and set(licences) <= HUB_LICENCES:
@@ -176,13 +182,45 @@ def list_rebuilding(choice: Choice, calls: int) -> list[str]:
     return [*asked, f"benchloom run --replay {choice.lead.name}   # to the byte, and asks nobody"]
 
 
-def describe_files(choice: Choice, calls: int) -> str:
+def make_folder_card(
+    root: Path, choice: Choice, title: str, sources: Sequence[DatasetSource], version: str,
+    *, language: str, layout: str,
+) -> str:  # fmt: skip
+    """Make the card of a folder that no entry of params.yaml made. root: the folder."""
+    artifacts = [read_statistics(root / node.artifact) for node in choice.sets]
+    lead = artifacts[0]
+    card = DatasetCard(
+        title=f"{title}: {Path(choice.entry).name}",
+        summary=f"{lead.rows:,} rows of `{lead.name}`: the folder `{choice.entry}` of a Benchloom project.",
+        language=language,
+        tasks=("question-answering",),
+        tags=(layout,),
+        sources=sources,
+        sets=[
+            DatasetConfig(own.name, f"data/{own.name}.parquet", own.rows, f"the rows of `{own.name}`")
+            for own in artifacts
+        ],
+        artifacts=(),
+        columns=list_columns(root / choice.lead.artifact, OwnCard({}, "", {})),
+        made=[f"`{own.name}`: {own.rows:,} rows as they lay in the folder" for own in artifacts],
+        rebuild=[f"benchloom import {layout} FOLDER   # this folder"],
+        limits=("No stage of the project made the items: they are those of the sources named above.",),
+    )
+    head, sections = split_sections(write_card(card))
+    del sections[BY_STAGE]
+    sections["Files"] = describe_files(choice, 0, layout)
+    sections["Citation"] = cite(card.title, choice, sources, version)
+    return complete_card(head, sections, sources)
+
+
+def describe_files(choice: Choice, calls: int, layout: str = "") -> str:
     """Say what lies in the folder beside the rows."""
     return draw_list(
         [
             "`data/NAME.parquet` and `data/NAME.jsonl`: the same rows in two forms",
             *(["`data/NAME.calls.parquet`: the model calls of these rows"] if calls else []),
             *([f"`{LEDGER}`: {calls:,} recorded replies, for `benchloom ledger import`"] if calls else []),
+            *([f"`{layout}/`: the items in the layout of the paper's release"] if layout else []),
             f"`{LICENCES}`: the licences and attributions of the sources",
             "`SHA256SUMS`: of every file (`sha256sum -c SHA256SUMS`)",
             *(f"left out: `{Path(path).stem}` ({why})" for path, why in sorted(choice.left_out.items())),

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,16 +90,23 @@ def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry
 
 
 def write_folder(
-    out: Path, root: Path, choice: Choice, entries: Sequence[LedgerEntry], texts: Mapping[str, str]
+    out: Path,
+    root: Path,
+    choice: Choice,
+    entries: Sequence[LedgerEntry],
+    texts: Mapping[str, str],
+    write_more: Callable[[Path], object] = lambda draft: None,
 ) -> int:
     """Write the folder beside its place, rename it, and return the number of its files.
 
-    entries: of the ledger. texts: name of a file -> its text. A row that JSON cannot hold raises BadInput.
+    entries: of the ledger. texts: name of a file -> its text. write_more: writes further files into the
+    folder. A row that JSON cannot hold raises BadInput.
     """
     with draft_folder(out) as draft:
         (draft / "data").mkdir()
         for node in choice.stages:
             copy_rows(root / node.artifact, draft / "data")
+        write_more(draft)
         if entries:
             write_shipped(draft / LEDGER, entries)
         for name, text in texts.items():

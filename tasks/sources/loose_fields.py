@@ -74,17 +74,18 @@ def find_article(record: Mapping[str, object], names: Sequence[str]) -> str:
 def read_title(value: object) -> str:
     """Read a title, or the one of an address of the English Wikipedia; empty for none, as of other wikis."""
     text = make_line(value)
-    if isinstance(value, str) and "://" in text:
+    if address := isinstance(value, str) and "://" in text:
         try:
-            address = urlsplit(text)
+            parts = urlsplit(text)
         except ValueError:
             return ""
-        if not WIKI.fullmatch(address.netloc.lower()):
+        if not WIKI.fullmatch(parts.netloc.lower()):
             return ""
-        named = parse_qs(address.query).get("title", [""])[0]
-        text = named or address.path
+        named = parse_qs(parts.query).get("title", [""])[0]
+        text = named or parts.path
     title = read_path(text) if isinstance(value, str) else ""
-    return title if title and is_title(title) and not title.isdigit() else ""
+    # Digits alone are a page's number, but the address of an article has its title: `/wiki/1917`.
+    return title if title and is_title(title) and (address or not title.isdigit()) else ""
 
 
 def read_name(text: str) -> tuple[str, str]:

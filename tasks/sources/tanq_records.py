@@ -1,289 +1,349 @@
-"""Records of TANQ (Akhtar et al.): a question, its answer list with values and proofs, and its answer table.
+"""Records of TANQ (Akhtar et al.) in the layout of their release, read tolerantly; taken for hostile.
 
-Names of fields differ among releases and those that follow them; several are read for each.
+A record is a question, its answer list (rows of columns, each with proofs), and its answer table as text.
+What a reader here does not know is counted by the place of its field, `answer_list.extension_answer.note`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tasks.sources.loose_fields import (
     BadRecord,
-    find_article,
-    find_field,
     find_item,
     find_line,
     find_property,
     list_values,
     make_line,
+    read_title,
 )
-from tasks.sources.qampari import read_kind
+from tasks.sources.qampari import COMPOSITION, SIMPLE, read_kind
+from tasks.sources.wikipedia.article import CELL, INFOBOX, TEXT
 
-ASKED = ("question", "final_question", "ext_question_cleaned", "ext_question_rephrased", "ext_question")
-"""Fields that may hold what is asked in the end, the best first."""
-PROPERTIES = ("question_properties", "question_property", "properties")
-KINDS = ("question_type", "type", "kind", "init_question_type")
-SKILLS = ("skills", "skill", "reasoning_skills", "augmentations")
-ANSWERS = ("answer_list", "answers", "ext_answer_list")
-NAMES = ("answer", "answer_text", "init_answer", "entity", "label", "name", "text", "value")
-ITEMS = (
-    "wikidata_id", "init_answer_wikidata_id", "answer_wikidata_id", "entity_id", "qid", "wd_id",
-    "value_wikidata_id", "id",
+ASKED = ("ext_question_rephrased", "ext_question_cleaned", "ext_question")
+"""Fields that may hold the question to be asked, the release's own first."""
+QUESTIONS = ("init_question", *ASKED)
+TABLE, TEXTS = "table", "text"
+PROOF_KINDS = {"infobox": INFOBOX, TABLE: CELL, TEXTS: TEXT}
+"""`proof_type` -> kind of an article's part."""
+LABEL, ITEM, REVISION, MENTION, HEADERS, CELL_TEXT, SHOWN = (
+    "label", "id", "revision", "mention", "headers", "cell", "shown",
 )  # fmt: skip
-ARTICLES = (
-    "wikipedia_title", "wikipedia_url", "wikipedia_id", "init_answer_wikipedia_id", "answer_url", "url",
-    "article",
-)  # fmt: skip
-EXTENSIONS = (
-    "extensions",
-    "ext_answers",
-    "answer_properties",
-    "relations",
-    "attributes",
-    "values",
-    "ext_answer_list",
+"""Fields that our own publications add: of an answer or a value its name and id; of a proof its page's
+revision, the words that name the value, a part's headers, and the cell of the table; of a value how the
+table shows it."""
+RECORD_FIELDS = frozenset(
+    {*QUESTIONS, "init_qid", "question_properties", "answer_list", "extended_types", "answer_table"}
 )
-RELATIONS = ("property_label", "relation_label", "property", "relation", "property_name", "header", "label")
-RELATION_IDS = ("property_id", "pid", "relation_id", "wd_property_id", "property", "relation", "id")
-VALUES = ("values", "ext_answers", "ext_answer", "answers", "answer", "value")
-TYPES = ("value_type", "datatype", "ext_type", "type")
-PROOFS = ("proofs", "proof", "ext_answer_proof", "evidence", "evidences")
-FIRST_PROOFS = ("init_answer_proof", "init_proof", "init_proofs")
-TEXTS = ("text", "proof_text", "sentence", "evidence", "content", "table", "infobox")
-PAGES = ("wikipedia_title", "page_title", "title", "page", "article", "found_in_url", "wikipedia_url", "url")
-SAID = ("eval_result", "evaluation", "label", "verdict")
-MOST_TEXT, MOST_ROWS, MOST_CELL = 20_000, 2_000, 5_000
-Rows = tuple[tuple[tuple[str, ...], ...], ...]
-"""Rows of cells of values, the header first."""
+ANSWER_FIELDS = frozenset(
+    {
+        "init_answer_wikidata_id", "init_answer_wikipedia_id", "init_answer_composed", "init_answer_proof",
+        "filter_pass", "instance_type", "extension_answer", LABEL, ITEM,
+    }
+)  # fmt: skip
+COLUMN_FIELDS = frozenset(
+    {
+        "extension_property_id", "extension_property_label", "extension_entity", "extension_wikidata_id",
+        "extension_wikipedia_id", "proof",
+    }
+)  # fmt: skip
+PROOF_FIELDS = frozenset(
+    {"proof_type", "section", "parent_section", "found_in_url", "index", "eval_result"}
+    | {REVISION, MENTION, HEADERS, CELL_TEXT}
+)
+CONTENT_FIELDS = {
+    INFOBOX: frozenset({"key", "value"}),
+    CELL: frozenset({"rows", "caption"}),
+    TEXT: frozenset({"text"}),
+}
+NAMES = (LABEL, "name", "title", "text", "value", "amount", "time", "answer", "answer_text")
+"""Fields of a value's metadata that may hold its text, the best first."""
+TIME, AMOUNT = re.compile(r"[+-]?(\d{4}-\d\d-\d\d)T[\d:.]+Z?"), re.compile(r"\+(\d[\d.]*)")
+IDS = re.compile(r"[QPL][1-9]\d*|https?://\S+")
+MOST_TEXT, MOST_ROWS, MOST_CELL, MOST_DEPTH = 20_000, 2_000, 5_000, 4
+Rows = tuple[tuple[str, ...], ...]
+"""Rows of cells, the header first."""
 
 
 @dataclass(frozen=True)
-class PublishedProof:
-    """A text, with its article, sections and position; said: the publisher's verdict, empty for none."""
-
-    text: str
-    article: str
-    section: str
-    parent: str
-    position: int
-    kind: str
-    said: str
-
-
-@dataclass(frozen=True)
-class PublishedValue:
-    """A value of an answer's relation."""
-
-    text: str
-    item: str
-    article: str
-    proofs: tuple[PublishedProof, ...]
-
-
-@dataclass(frozen=True)
-class PublishedRelation:
-    """A relation of an answer with its values. id: a property's, else empty; type: as the publisher says."""
-
-    id: str
-    label: str
-    type: str
-    values: tuple[PublishedValue, ...]
-
-
-@dataclass(frozen=True)
-class PublishedEntity:
-    """An entry of the answer list; filter_pass is None where it is not said."""
+class PublishedThing:
+    """A thing by its name, Wikidata item and article; any of them may be empty."""
 
     name: str
     item: str
     article: str
-    classes: tuple[str, ...]
-    filter_pass: bool | None
-    relations: tuple[PublishedRelation, ...]
+
+
+@dataclass(frozen=True)
+class PublishedProof:
+    """A proof. text: of a text, or the value of an infobox entry, whose key is `key`; rows: of a table.
+
+    said: the publisher's verdict, empty for none. The fields from `revision` on are of our own publications.
+    """
+
+    kind: str
+    text: str
+    key: str
+    caption: str
+    rows: Rows
+    article: str
+    section: str
+    parent: str
+    position: int
+    said: str
+    revision: int | None = None
+    mention: str = ""
+    headers: tuple[str, ...] = ()
+    cell: str = ""
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """One entry of an answer's columns: a value of a property.
+
+    texts: what may name it, the best first; shown: how the table shows it, as our own publications say.
+    """
+
+    id: str
+    label: str
+    texts: tuple[str, ...]
+    shown: str
+    item: str
+    article: str
     proofs: tuple[PublishedProof, ...]
 
 
 @dataclass(frozen=True)
+class PublishedAnswer:
+    """An entry of the answer list; filter_pass is None where it is not said; composed: of a composition."""
+
+    thing: PublishedThing
+    classes: tuple[str, ...]
+    filter_pass: bool | None
+    composed: tuple[PublishedThing, ...]
+    values: tuple[PublishedValue, ...]
+    proofs: tuple[tuple[str, str], ...]
+    """Of QAMPARI: article and text."""
+
+
+@dataclass(frozen=True)
 class PublishedRecord:
-    """A record. texts: the question in each of its forms, by field; table: None where it has none."""
+    """A record. texts: the question in each of its forms, by field; table: None where it has none.
+
+    told: whether the record says its kind; others: place of a field that is not understood -> how often.
+    """
 
     id: str
     kind: str
+    told: bool
     texts: Mapping[str, str]
     skills: tuple[str, ...]
-    types: tuple[str, ...]
-    classes: tuple[str, ...]
-    between: tuple[str, ...]
-    entities: tuple[PublishedEntity, ...]
+    answers: tuple[PublishedAnswer, ...]
     table: Rows | None
-    unread: int
+    others: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_record(record: object) -> PublishedRecord:
     """Read a record. Raises BadRecord."""
     if not isinstance(record, Mapping):
         raise BadRecord("no_object: it is no JSON object")
-    texts = {name: find_line(record, (name,)) for name in ("init_question", *ASKED)}
+    texts = {name: find_line(record, (name,)) for name in QUESTIONS}
     if not any(texts[name] for name in ASKED):
         raise BadRecord(f"no_question: none of {', '.join(ASKED)} is a text")
     if max(map(len, texts.values())) > MOST_TEXT:
         raise BadRecord(f"too_long: a question has more than {MOST_TEXT:,} characters")
-    properties = find_field(record, PROPERTIES)
-    own = properties if isinstance(properties, Mapping) else {}
-    name = find_line(record, ("init_qid", "qid", "id"))
-    kind = read_kind(find_line(own, KINDS) or find_line(record, KINDS)) or read_kind(name)
-    if not kind:
-        raise BadRecord("no_kind: neither its type nor its id says simple, intersection or composition")
-    skills = find_field(own, SKILLS) or find_field(record, SKILLS) or ()
-    given = list_values(find_field(record, ANSWERS))
-    entities = [_read_entity(entry) for entry in given]
+    name = find_line(record, ("init_qid",))
+    reader = RecordReader()
+    answers = tuple(reader.read_answers(record))
     table = _read_table(record.get("answer_table"))
-    if table is None and not any(entity and entity.relations for entity in entities):
+    if table is None and not any(answer.values for answer in answers):
         raise BadRecord("no_table: it has neither answer_table nor an answer list with values")
+    kind = read_kind(name)
     return PublishedRecord(
         name,
-        kind,
+        kind or (COMPOSITION if any(answer.composed for answer in answers) else SIMPLE),
+        bool(kind),
         texts,
-        _list_names(skills),
-        _list_names(find_field(record, ("extended_types", "ext_types", "extension_types"))),
-        _list_names(find_field(record, ("instance_type", "instance_types"))),
-        _list_names(find_field(record, ("intermediate_entities", "intermediates"))),
-        tuple(entity for entity in entities if entity),
+        _list_names(record.get("extended_types")),
+        answers,
         table,
-        sum(entity is None for entity in entities),
+        reader.others,
     )
 
 
-def _read_entity(entry: object) -> PublishedEntity | None:
-    if isinstance(entry, str):
-        entry = {"answer": entry}
-    if not isinstance(entry, Mapping):
-        return None
-    name = find_line(entry, NAMES)
-    if not name:
-        return None
-    passed = entry.get("filter_pass")
-    return PublishedEntity(
-        name,
-        find_item(entry, ITEMS),
-        find_article(entry, ARTICLES),
-        _list_names(find_field(entry, ("instance_type", "instance_types"))),
-        passed if isinstance(passed, bool) else None,
-        tuple(_merge(_read_relations(find_field(entry, EXTENSIONS)))),
-        tuple(_read_proofs(find_field(entry, (*FIRST_PROOFS, *PROOFS)))),
-    )
+class RecordReader:
+    """Reads the parts of one record, and counts the fields that it does not understand."""
 
+    def __init__(self) -> None:
+        self.others: Counter[str] = Counter()
 
-def _read_relations(given: object) -> list[PublishedRelation]:
-    """Read relations: a list of objects, or an object by property."""
-    if isinstance(given, Mapping):
-        given = [
-            {"property": key, **own} if isinstance(own, Mapping) else {"property": key, "values": own}
-            for key, own in given.items()
-        ]
-    found = []
-    for own in list_values(given):
-        if not isinstance(own, Mapping):
-            continue
-        name, label = find_property(own, RELATION_IDS), find_line(own, RELATIONS)
-        raw = find_field(own, VALUES)
-        shared = own if not any(isinstance(value, Mapping) for value in list_values(raw)) else {}
-        values = [_read_value(value, shared) for value in list_values(raw)]
-        if name or label:
-            kept = tuple(value for value in values if value)
-            found.append(PublishedRelation(name, label or name, find_line(own, TYPES), kept))
-    return found
-
-
-def _merge(relations: Sequence[PublishedRelation]) -> list[PublishedRelation]:
-    """Merge entries of one relation: some releases have one for each value."""
-    merged: dict[tuple[str, str], PublishedRelation] = {}
-    for own in relations:
-        before = merged.get((own.id, own.label))
-        values = dict.fromkeys((*(before.values if before else ()), *own.values))
-        merged[own.id, own.label] = PublishedRelation(own.id, own.label, own.type, tuple(values))
-    return list(merged.values())
-
-
-def _read_value(value: object, beside: Mapping[str, object]) -> PublishedValue | None:
-    """Read a value. beside: the relation's entry, which holds proofs and ids of a value that is a text."""
-    own = value if isinstance(value, Mapping) else {**beside, "value": value}
-    text = find_line(own, ("value", "text", "answer", "ext_answer", "label", "name", "amount", "time"))
-    if not isinstance(value, Mapping):
-        text = make_line(value)
-    if not text:
-        return None
-    items = ("value_wikidata_id", "ext_answer_wikidata_id", *ITEMS)
-    articles = ("ext_answer_wikipedia_id", *ARTICLES)
-    proofs = tuple(_read_proofs(find_field(own, PROOFS)))
-    return PublishedValue(text, find_item(own, items), find_article(own, articles), proofs)
-
-
-def _read_proofs(given: object) -> list[PublishedProof]:
-    """Read proofs: texts, objects, or an object of lists by their kind."""
-    if isinstance(given, Mapping) and not any(name in given for name in (*TEXTS[:5], *PAGES)):
-        given = [
-            {**own, "kind": kind} if isinstance(own, Mapping) else {"text": own, "kind": kind}
-            for kind, listed in given.items()
-            for own in list_values(listed)
-        ]
-    found = []
-    for place, own in enumerate(list_values(given)):
-        fields: Mapping[str, object] = own if isinstance(own, Mapping) else {"text": own}
-        text = next(filter(None, (_flatten(fields.get(name)) for name in TEXTS)), "")
-        if not text:
-            continue
-        position = fields.get("position")
-        said = fields.get("eval_result")
-        found.append(
-            PublishedProof(
-                text[:MOST_TEXT],
-                find_article(fields, PAGES),
-                find_line(fields, ("section", "section_title")),
-                find_line(fields, ("parent", "parent_section", "parent_section_title")),
-                position if type(position) is int and 0 <= position < 2**31 else place,
-                _read_part(find_line(fields, ("kind", "type", "proof_type", "evidence_type", "source"))),
-                str(said).lower() if isinstance(said, bool) else find_line(fields, SAID).lower(),
+    def read_answers(self, record: Mapping[str, object]) -> Iterator[PublishedAnswer]:
+        """Yield the entries of the answer list."""
+        self._count(record, RECORD_FIELDS, "")
+        for place, entry in self._list_objects(record, "answer_list", ""):
+            self._count(entry, ANSWER_FIELDS, place)
+            passed, given = entry.get("filter_pass"), entry.get("instance_type")
+            if not isinstance(passed, bool | None):
+                self.others[f"{place}filter_pass"] += 1
+            values = [self._read_value(*own) for own in self._list_objects(entry, "extension_answer", place)]
+            yield PublishedAnswer(
+                PublishedThing(
+                    find_line(entry, (LABEL,)),
+                    find_item(entry, ("init_answer_wikidata_id",)) or find_line(entry, (ITEM,)),
+                    _read_page(entry.get("init_answer_wikipedia_id")),
+                ),
+                _list_names(given),
+                passed if isinstance(passed, bool) else None,
+                tuple(_read_things(entry.get("init_answer_composed"))),
+                tuple(value for value in values if value),
+                tuple(self._read_first_proofs(entry, place)),
             )
+
+    def _read_first_proofs(self, entry: Mapping[str, object], place: str) -> Iterator[tuple[str, str]]:
+        for inner, proof in self._list_objects(entry, "init_answer_proof", place):
+            self._count(proof, frozenset({"proof_text", "found_in_url"}), inner)
+            if text := make_line(proof.get("proof_text")):
+                yield _read_page(proof.get("found_in_url")), text
+
+    def _read_value(self, place: str, entry: Mapping[str, object]) -> PublishedValue | None:
+        self._count(entry, COLUMN_FIELDS, place)
+        label = find_line(entry, ("extension_property_label",))
+        name = find_property(entry, ("extension_property_id",)) or find_line(
+            entry, ("extension_property_id",)
         )
-    return found
+        if not (name or label):
+            self.others[f"{place}extension_property_label"] += 1
+            return None
+        metadata = entry.get("extension_entity")
+        own = metadata if isinstance(metadata, Mapping) else {}
+        item = find_item(entry, ("extension_wikidata_id",)) or make_line(own.get(ITEM))
+        article = _read_page(entry.get("extension_wikipedia_id"))
+        texts = dict.fromkeys((*_find_texts(metadata), *filter(None, (article, item))))
+        proofs = [self._read_proof(*own) for own in self._list_objects(entry, "proof", place)]
+        return PublishedValue(
+            name,
+            label or name,
+            tuple(texts),
+            make_line(own.get(SHOWN)),
+            item,
+            article,
+            tuple(proof for proof in proofs if proof),
+        )
+
+    def _read_proof(self, place: str, proof: Mapping[str, object]) -> PublishedProof | None:
+        told = make_line(proof.get("proof_type")).lower()
+        kind = PROOF_KINDS.get(told) or _guess_kind(proof)
+        if told and told not in PROOF_KINDS:
+            self.others[f"{place}proof_type"] += 1
+        self._count(proof, PROOF_FIELDS | CONTENT_FIELDS[kind], place)
+        rows = tuple(self._read_rows(proof, place)) if kind == CELL else ()
+        text = make_line(proof.get("value" if kind == INFOBOX else "text"))
+        key = make_line(proof.get("key")) if kind == INFOBOX else ""
+        if not (rows or text or key):
+            self.others[f"{place}{next(iter(sorted(CONTENT_FIELDS[kind])))}"] += 1
+            return None
+        index, revision, said = proof.get("index"), proof.get("revision"), proof.get("eval_result")
+        position = int(make_line(index)) if re.fullmatch(r"\d{1,9}", make_line(index)) else 0
+        if index is not None and make_line(index) != str(position):
+            self.others[f"{place}index"] += 1
+        return PublishedProof(
+            kind,
+            text,
+            key,
+            make_line(proof.get("caption")) if kind == CELL else "",
+            rows,
+            _read_page(proof.get("found_in_url")),
+            make_line(proof.get("section")),
+            make_line(proof.get("parent_section")),
+            position,
+            str(said).lower() if isinstance(said, bool) else make_line(said).lower(),
+            revision if type(revision) is int and 0 <= revision < 2**63 else None,
+            make_line(proof.get(MENTION)),
+            tuple(map(make_line, list_values(proof.get(HEADERS)))),
+            make_line(proof.get(CELL_TEXT)),
+        )
+
+    def _read_rows(self, proof: Mapping[str, object], place: str) -> Iterator[tuple[str, ...]]:
+        for outer, row in self._list_objects(proof, "rows", place):
+            self._count(row, frozenset({"cells"}), outer)
+            cells = []
+            for inner, cell in self._list_objects(row, "cells", outer):
+                self._count(cell, frozenset({"cell_value"}), inner)
+                cells.append(make_line(cell.get("cell_value")))
+            if any(cells):
+                yield tuple(cells)
+
+    def _list_objects(
+        self, record: Mapping[str, object], name: str, place: str
+    ) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Yield the objects of a list with the place of their fields; count what is none."""
+        for entry in list_values(record.get(name)):
+            if isinstance(entry, Mapping):
+                yield f"{place}{name}.", entry
+            elif entry is not None:
+                self.others[f"{place}{name}"] += 1
+
+    def _count(self, entry: Mapping[str, object], known: frozenset[str], place: str) -> None:
+        self.others.update(f"{place}{name}" for name in entry if name not in known)
 
 
-def _read_part(name: str) -> str:
-    return next(
-        (
-            kind
-            for part, kind in (("box", "infobox"), ("tab", "cell"), ("cell", "cell"))
-            if part in name.lower()
-        ),
-        "text",
-    )
+def _guess_kind(proof: Mapping[str, object]) -> str:
+    return CELL if "rows" in proof else INFOBOX if "key" in proof or "value" in proof else TEXT
 
 
-def _flatten(value: object) -> str:
-    """Write a text, or a table's or infobox's rows, on one line."""
+def _read_page(value: object) -> str:
+    """Read a page's title from an address or a title; what is neither stays as it is."""
+    return read_title(value) or make_line(value)
+
+
+def _find_texts(metadata: object) -> Iterator[str]:
+    """Find what may name a value in its metadata: by the names of fields, then all else but ids."""
+    found = list(_walk(metadata, "", 0))
+    ranks = {name: rank for rank, name in enumerate(NAMES)}
+    for name, text in sorted(found, key=lambda pair: ranks.get(pair[0], len(NAMES))):
+        if name in ranks or not IDS.fullmatch(text):
+            short = TIME.fullmatch(text) or AMOUNT.fullmatch(text)
+            yield from (short[1], text) if short else (text,)
+
+
+def _walk(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Walk the texts of nested metadata, each with the name of its nearest field."""
+    if depth > MOST_DEPTH:
+        return
     if isinstance(value, Mapping):
-        pairs = ((make_line(key), _flatten_list(own)) for key, own in value.items())
-        return "; ".join(f"{key}: {own}" for key, own in pairs if own)
-    return _flatten_list(value)
+        for key, own in value.items():
+            if key not in (ITEM, SHOWN):
+                yield from _walk(own, str(key), depth + 1)
+    elif isinstance(value, list):
+        for own in value:
+            yield from _walk(own, name, depth + 1)
+    elif text := make_line(value):
+        yield name, text
 
 
-def _flatten_list(value: object) -> str:
-    """Write a list of texts or of lists of texts; deeper ones are not read."""
-    rows = [
-        ", ".join(filter(None, map(make_line, row))) if isinstance(row, list) else make_line(row)
-        for row in list_values(value)
-    ]
-    return "; ".join(filter(None, rows))
+def _read_things(given: object) -> Iterator[PublishedThing]:
+    """Read things: ids, addresses, titles, or objects that have them."""
+    for own in list_values(given):
+        if isinstance(own, Mapping):
+            ids = {name: text for name, text in _walk(own, "", 0) if name not in NAMES}
+            item = find_item(ids, tuple(ids)) or make_line(own.get(ITEM))
+            article = next((_read_page(text) for name, text in ids.items() if "wikipedia" in name), "")
+            name = find_line(own, NAMES) or article or item
+        else:
+            item, name = find_item({ITEM: own}, (ITEM,)), _read_page(own)
+            article = "" if item else name
+            name = item or name
+        if name:
+            yield PublishedThing(name, item, article)
 
 
 def _list_names(given: object) -> tuple[str, ...]:
     """List names of a list of texts or objects, or the keys of an object that are not false."""
     if isinstance(given, Mapping):
         given = [key for key, own in given.items() if own]
-    if isinstance(given, tuple):
-        given = list(given)
     names = (
         find_line(own, NAMES) if isinstance(own, Mapping) else make_line(own) for own in list_values(given)
     )
@@ -291,18 +351,12 @@ def _list_names(given: object) -> tuple[str, ...]:
 
 
 def _read_table(given: object) -> Rows | None:
-    """Read an answer table: lines of `a|b`, a list of rows, or a list of objects; None for none."""
-    rows: list[object]
+    """Read an answer table: lines of `a|b`, or a list of rows; None for none."""
+    rows: Sequence[object]
     if isinstance(given, str):
-        lines = given.replace("\r\n", "\n").strip("\n").split("\n")
-        rows = [line.split("|") for line in lines if line.strip()]
-    elif isinstance(given, list) and given and all(isinstance(row, Mapping) for row in given):
-        headers = list(dict.fromkeys(key for row in given for key in row))
-        rows = [list(headers), *([row.get(key) for key in headers] for row in given)]
-    elif isinstance(given, list):
-        rows = given
+        rows = [line.split("|") for line in given.splitlines() if line.strip()]
     else:
-        return None
+        rows = given if isinstance(given, list) else []
     if len(rows) < 2 or not all(isinstance(row, list) for row in rows):
         return None
     if len(rows) > MOST_ROWS:
@@ -315,11 +369,11 @@ def _read_table(given: object) -> Rows | None:
         )
     if any(not row or not row[0] for row in read):
         raise BadRecord("bad_table: a row of its answer_table has no entity")
-    return tuple((*row, *((),) * (width - len(row))) for row in read)
+    return tuple((*row, *[""] * (width - len(row))) for row in read)
 
 
-def _read_cell(cell: object) -> tuple[str, ...]:
-    values = tuple(filter(None, (make_line(value).replace("|", " ") for value in list_values(cell))))
-    if max(map(len, values), default=0) > MOST_CELL:
+def _read_cell(cell: object) -> str:
+    text = ", ".join(filter(None, (make_line(value).replace("|", " ") for value in list_values(cell))))
+    if len(text) > MOST_CELL:
         raise BadRecord(f"too_long: a cell of its answer_table has more than {MOST_CELL:,} characters")
-    return values
+    return text

@@ -72,8 +72,15 @@ class ItemReader(Generic[Item]):
         """Make an item, and check it. found: a record, or what is wrong with it."""
         if isinstance(found, BadItem):
             raise found
-        whole = self.row is not None and list(found) == schema_of(self.row).names
+        whole = self.row is not None and has_columns(self.row, list(found))
         return self.check(validate_row(self.row, found) if self.row and whole else self.make(found, source))
+
+
+def has_columns(row: type, names: list[str]) -> bool:
+    """Tell whether names are a row type's columns; those that were added since may be missing at the end."""
+    known: list[str] = schema_of(row).names
+    required = sum(part.default is MISSING and part.default_factory is MISSING for part in fields(row))
+    return names == known[: max(len(names), required)]
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,8 @@ class TanqItem:
     instance_type: labels of what the answers are instances of; extended_types: of the relations' values;
     intermediates: things on the way to the answers of a composition; near: things that meet one condition of
     an intersection alone, none if they are not known; rows: with those that fail a filter;
-    answer_table: `a|b` lines, first header `entity`, values of a cell joined by `, `.
+    answer_table: `a|b` lines, first header `entity`, values of a cell joined by `, `; record: of an imported
+    item the whole record as it was published, in JSON, also what no column here holds; else empty.
     """
 
     id: str
@@ -122,3 +123,4 @@ class TanqItem:
     source: str
     origin: tuple[Origin, ...]
     near: tuple[ItemThing, ...] = ()
+    record: str = ""

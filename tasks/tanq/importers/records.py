@@ -77,6 +77,10 @@ class RecordsImporter(BaseImporter):
     def describe_options(self) -> Mapping[str, object]:
         """Name in about.json what the import was asked for."""
 
+    def describe_source(self) -> dict[str, str]:
+        """Describe where the file comes from, and under which terms."""
+        return {"source": self.source, "licence": self.licence, "attribution": self.attribution}
+
     def word_more(self) -> list[str]:
         """Word what else is known of the rows."""
         return []
@@ -135,16 +139,14 @@ class RecordsImporter(BaseImporter):
             f"{kinds}, {self.counts[self.counted]:,} {self.counted}: {(folder / self.file).as_posix()}",
             *self.word_more(),
             *count_reasons(self.skipped.counts, folder.as_posix()),
-            f"licence: {self.licence}; {self.attribution}",
+            "licence: {licence}; {attribution}".format(**self.describe_source()),
             self.then.format(folder=folder.as_posix(), file=self.file),
         ]
 
     def _describe(self) -> dict[str, object]:
         return {
             "name": self.called,
-            "source": self.source,
-            "licence": self.licence,
-            "attribution": self.attribution,
+            **self.describe_source(),
             "read_from": self.path.name,
             **self.describe_options(),
             "counts": {

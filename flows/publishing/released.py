@@ -1,0 +1,123 @@
+"""The layout of a paper's release beside published rows, and folders of items that no entry made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from flows.discovery import list_flows
+from flows.lineage.evaluated import RECORD as EVALUATED
+from flows.publishing.choice import ROWS, Choice
+from flows.publishing.sources import ABOUT, UNKNOWN, Source, describe_folder
+from flows.run.loading import load_function
+from flows.run.node import Node
+from flows.stage import Flow
+from tasks.artifacts.card import DatasetSource
+from tasks.errors import BadInput
+
+OPTION = "--prediction-key"
+ITEMS, PREDICTIONS = "items.parquet", "predictions.parquet"
+WriteReleased = Callable[[Path, Path | None, str, Path], list[str]]
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is written in the layout of a flow's release. predictions: None where there are none."""
+
+    flow: Flow
+    items: Path
+    predictions: Path | None
+    key: str
+
+    def write(self, draft: Path) -> list[str]:
+        """Write it into a folder of a publication, and return what a reader should know of it."""
+        module, _, function = self.flow.released.partition(":")
+        write = cast("WriteReleased", load_function(module, function))
+        (draft / self.flow.name).mkdir()
+        return write(self.items, self.predictions, self.key, draft / self.flow.name)
+
+
+@dataclass(frozen=True)
+class ItemsFolder:
+    """A folder of items: an import's, or one that `benchloom evaluate` wrote. name: as in the project."""
+
+    name: str
+    place: Path
+    flow: Flow
+
+    @property
+    def choice(self) -> Choice:
+        """Its files of rows as what is published, the items first; paths are relative to the folder."""
+        there = (name for name in (ITEMS, PREDICTIONS, "scores.parquet") if (self.place / name).is_file())
+        nodes = tuple(Node(Path(name).stem, "", "", (), (name,), ()) for name in there)
+        return Choice(self.name, nodes[0], nodes, {})
+
+    def make_release(self, key: str) -> Release:
+        """Make what is written in the release's layout."""
+        predictions = self.place / PREDICTIONS
+        return Release(self.flow, self.place / ITEMS, predictions if predictions.is_file() else None, key)
+
+    def list_sources(self) -> list[Source]:
+        """List the sources of its items: its own, or those of the dataset that was evaluated."""
+        told = [source for about in self._find_about() for source in describe_folder(about)]
+        return [Source(self.name, source) for source in told or [DatasetSource(self.name, UNKNOWN)]]
+
+    def _find_about(self) -> Iterator[Path]:
+        folders = [self.place]
+        record = self.place / EVALUATED
+        if record.is_file():
+            deps = [str(dep.get("path", "")) for dep in read_json(record).get("deps", ())]
+            folders += [Path(dep).parent for dep in deps if Path(dep).stem == "items"]
+        yield from (folder / name for folder in folders for name in ABOUT if (folder / name).is_file())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object that a command wrote. Raises BadInput."""
+    try:
+        read = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise BadInput(path, "is not JSON", hint="make the folder again") from error
+    if not isinstance(read, dict):
+        raise BadInput(path, "is no JSON object", hint="make the folder again")
+    return read
+
+
+def find_items_folder(root: Path, place: Path) -> ItemsFolder | None:
+    """Find the folder of items at a path; None if it is none of a flow whose release has a layout."""
+    if not (place / ITEMS).is_file():
+        return None
+    figures = place / "figures.json"
+    named = read_json(figures).get("flow", "") if figures.is_file() else place.parent.name
+    flow = next((flow for flow in list_flows() if flow.released and flow.name == named), None)
+    if flow is None:
+        return None
+    inside = place.is_relative_to(root)
+    return ItemsFolder(place.relative_to(root).as_posix() if inside else place.name, place, flow)
+
+
+def find_release(root: Path, choice: Choice, key: str) -> Release | None:
+    """Find what of an entry is written in the layout of its paper's release; None for nothing.
+
+    A dataset's items are, and those of an evaluation with its predictions under `key`. Raises BadInput for a
+    key where no release has predictions.
+    """
+    flow = next(flow for flow in list_flows() if flow.find(choice.lead.stage))
+    if not flow.released:
+        if key:
+            names = ", ".join(flow.name for flow in list_flows() if flow.released)
+            raise BadInput(OPTION, f"is of other datasets than {flow.name}'s", hint=f"of {names}")
+        return None
+    samples = {f"{scope.samples}{ROWS}" for scope in flow.list_scopes() if scope.samples}
+    if Path(choice.lead.artifact).name in samples:
+        return Release(flow, root / choice.lead.artifact, None, key)
+    if not key:
+        return None
+    deps = (dep for node in choice.stages for dep in node.deps if Path(dep).name in samples)
+    made = (node.artifact for node in choice.stages if Path(node.artifact).name == PREDICTIONS)
+    items, predictions = next(deps, None), next(made, None)
+    if items is None or predictions is None:
+        raise BadInput(OPTION, f"{choice.entry} has no predictions", hint="publish an evaluation that ran")
+    return Release(flow, root / items, root / predictions, key)

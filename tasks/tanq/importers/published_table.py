@@ -1,0 +1,341 @@
+"""The table of a published record, and which answers and proofs of its answer list stand behind each cell.
+
+The release names an answer in its table alone. Rows are therefore found by the answer's article, then by the
+values that an answer has, then, where as many rows as answers are left, by their order. Columns are found by
+the property's label, then by words of it, then by values, since a skill may have renamed the header.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from tasks.artifacts.rows import make_id
+from tasks.sources.loose_fields import BadRecord
+from tasks.sources.tanq_records import PublishedAnswer, PublishedProof, PublishedRecord, PublishedValue, Rows
+from tasks.sources.wikipedia.article import CELL, INFOBOX
+from tasks.tanq.build.tanq_item import (
+    ENTITY,
+    FinalCell,
+    FinalColumn,
+    FinalRow,
+    ItemProof,
+    ItemThing,
+    clean_cell,
+)
+from tasks.tanq.labels import Support
+
+VERDICTS: Mapping[str, Support] = {
+    **dict.fromkeys(
+        ("", Support.SUPPORTED, "supports", "verifiable", "verified", "true", "yes", "entailment", "1"),
+        Support.SUPPORTED,
+    ),
+    **dict.fromkeys((Support.REFUTED, "refutes", "contradiction"), Support.REFUTED),
+    **dict.fromkeys(
+        (
+            Support.NOT_ENOUGH, "not verifiable", "not verified", "unverifiable", "unverified", "false", "no",
+            "neutral", "unknown", "0",
+        ),
+        Support.NOT_ENOUGH,
+    ),
+}  # fmt: skip
+"""What a publisher calls a verdict -> ours; none at all is of what survived, any other is not enough."""
+UNIT = re.compile(r"\(([^()]+)\)$")
+REMARK = re.compile(r"\s*\([^()]*\)$")
+NUMBER = re.compile(r"-?[\d,]*\.?\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
+DATE = re.compile(
+    r"(?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\d{4}(?: BCE)?|\d{4}-\d\d-\d\d|\d+(?:st|nd|rd|th) century.*"
+)
+TELLING = 4
+"""Characters of a cell that a longer value must have in common with it: a year of a date."""
+Property = tuple[str, str]
+"""Id and label of a property, folded."""
+
+
+class PublishedTable:
+    """A record's table with the answers behind its rows. Raises BadRecord where it can have none."""
+
+    def __init__(self, record: PublishedRecord) -> None:
+        self._given = record.answers
+        self._places = {id(answer): place for place, answer in enumerate(self._given)}
+        self.rows: Rows = record.table or self._build_rows()
+        self.names = self.rows[0][1:]
+        self._columns = self._find_columns()
+        self.answers = self._find_answers()
+        """Of each row below the header; None where no answer is found."""
+        taken = {id(answer) for answer in self.answers}
+        self.left = [answer for answer in self._given if id(answer) not in taken]
+        """Answers that the table does not have."""
+        self._texts = dict(self._choose_texts())
+
+    def identify(self, answer: PublishedAnswer) -> str:
+        """Return the id of an answer: its item, else its name, else its place in the list."""
+        own = answer.thing
+        return own.item or own.name or own.article or f"answer {self._places[id(answer)] + 1}"
+
+    def make_rows(self) -> Iterator[FinalRow]:
+        """Make the rows of the table, then those of answers that fail a filter."""
+        for row, answer in zip(self.rows[1:], self.answers, strict=True):
+            if answer is None:
+                cells = (FinalCell((cell,) if cell else (), ()) for cell in row[1:])
+                yield FinalRow(row[0], row[0], True, tuple(cells))
+            else:
+                own = (self._make_cell(cell, answer, place) for place, cell in enumerate(row[1:]))
+                yield FinalRow(self.identify(answer), row[0], True, tuple(own))
+        for answer in self.left:
+            if answer.filter_pass is False:
+                own = (self._make_cell(None, answer, place) for place in range(len(self.names)))
+                yield FinalRow(self.identify(answer), self._label(answer), False, tuple(own))
+
+    def make_column(self, place: int, rows: Sequence[FinalRow]) -> FinalColumn:
+        """Make a column: its property and kind as far as they can be told."""
+        name = self.names[place]
+        shown = [value for row in rows for value in row.cells[place].values]
+        alike = [value for answer in self._given for value in self._list_values(answer, place)]
+        unit = UNIT.search(name)
+        kind = "text"
+        if shown and all(map(DATE.fullmatch, shown)):
+            kind = "time"
+        elif shown and all(map(NUMBER.fullmatch, shown)):
+            kind = "quantity"
+        elif any(value.item for value in alike):
+            kind = "item"
+        relation = next((value.id for value in alike if value.id), name)
+        return FinalColumn(relation, name, kind, unit[1] if unit else "")
+
+    def list_things(self) -> Iterator[ItemThing]:
+        """Yield answers, and those of their values that are things."""
+        for answer in self._given:
+            yield ItemThing(self.identify(answer), self._label(answer), answer.thing.article)
+            for value in answer.values:
+                if value.item or value.article:
+                    text = self._texts[id(value)]
+                    yield ItemThing(value.item or text, text, value.article)
+
+    def list_proofs(self) -> Iterator[ItemProof]:
+        """Yield the proofs of all values, also of those that the table does not have."""
+        seen: Counter[ItemProof] = Counter()
+        for answer in self._given:
+            for value in answer.values:
+                fact, text = self._name_fact(answer, value), self._texts[id(value)]
+                for proof in value.proofs:
+                    made = make_proof(proof, fact, self.identify(answer), value.id or value.label, text)
+                    again, seen[made] = seen[made], seen[made] + 1
+                    yield replace(made, id=make_id(made.id, again)) if again else made
+
+    def _build_rows(self) -> Rows:
+        """Build the table of an answer list: answers that pass, columns in the order in which they come."""
+        passing = [answer for answer in self._given if answer.filter_pass is not False]
+        labels = list(dict.fromkeys(value.label for answer in passing for value in answer.values))
+        if not labels:
+            raise BadRecord("no_table: no answer that passes has a value")
+
+        def show(answer: PublishedAnswer, label: str) -> str:
+            own = (value.texts[0] for value in answer.values if value.label == label and value.texts)
+            return clean_cell(", ".join(dict.fromkeys(own)))
+
+        header = (ENTITY, *(clean_cell(label) for label in labels))
+        rows = [
+            (
+                clean_cell(answer.thing.name or answer.thing.article or self.identify(answer)),
+                *(show(answer, label) for label in labels),
+            )
+            for answer in passing
+        ]
+        return (header, *rows)
+
+    def _find_columns(self) -> dict[Property, int]:
+        """Find the column of each property."""
+        texts: defaultdict[Property, set[str]] = defaultdict(set)
+        for answer in self._given:
+            for value in answer.values:
+                texts[_name_property(value)].update(map(_fold, value.texts))
+        headers = [_fold_header(name) for name in self.names]
+        words = [set(header.split()) for header in headers]
+        cells = [[_fold(row[place]) for row in self.rows[1:]] for place in range(1, len(self.rows[0]))]
+
+        def share_words(own: Property, place: int) -> int:
+            label = set(own[1].split())
+            return len(label & words[place]) if label <= words[place] or words[place] <= label else 0
+
+        def share_values(own: Property, place: int) -> int:
+            return sum(any(_tells(text, cell) for text in texts[own]) for cell in cells[place])
+
+        found = {own: headers.index(name) for own in texts for name in own if name and name in headers}
+        for alike in (share_words, share_values):
+            for own in texts:
+                free = [place for place in range(len(headers)) if place not in found.values()]
+                best = max(free, key=lambda place: alike(own, place), default=None)
+                if own not in found and best is not None and alike(own, best):
+                    found[own] = best
+        return found
+
+    def _find_answers(self) -> list[PublishedAnswer | None]:
+        """Find the answer of each row; of answers of one name those that pass come first."""
+        waiting = sorted(self._given, key=lambda answer: answer.filter_pass is False)
+        by_name: defaultdict[str, list[PublishedAnswer]] = defaultdict(list)
+        for answer in waiting:
+            own = answer.thing
+            for name in dict.fromkeys(
+                map(_fold, (own.name, own.article, REMARK.sub("", own.article), own.item))
+            ):
+                by_name[name].append(answer)
+        found: dict[int, PublishedAnswer] = {}
+        taken: set[int] = set()
+
+        def take(place: int, answer: PublishedAnswer | None) -> None:
+            if answer is not None:
+                found[place] = answer
+                taken.add(id(answer))
+
+        rows = list(enumerate(self.rows[1:]))
+        for place, row in rows:
+            names = (_fold(row[0]), _fold(REMARK.sub("", row[0])))
+            alike = (answer for name in names for answer in by_name[name] if name)
+            take(place, next((answer for answer in alike if id(answer) not in taken), None))
+        passing = [answer for answer in self._given if answer.filter_pass is not False]
+        for place, row in rows:
+            if place not in found:
+                free = [answer for answer in passing if id(answer) not in taken]
+                best = max(free, key=lambda answer: self._count_shared(answer, row), default=None)
+                take(place, best if best and self._count_shared(best, row) else None)
+        free = [answer for answer in passing if id(answer) not in taken]
+        open_rows = [place for place, _ in rows if place not in found]
+        if len(free) == len(open_rows):
+            for place, answer in zip(open_rows, free, strict=True):
+                take(place, answer)
+        return [found.get(place) for place, _ in rows]
+
+    def _count_shared(self, answer: PublishedAnswer, row: Sequence[str]) -> int:
+        """Count the values of an answer that stand in their cells of a row."""
+        places = ((value, self._columns.get(_name_property(value))) for value in answer.values)
+        return sum(
+            any(_tells(_fold(text), _fold(row[place + 1])) for text in value.texts)
+            for value, place in places
+            if place is not None
+        )
+
+    def _choose_texts(self) -> Iterator[tuple[int, str]]:
+        """Choose the text of every value: the one that stands in its cell, else the best one."""
+        cells = {
+            id(answer): row[1:] for row, answer in zip(self.rows[1:], self.answers, strict=True) if answer
+        }
+        for answer in self._given:
+            row = cells.get(id(answer), ("",) * len(self.names))
+            for value in answer.values:
+                place = self._columns.get(_name_property(value))
+                cell = row[place] if place is not None else ""
+                texts = [clean_cell(text) for text in value.texts] or [cell]
+                yield id(value), next((text for text in texts if _stands_in(text, cell)), texts[0])
+
+    def _label(self, answer: PublishedAnswer) -> str:
+        named = {id(own): row[0] for row, own in zip(self.rows[1:], self.answers, strict=True) if own}
+        own = answer.thing
+        return named.get(id(answer)) or own.name or own.article or self.identify(answer)
+
+    def _list_values(self, answer: PublishedAnswer, place: int) -> list[PublishedValue]:
+        return [value for value in answer.values if self._columns.get(_name_property(value)) == place]
+
+    def _make_cell(self, cell: str | None, answer: PublishedAnswer, place: int) -> FinalCell:
+        """Make a cell; None stands for one of an answer that the table does not have.
+
+        Its text is told apart by the values of the answer list, then by its commas where they give as many.
+        """
+        own = self._list_values(answer, place)
+        facts = {value.shown or self._texts[id(value)]: self._name_fact(answer, value) for value in own}
+        texts = [text for text in facts if text]
+        if cell is None:
+            kept = texts
+        elif not cell:
+            return FinalCell((), ())
+        else:
+            parts = cell.split(", ")
+            kept = _split(cell, texts) or (parts if len(parts) == len(texts) else [cell])
+        known = {_fold(text): fact for text, fact in facts.items()}
+        found = [known[_fold(text)] for text in kept if _fold(text) in known]
+        return FinalCell(tuple(kept), tuple(dict.fromkeys(found or facts.values())))
+
+    def _name_fact(self, answer: PublishedAnswer, value: PublishedValue) -> str:
+        return make_id(
+            "published fact", self.identify(answer), *_name_property(value), self._texts[id(value)]
+        )
+
+
+def make_proof(proof: PublishedProof, fact: str, entity: str, relation: str, value: str) -> ItemProof:
+    """Make an item's proof; the row of a table has all of its rows, each cell with its header."""
+    text, headers, row = proof.text, proof.headers, ""
+    if proof.kind == INFOBOX:
+        headers = headers or ((proof.key,) if proof.key else ())
+    elif proof.kind == CELL:
+        row = write_proof_rows(proof)
+        cells = [cell for cells in proof.rows for cell in cells if value and _fold(value) in _fold(cell)]
+        text = proof.cell or next(iter(cells), row)
+    return ItemProof(
+        id=make_id(fact, proof.article, proof.section, proof.position, headers, row, text),
+        fact=fact,
+        entity=entity,
+        relation=relation,
+        value=value,
+        article=proof.article,
+        revision=proof.revision,
+        section=proof.section,
+        parent=proof.parent,
+        position=proof.position,
+        kind=proof.kind,
+        headers=headers,
+        row=row,
+        text=text,
+        eval_result=find_verdict(proof.said),
+        mention=proof.mention,
+    )
+
+
+def write_proof_rows(proof: PublishedProof) -> str:
+    """Write the table of a proof on one line: caption, then rows, each cell behind its column's header."""
+    header, *body = proof.rows or ((),)
+    lines = [
+        " | ".join(
+            ": ".join(filter(None, pair)) for pair in zip_longest(header, row, fillvalue="") if any(pair)
+        )
+        for row in body
+    ]
+    return ": ".join(filter(None, (proof.caption, "; ".join(lines) or " | ".join(header))))
+
+
+def find_verdict(said: str) -> Support:
+    """Find the label that a publisher's verdict means."""
+    return VERDICTS.get(said, Support.NOT_ENOUGH)
+
+
+def _split(text: str, values: Sequence[str]) -> list[str]:
+    """Split a text at the values that it joins, longest first, so that commas within them stay."""
+    if not values:
+        return []
+    pattern = "|".join(re.escape(own) for own in sorted(values, key=lambda own: (-len(own), own)))
+    found = re.findall(pattern, text, re.IGNORECASE)
+    rest = re.sub(pattern, "", text, flags=re.IGNORECASE)
+    return list(dict.fromkeys(found)) if not rest.strip(" ,;") else []
+
+
+def _stands_in(text: str, cell: str) -> bool:
+    return bool(text) and f", {_fold(text)}," in f", {_fold(cell)},"
+
+
+def _tells(text: str, cell: str) -> bool:
+    """Tell whether a folded value stands in a folded cell, or begins with it as a date does with its year."""
+    return _stands_in(text, cell) or (len(cell) >= TELLING and text.startswith(cell))
+
+
+def _name_property(value: PublishedValue) -> Property:
+    return _fold_header(value.id), _fold_header(value.label)
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _fold_header(name: str) -> str:
+    return _fold(UNIT.sub("", name).replace("_", " "))

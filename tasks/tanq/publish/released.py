@@ -1,0 +1,251 @@
+"""Write items as records of TANQ's release, with predictions where its evaluator reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tasks.artifacts.export import write_jsonl
+from tasks.artifacts.parquet import StoredRows
+from tasks.errors import BadInput
+from tasks.sources.qampari import read_kind
+from tasks.sources.tanq_records import CELL_TEXT, HEADERS, ITEM, LABEL, MENTION, PROOF_KINDS, REVISION, SHOWN
+from tasks.sources.wikipedia.article import CELL, INFOBOX, TEXT
+from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow, ItemProof, ItemThing, TanqItem
+from tasks.tanq.solve.prediction import Prediction
+
+PAGE = "https://en.wikipedia.org/wiki/"
+ITEM_ID = re.compile(r"Q[1-9]\d*")
+PROOF_TYPES = {kind: name for name, kind in PROOF_KINDS.items()}
+UNIT = re.compile(r"\s*\([^()]+\)$")
+TITLE, BAR, COLON = "title", " | ", ": "
+OPTION = "--prediction-key"
+Record = dict[str, Any]
+
+
+def write_released(items: Path, predictions: Path | None, key: str, out: Path) -> list[str]:
+    """Write records as `test.jsonl` to the folder `out`, and return what a reader should know of them.
+
+    items, predictions: artifacts. key: the field of a record that gets its predicted table; then each system
+    has a file of its own, `test.SYSTEM.jsonl`, without the questions that have no reply. Raises BadInput for
+    a key that records have already, and for one without predictions.
+    """
+    stored = StoredRows(items, TanqItem)
+    names, renamed = name_records(stored)
+    said = [f"init_qid: {renamed:,} of {len(names):,} got a number to be unique"] if renamed else []
+    if not key:
+        write_jsonl(out / "test.jsonl", (write_record(item, names[item.id]) for item in stored))
+        return said
+    if predictions is None:
+        raise BadInput(OPTION, "needs predictions", hint="publish an evaluation, or the folder of one")
+    tables: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
+    for prediction in StoredRows(predictions, Prediction):
+        tables[prediction.system][prediction.item] = write_prediction(prediction)
+    for system, name in name_files(sorted(tables)).items():
+        told = tables[system]
+        answered = (item for item in stored if told.get(item.id) is not None)
+        write_jsonl(
+            out / name, (add_prediction(item, names[item.id], key, told[item.id] or "") for item in answered)
+        )
+        if lost := sum(table is None for table in told.values()):
+            said.append(f"{name}: {lost:,} of {len(told):,} questions have no reply and are left out")
+    return said
+
+
+def name_records(items: Iterable[TanqItem]) -> tuple[dict[str, str], int]:
+    """Name every item's record, no two alike: the evaluator writes its output by `init_qid`.
+
+    Several of our questions may come from one list question, whose id tells no kind. Returns the names by the
+    items' ids, and how many of them got a number because an earlier record has the name.
+    """
+    wanted = {item.id: _name_record(item) for item in items}
+    names: dict[str, str] = {}
+    taken = set[str]()
+    known = set(wanted.values())
+    numbers: Counter[str] = Counter()
+    for key, name in wanted.items():
+        own = name
+        while own in taken or (own != name and own in known):
+            numbers[name] += 1
+            own = f"{name}__{numbers[name] + 1}"
+        taken.add(own)
+        names[key] = own
+    return names, sum(names[key] != name for key, name in wanted.items())
+
+
+def _name_record(item: TanqItem) -> str:
+    name = item.init_qid or item.id
+    return name if item.record or read_kind(name) else f"{name}__{item.source}_{item.kind}"
+
+
+def name_files(systems: Sequence[str]) -> dict[str, str]:
+    """Name the file of each system, no two alike: `test.oracle-agent-1-random-simple.jsonl`."""
+    names: dict[str, str] = {}
+    for system in systems:
+        stem = re.sub(r"[^\w.-]+", "-", system)
+        tries = (stem, *(f"{stem}-{number}" for number in range(2, len(systems) + 2)))
+        names[system] = next(name for own in tries if (name := f"test.{own}.jsonl") not in names.values())
+    return names
+
+
+def add_prediction(item: TanqItem, name: str, key: str, table: str) -> Record:
+    """Write an item's record with a prediction; what the evaluator reads beside it is always there."""
+    record = write_record(item, name)
+    if key in record:
+        raise BadInput(OPTION, f"{key!r} is a field of record {name} already", hint="name another field")
+    if not isinstance(record.get("ext_question_rephrased"), str):
+        record["ext_question_rephrased"] = item.question
+    if not isinstance(record.get("answer_table"), str):
+        record["answer_table"] = item.answer_table
+    return {**record, key: table}
+
+
+def write_prediction(prediction: Prediction) -> str | None:
+    """Write a predicted table as the evaluator reads it: empty for a reply without one, None for no reply.
+
+    A first header `title` gets a blank behind it, since `title|` would begin the line of a table's title.
+    """
+    if prediction.failed:
+        return None
+    rows = [list(row) for row in prediction.table or ()]
+    if rows and rows[0][0].casefold() == TITLE:
+        rows[0][0] += " "
+    return "\n".join("|".join(row) for row in rows)
+
+
+def write_record(item: TanqItem, name: str) -> Record:
+    """Write an item's record: the one that it was read from, else one made of its columns."""
+    if item.record:
+        given: Record = json.loads(item.record)
+        return {**given, "init_qid": name}
+    proofs: defaultdict[str, list[ItemProof]] = defaultdict(list)
+    for proof in item.proofs:
+        proofs[proof.fact].append(proof)
+    return {
+        "init_qid": name,
+        "init_question": item.init_question,
+        "ext_question": item.ext_question,
+        "ext_question_cleaned": item.ext_question_cleaned,
+        "ext_question_rephrased": item.question,
+        "question_properties": [
+            name_property(column) for column in item.columns if column.relation in item.relations
+        ],
+        "answer_list": [write_row(row, item, proofs) for row in item.rows],
+        "extended_types": [use.name for use in item.skills],
+        "answer_table": item.answer_table,
+    }
+
+
+def name_property(column: FinalColumn) -> str:
+    """Name a column's property: its header without a unit."""
+    return UNIT.sub("", column.header)
+
+
+def write_row(row: FinalRow, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]) -> Record:
+    """Write an answer. The intermediate things of a composition are known of the whole question alone."""
+    article = next((thing.article for thing in item.things if thing.id == row.entity), "")
+    return {
+        **write_ids("init_answer", row.entity, article),
+        ITEM: row.entity,
+        LABEL: row.label,
+        "init_answer_composed": [write_thing(thing) for thing in item.intermediates],
+        "init_answer_proof": [
+            {"proof_text": proof.text, "found_in_url": write_address(proof.article)}
+            for proof in item.init_answer_proof
+            if proof.entity == row.entity
+        ],
+        "filter_pass": row.filter_pass,
+        "instance_type": list(item.instance_type),
+        "extension_answer": [
+            value
+            for column, cell in zip(item.columns, row.cells, strict=True)
+            for value in write_cell(cell, column, item, proofs)
+        ],
+    }
+
+
+def write_cell(
+    cell: FinalCell, column: FinalColumn, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]
+) -> Iterator[Record]:
+    """Write the values of a cell, each with its proofs; a column that a skill added is no property's."""
+    asked = column.relation in item.relations
+    shown = cell.values
+    if not asked or not cell.facts:
+        for text in shown:
+            yield write_value(text, text, column, item, (), asked=asked)
+        return
+    for place, fact in enumerate(cell.facts):
+        own = proofs.get(fact, ())
+        text = shown[place] if len(shown) == len(cell.facts) else shown[0] if shown else ""
+        yield write_value(own[0].value if own else text, text, column, item, own, asked=True)
+
+
+def write_value(
+    text: str, shown: str, column: FinalColumn, item: TanqItem, proofs: Sequence[ItemProof], *, asked: bool
+) -> Record:
+    """Write a value. text: as the proofs have it; shown: as a skill left it in the table."""
+    named = [thing for thing in item.things if thing.label == text]
+    thing = named[0] if len(named) == 1 else ItemThing("", text, "")
+    metadata = {"value": text, ITEM: thing.id, SHOWN: shown if shown != text else ""}
+    return {
+        "extension_property_id": column.relation if asked else None,
+        "extension_property_label": name_property(column),
+        "extension_entity": {name: value for name, value in metadata.items() if value},
+        **write_ids("extension", thing.id, thing.article),
+        "proof": [write_proof(proof) for proof in proofs],
+    }
+
+
+def write_ids(name: str, item: str, article: str) -> Record:
+    """Write the ids of a thing; one of a graph that is not Wikidata's is none."""
+    return {
+        f"{name}_wikidata_id": item if ITEM_ID.fullmatch(item) else None,
+        f"{name}_wikipedia_id": article or None,
+    }
+
+
+def write_thing(thing: ItemThing) -> Record:
+    """Write an intermediate thing of a composition."""
+    return {**write_ids("answer", thing.id, thing.article), ITEM: thing.id, LABEL: thing.label}
+
+
+def write_proof(proof: ItemProof) -> Record:
+    """Write a proof of one of the release's three kinds."""
+    own: Record = {REVISION: proof.revision, MENTION: proof.mention}
+    if proof.kind == INFOBOX:
+        content: Record = {"key": proof.headers[-1] if proof.headers else "", "value": proof.text}
+        own[HEADERS] = list(proof.headers)
+    elif proof.kind == CELL:
+        content = {"rows": write_rows(proof), "caption": None}
+        own |= {HEADERS: list(proof.headers), CELL_TEXT: proof.text}
+    else:
+        content = {"text": proof.text}
+    return {
+        **content,
+        "section": proof.section,
+        "parent_section": proof.parent,
+        "found_in_url": write_address(proof.article),
+        "index": proof.position,
+        "proof_type": PROOF_TYPES.get(proof.kind, PROOF_TYPES[TEXT]),
+        "eval_result": str(proof.eval_result),
+        **{name: value for name, value in own.items() if value not in (None, "", [])},
+    }
+
+
+def write_rows(proof: ItemProof) -> list[Record]:
+    """Write the row of a cell, `Name: Oslo | Area: 454`, as a row of headers and one of cells."""
+    parts = (proof.row or proof.text).split(BAR)
+    pairs = [part.partition(COLON) if COLON in part else ("", "", part) for part in parts]
+    headers, cells = [header for header, _, _ in pairs], [cell for _, _, cell in pairs]
+    rows = [headers, cells] if any(headers) else [cells]
+    return [{"cells": [{"cell_value": cell} for cell in row]} for row in rows]
+
+
+def write_address(article: str) -> str | None:
+    """Write the address of an article of the English Wikipedia; None for no article."""
+    return PAGE + quote(article.replace(" ", "_"), safe="/:,()'!*;@$") if article else None
