@@ -26,6 +26,7 @@ from tests.tanq.released_fixture import PEOPLE, RECORDS, read_contents
 from tests.tanq.table_items import make_item
 
 SYSTEM = TableRun("system", "own/1")
+ITEMS = [make_item(name, ["Norway", "Sweden"]) for name in "abcdefg"]
 REPLIES = [
     "entity|capital\nNorway|Oslo\nSweden|Stockholm",
     "| entity | Norway | Sweden |\n|---|---|---|\n| capital | Oslo | Malmo |",
@@ -190,8 +191,7 @@ def predict(items: list[TanqItem]) -> list[Prediction]:
 
 
 def test_predictions_stand_where_the_evaluator_reads_them_and_score_the_same(tmp_path: Path) -> None:
-    items = [make_item(name, ["Norway", "Sweden"]) for name in "abcdefg"]
-    made = predict(items)
+    items, made = ITEMS, predict(ITEMS)
     write_rows(tmp_path / "items.parquet", TanqItem, items)
     write_rows(tmp_path / "predictions.parquet", Prediction, made)
     given = (tmp_path / "items.parquet", tmp_path / "predictions.parquet")
