@@ -88,8 +88,12 @@ def read_question(record: object) -> QampariQuestion:
 
 
 def read_kind(name: str) -> str:
-    """Read a kind from its name or from a question's id, `12__wikidata_comp__dev`; empty for none."""
-    return next((kind for part, kind in KINDS.items() if part in name.lower()), "")
+    """Read a kind from its name or from a question's id, `12__wikidata_comp__dev`; empty for none.
+
+    Where an id has parts of several kinds' names, the last one tells: `winter-7__simple`.
+    """
+    found = max(KINDS, key=name.lower().rfind)
+    return KINDS[found] if found in name.lower() else ""
 
 
 def merge_answers(answers: list[QampariAnswer]) -> tuple[QampariAnswer, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from flows.commands.evaluate import evaluate_command
+from flows.commands.publish import PublishOptions, publish_command
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.systems.evaluation import EvaluationOptions
@@ -99,3 +100,14 @@ def test_a_system_is_asked_scored_and_written_down_once(
         capsys.readouterr().out.split()
     )
     assert (project / "dvc.lock").read_bytes() == lock
+    # Its folder is published with the tables where TANQ's evaluator reads them.
+    options = PublishOptions(to=project / "published", prediction_key="ours", private=True)
+    publish_command(str(out), options, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert told["notes"] == ["test.system-ours.jsonl: 1 of 3 questions have no reply and are left out"]
+    (path,) = (project / "published/tanq").iterdir()
+    tables = {own["init_qid"]: own["ours"] for own in map(json.loads, path.read_text().splitlines())}
+    assert tables == {
+        "countries__composition": "entity|capital\nNorway|Oslo\nSweden|Oslo",
+        "lakes__simple": "",
+    }

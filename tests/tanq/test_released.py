@@ -16,8 +16,10 @@ from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import BadInput
 from tasks.scoring.registry import make_metric
 from tasks.scoring.running import score_file
+from tasks.sources.tanq_records import read_record
 from tasks.tanq.build.skill_use import SkillUse
 from tasks.tanq.build.tanq_item import FinalCell, FinalColumn, FinalRow, ItemProof, ItemThing, TanqItem
+from tasks.tanq.importers.tanq import make_published_item
 from tasks.tanq.labels import Support
 from tasks.tanq.publish.released import name_files, name_records, write_record, write_released
 from tasks.tanq.score.scores import score_prediction
@@ -25,6 +27,7 @@ from tasks.tanq.solve.prediction import Prediction, TableRun, make_prediction
 from tests.tanq.released_fixture import PEOPLE, RECORDS, read_contents
 from tests.tanq.table_items import make_item
 
+SAMPLE = Path(__file__).parents[2] / "data/tanq/sample/items.parquet"
 SYSTEM = TableRun("system", "own/1")
 ITEMS = [make_item(name, ["Norway", "Sweden"]) for name in "abcdefg"]
 REPLIES = [
@@ -154,7 +157,7 @@ def test_an_item_of_our_own_keeps_its_values_proofs_and_filters(root: Path) -> N
         publish("data/raw/tanq/mine", root / "out")
     out = publish("data/raw/tanq/mine", root / "out", private=True)
     (record,) = read_lines(out / "tanq/test.jsonl")
-    assert record["init_qid"] == "5f0c__graph_composition"
+    assert record["init_qid"] == "5f0c__composition"
     assert record["question_properties"] == ["capital", "area", "official language"]
     assert record["extended_types"] == ["filter_number", "conversion"]
     # By the layout alone, without any reader of ours.
@@ -172,10 +175,10 @@ def test_an_item_of_our_own_keeps_its_values_proofs_and_filters(root: Path) -> N
 
 def test_every_record_has_a_name_of_its_own() -> None:
     given = [make_item(name, ["Norway"], seed=seed) for name, seed in (("a", "q"), ("b", "q"), ("c", "r"))]
-    kept = replace(given[0], id="d", init_qid="q__graph_simple__2", record="{}")
+    kept = replace(given[0], id="d", init_qid="q__simple__2", record="{}")
     names, numbered = name_records([*given, kept])
     assert names == {
-        "a": "q__graph_simple", "b": "q__graph_simple__3", "c": "r__graph_simple", "d": "q__graph_simple__2",
+        "a": "q__simple", "b": "q__simple__3", "c": "r__simple", "d": "q__simple__2",
     }  # fmt: skip
     assert numbered == 1
     assert name_files(["a/b", "a b", "c"]) == {
@@ -235,3 +238,16 @@ def test_what_the_evaluator_needs_is_always_there_and_no_field_is_overwritten(tm
         write_released(*given, "init_qid", tmp_path)
     with pytest.raises(BadInput, match="--prediction-key: needs predictions"):
         write_released(given[0], None, "mine", tmp_path)
+
+
+@pytest.mark.skipif(not SAMPLE.is_file(), reason="`make reproduce` makes the sample")
+def test_the_sample_comes_back_with_all_proofs_and_values(tmp_path: Path) -> None:
+    items = read_rows(SAMPLE, TanqItem)
+    write_released(SAMPLE, None, "", tmp_path)
+    records = read_lines(tmp_path / "test.jsonl")
+    assert len({record["init_qid"] for record in records}) == len(records) == len(items) > 0
+    for item, record in zip(items, records, strict=True):
+        read = read_record(record)
+        made = make_published_item(read, "", "x", record)
+        assert (made.unknown, made.apart, made.unlisted, made.verdicts, read.others) == ((), 0, 0, 0, {})
+        assert show(made.item) == show(item)

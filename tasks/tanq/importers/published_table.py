@@ -49,8 +49,9 @@ NUMBER = re.compile(r"-?[\d,]*\.?\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
 DATE = re.compile(
     r"(?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\d{4}(?: BCE)?|\d{4}-\d\d-\d\d|\d+(?:st|nd|rd|th) century.*"
 )
-TELLING = 4
-"""Characters of a cell that a longer value must have in common with it: a year of a date."""
+DAY = re.compile(r"(\d{4})-\d\d-\d\d")
+MOST_PAIRS = 200_000
+"""Pairs of rows and answers that are compared by their values; of more, their order alone tells."""
 Property = tuple[str, str]
 """Id and label of a property, folded."""
 
@@ -152,7 +153,7 @@ class PublishedTable:
         texts: defaultdict[Property, set[str]] = defaultdict(set)
         for answer in self._given:
             for value in answer.values:
-                texts[_name_property(value)].update(map(_fold, value.texts))
+                texts[_name_property(value)] |= _list_telling(value)
         headers = [_fold_header(name) for name in self.names]
         words = [set(header.split()) for header in headers]
         cells = [[_fold(row[place]) for row in self.rows[1:]] for place in range(1, len(self.rows[0]))]
@@ -162,7 +163,7 @@ class PublishedTable:
             return len(label & words[place]) if label <= words[place] or words[place] <= label else 0
 
         def share_values(own: Property, place: int) -> int:
-            return sum(any(_tells(text, cell) for text in texts[own]) for cell in cells[place])
+            return sum(_tells(texts[own], cell) for cell in cells[place])
 
         found = {own: headers.index(name) for own in texts for name in own if name and name in headers}
         for alike in (share_words, share_values):
@@ -197,11 +198,21 @@ class PublishedTable:
             alike = (answer for name in names for answer in by_name[name] if name)
             take(place, next((answer for answer in alike if id(answer) not in taken), None))
         passing = [answer for answer in self._given if answer.filter_pass is not False]
-        for place, row in rows:
-            if place not in found:
-                free = [answer for answer in passing if id(answer) not in taken]
-                best = max(free, key=lambda answer: self._count_shared(answer, row), default=None)
-                take(place, best if best and self._count_shared(best, row) else None)
+        free = [answer for answer in passing if id(answer) not in taken]
+        open_rows = [place for place, _ in rows if place not in found]
+        if len(free) * len(open_rows) <= MOST_PAIRS:
+            told = {id(answer): self._list_told(answer) for answer in free}
+            for place, row in rows:
+                if place not in found:
+                    counts = {
+                        id(answer): sum(
+                            _tells(own, _fold(row[at + 1])) for at, own in told[id(answer)].items()
+                        )
+                        for answer in free
+                        if id(answer) not in taken
+                    }
+                    best = max(free, key=lambda answer: counts.get(id(answer), 0), default=None)
+                    take(place, best if best and counts.get(id(best)) else None)
         free = [answer for answer in passing if id(answer) not in taken]
         open_rows = [place for place, _ in rows if place not in found]
         if len(free) == len(open_rows):
@@ -209,14 +220,14 @@ class PublishedTable:
                 take(place, answer)
         return [found.get(place) for place, _ in rows]
 
-    def _count_shared(self, answer: PublishedAnswer, row: Sequence[str]) -> int:
-        """Count the values of an answer that stand in their cells of a row."""
-        places = ((value, self._columns.get(_name_property(value))) for value in answer.values)
-        return sum(
-            any(_tells(_fold(text), _fold(row[place + 1])) for text in value.texts)
-            for value, place in places
-            if place is not None
-        )
+    def _list_told(self, answer: PublishedAnswer) -> dict[int, set[str]]:
+        """List what an answer's values may be in each column."""
+        told: defaultdict[int, set[str]] = defaultdict(set)
+        for value in answer.values:
+            place = self._columns.get(_name_property(value))
+            if place is not None:
+                told[place] |= _list_telling(value)
+        return told
 
     def _choose_texts(self) -> Iterator[tuple[int, str]]:
         """Choose the text of every value: the one that stands in its cell, else the best one."""
@@ -324,9 +335,15 @@ def _stands_in(text: str, cell: str) -> bool:
     return bool(text) and f", {_fold(text)}," in f", {_fold(cell)},"
 
 
-def _tells(text: str, cell: str) -> bool:
-    """Tell whether a folded value stands in a folded cell, or begins with it as a date does with its year."""
-    return _stands_in(text, cell) or (len(cell) >= TELLING and text.startswith(cell))
+def _list_telling(value: PublishedValue) -> set[str]:
+    """List the folded texts that tell a value in a cell: its own, and of a day its year."""
+    texts = {_fold(text) for text in value.texts}
+    return texts | {day[1] for text in texts if (day := DAY.fullmatch(text))}
+
+
+def _tells(texts: set[str], cell: str) -> bool:
+    """Tell whether a folded cell, or a part of it between commas, is one of these texts."""
+    return cell in texts or any(part in texts for part in cell.split(", ") if part)
 
 
 def _name_property(value: PublishedValue) -> Property:

@@ -80,7 +80,7 @@ def name_records(items: Iterable[TanqItem]) -> tuple[dict[str, str], int]:
 
 def _name_record(item: TanqItem) -> str:
     name = item.init_qid or item.id
-    return name if item.record or read_kind(name) else f"{name}__{item.source}_{item.kind}"
+    return name if item.record or read_kind(name) == item.kind else f"{name}__{item.kind}"
 
 
 def name_files(systems: Sequence[str]) -> dict[str, str]:
