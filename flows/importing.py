@@ -13,7 +13,7 @@ from flows.run.engine.engines import THREADS, open_engine
 from flows.run.engine.shards import Shard, ShardEngine
 from flows.run.progress import tell_first
 from flows.run.record.kept_files import KEPT, name_kept
-from flows.settings import edit_params, get_section, load_params, parse_database, parse_section
+from flows.settings import get_section, load_params, parse_database, parse_section, write_params
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.reflection import reflect
@@ -48,9 +48,7 @@ def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = No
         for path, text in done.files.items():
             write_text(root / path, text)
     if done.settings:
-        with edit_params(root) as data:
-            for keys, value in done.settings.items():
-                set_value(data, keys, value)
+        write_params(root, done.settings)
     return done
 
 
@@ -115,15 +113,6 @@ def work(
 def say(line: str) -> None:
     """Print a line for a person who waits."""
     say_line(f"benchloom: {line}")
-
-
-def set_value(data: Any, keys: Sequence[str], value: object) -> None:
-    """Set a value under nested keys; sections that are missing or empty are made."""
-    for key in keys[:-1]:
-        if data.get(key) is None:
-            data[key] = {}
-        data = data[key]
-    data[keys[-1]] = value
 
 
 def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, Any]) -> BaseImporter:

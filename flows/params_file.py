@@ -159,7 +159,22 @@ def write_value(text: str, keys: Sequence[str], written: str) -> str:
                 return edited
         except (yaml.YAMLError, ValueError):
             continue
-    raise BadInput(f"--set {'.'.join(keys)}", "stands in params.yaml by an alias or a merge; edit the file")
+    raise BadInput(f"params.yaml: {'.'.join(keys)}", "stands there by an alias or a merge; edit the file")
+
+
+def list_changes(
+    data: object, keys: tuple[str, ...], value: object
+) -> Iterator[tuple[tuple[str, ...], object]]:
+    """List what must be written for a value to stand under `keys` of nested mappings: as little as can be."""
+    there = data
+    for key in keys:
+        there = there.get(key) if isinstance(there, Mapping) else None
+    parts = isinstance(value, Mapping) and isinstance(there, Mapping) and there.keys() <= value.keys()
+    if parts and there and isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from list_changes(data, (*keys, name), part)
+    elif there is None or there != value:
+        yield keys, value
 
 
 def put_value(data: Any, keys: Sequence[str], value: object) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from flows.discovery import list_scopes, list_stages
 from flows.parameters import Parameters, refuse, validate
-from flows.params_file import parse_params, write_value
+from flows.params_file import dump_flow, list_changes, parse_params, put_value, write_value
 from tasks.errors import BadInput
 from tasks.files import write_beside
 
@@ -108,21 +108,21 @@ def set_params(root: Path, assignments: list[str]) -> None:
         draft.write_bytes(text.encode())
 
 
-@contextmanager
-def edit_params(root: Path) -> Iterator[Any]:
-    """Give params.yaml to be changed in place; it is written, with its comments, if the block ends well."""
-    from ruamel.yaml import YAML
+def write_params(root: Path, values: Mapping[tuple[str, ...], object]) -> None:
+    """Write values under their keys into params.yaml; no line changes that holds none of them.
 
+    Raises BadInput, and writes nothing then, where the file would not be one, or its text cannot say so.
+    """
     path = root / "params.yaml"
-    load_params(root)
-    editor = YAML()
-    editor.preserve_quotes = True
-    editor.width = 120
-    data = editor.load(path.read_text(encoding="utf-8"))
-    yield data
+    data: Mapping[str, Any] = load_params(root)
+    text = path.read_bytes().decode("utf-8")
+    for keys, value in values.items():
+        for place, part in list_changes(data, keys, value):
+            text = write_value(text, place, dump_flow(part))
+        data = put_value(data, keys, value)
+    parse_params(text.encode(), path, list_fanned(), list_sections())
     with write_beside(path) as draft:
-        editor.dump(data, draft)
-        parse_params(draft.read_bytes(), path, list_fanned(), list_sections())
+        draft.write_bytes(text.encode())
 
 
 def _parse_assignment(data: Mapping[str, Any], assignment: str) -> tuple[list[str], str]:

@@ -13,6 +13,7 @@ from dvc.config import Config
 from dvc.exceptions import CollectCacheError, DvcException
 from dvc.repo import Repo
 
+from flows import settings
 from flows.discovery import find_stage, list_stages
 from flows.night_settings import EvaluatedEntry
 from flows.nights.worktree import OVERLAID, run_git
@@ -20,7 +21,7 @@ from flows.run.node import Node
 from flows.run.record.dvc_boundary import hold_repo, move_objects, translate_errors
 from flows.run.record.recorder import Recorder
 from flows.run.selection import order_nodes
-from flows.settings import edit_params, load_params
+from flows.settings import load_params
 from flows.stage import CONTRACTS, EVALUATION
 from tasks.errors import BadInput
 
@@ -31,15 +32,13 @@ COMMITTED = ("flows/", "tasks/")
 def write_params(home: Path, root: Path, label: str) -> None:
     """Write the night's label into the worktree's params.yaml, and the sections that a night takes over."""
     given, there = load_params(home), load_params(root)
-    with edit_params(root) as data:
-        for section in OVERLAID:
-            if given.get(section) != there.get(section):
-                data[section] = given.get(section)
-        if not isinstance(data.get("evaluation"), dict):
-            data["evaluation"] = {}
-        data["evaluation"]["as_of"] = label
-        if (given.get("nightly") or {}).get("baselines"):
-            data["baselines"] = {"as_of": label}
+    values: dict[tuple[str, ...], object] = {
+        (section,): given.get(section) for section in OVERLAID if given.get(section) != there.get(section)
+    }
+    values["evaluation", "as_of"] = label
+    if (given.get("nightly") or {}).get("baselines"):
+        values["baselines",] = {"as_of": label}
+    settings.write_params(root, values)
 
 
 def share_cache(home: Path, root: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.commands.import_ import app
-from flows.settings import edit_params, load_params, parse_database
+from flows.settings import load_params, parse_database, write_params
 from tasks.errors import BadInput
 from tasks.longform.entries import LongformSet, SourceDatabase
 from tests.flows.conftest import make_folder
@@ -181,9 +181,8 @@ def test_databases_become_sources_of_long_form_questions_with_their_own_as_seeds
 def test_what_stands_in_a_set_stays_and_a_database_enters_once(root, tmp_path):
     release = make_release(tmp_path / "spider")
     assert call(release, "--database", "cities", "--longform", "mine").exit_code == 0
-    with edit_params(root) as data:
-        data["longform"]["sets"]["mine"]["questions"] = 3
-        data["longform"]["databases"]["cities"]["words"] = {"city": "places"}
+    mine = {("longform", "sets", "mine", "questions"): 3}
+    write_params(root, {**mine, ("longform", "databases", "cities", "words"): {"city": "places"}})
     for name in ("towns", "cities"):
         assert call(release, "--database", name, "--longform", "mine").exit_code == 0
     longform = load_params(root)["longform"]
