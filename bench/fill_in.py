@@ -131,13 +131,13 @@ def fill(path: Path) -> int:
 def pair_all(path: Path) -> int:
     """Write the unbalanced set of the groups: one text each, for half of them; count the questions."""
     params = Unbalanced(rules={"short": CriterionRule(keep=0.5)})
-    return write_set(path, "unbalanced", unbalanced(TEXTS, read_groups(path), params))
+    return write_set(path, "unbalanced", unbalanced(TEXTS, read_groups(path), [], params))
 
 
 def pair_equally(path: Path) -> int:
     """Write the balanced set of the groups: one text each; return the number of questions."""
     params = Balanced(criteria=("short",))
-    return write_set(path, "balanced", balanced(TEXTS, read_groups(path), params))
+    return write_set(path, "balanced", balanced(TEXTS, read_groups(path), [], params))
 
 
 def read_groups(path: Path) -> StoredRows[Group]:

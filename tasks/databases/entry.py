@@ -48,6 +48,8 @@ class DatabaseEntry(BaseModel):
     must be the answer there."""
     templates: Literal["beside", "instead"] | None = None
     """Whether a person's templates (data/templates/<name>.jsonl) stand beside a model's, or instead."""
+    strict_templates: bool = False
+    """Whether a person's templates are held to every rule for a model's."""
     glossary: Mapping[str, str] = {}
     """Column (`table.column`, or its name alone) or table -> what people call it."""
     leave_out: tuple[str, ...] = ()

@@ -56,3 +56,10 @@ def format_duration(duration: timedelta) -> str:
     hours, seconds = divmod(rest.days * 86_400 + rest.seconds, 3_600)
     fraction = f".{rest.microseconds:06d}" if rest.microseconds else ""
     return f"{sign}{hours:02d}:{seconds // 60:02d}:{seconds % 60:02d}{fraction}"
+
+
+def rank_value(value: Value) -> tuple[int, float, str]:
+    """Return what values are sorted by: NULL, then numbers, then text by code points."""
+    if value is None:
+        return (0, 0, "")
+    return (2, 0, value) if isinstance(value, str) else (1, value, "")

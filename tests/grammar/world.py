@@ -141,7 +141,7 @@ def make_world(root: Path) -> World:
         "second_reading": Drafts(kept),
         "fill_in": fill_in(templates, SCHEMA, entry, FillIn(every_value_matters=False)),
         "unbalanced": unbalanced(kept, groups, Unbalanced()),
-        "balanced": balanced(kept, groups, Balanced(criteria=("short", "long"))),
+        "balanced": balanced(kept, groups, [], Balanced(criteria=("short", "long"))),
     }
     made |= make_corpus(groups, templates, made["balanced"], made["unbalanced"], world.database)
     for stem, drafts in made.items():

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, split_outcomes
 from tasks.databases.columns import Column
+from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.queries import Query
-from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
@@ -65,7 +65,7 @@ async def back_check(
     """
     if any(own.instead for own in own_templates):
         return Drafts([replace(text, origin=_list_rows(text)) for text in text_templates])
-    queries = {template.id: read_template(template.sql, schema) for template in sql_templates}
+    queries = {template.id: read_stored(template.sql, schema) for template in sql_templates}
     templates = {template.id: template for template in sql_templates}
     distractors = {name: find_distractors(name, queries, params.choices - 1) for name in queries}
     requests = [

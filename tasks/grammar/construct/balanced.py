@@ -10,6 +10,7 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.artifacts.spool import Spool
 from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.pairs import Question, group_texts, make_question
+from tasks.grammar.construct.sql_templates import OwnTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.settings import Settings
 
@@ -22,25 +23,46 @@ class Balanced(Settings):
     """Texts per group and criterion; the same number everywhere, so that criteria can be compared."""
 
 
+def count_texts(own_templates: Iterable[OwnTemplate], params: Balanced) -> int:
+    """Count the texts that every group gets of each criterion.
+
+    Where a person's templates stand instead of a model's, it is as many as all of them have, so that a file
+    with ten texts a template and criterion is used whole; `params.texts` at least.
+    """
+    counts = [
+        sum(text.criterion == criterion for text in own.texts)
+        for own in own_templates
+        if own.instead
+        for criterion in params.criteria
+    ]
+    return max(params.texts, min(counts, default=0))
+
+
 def balanced(
-    second_reading: list[TextTemplate], fill_in: Iterable[Group], params: Balanced
+    second_reading: list[TextTemplate],
+    fill_in: Iterable[Group],
+    own_templates: list[OwnTemplate],
+    params: Balanced,
 ) -> Drafts[Question]:
     """Pair every group with the same number of texts of each criterion; drop groups with too few texts.
+
+    The number is that of `count_texts`.
 
     Groups and questions are streamed, since there may be more of them than memory holds.
     """
     texts = group_texts(second_reading)
+    wanted = count_texts(own_templates, params)
     rows: Spool[Question] = Spool()
     dropped: Spool[Dropped] = Spool()
     for group in fill_in:
         candidates = texts.get(group.sql_template, {})
         counts = {criterion: len(candidates.get(criterion, [])) for criterion in params.criteria}
-        if too_few := {criterion: count for criterion, count in counts.items() if count < params.texts}:
+        if too_few := {criterion: count for criterion, count in counts.items() if count < wanted}:
             missing = ", ".join(f"{count} {criterion}" for criterion, count in too_few.items())
             origin = (Origin("row", f"fill_in#{group.id}"),)
-            dropped.add(Dropped(group.id, "too_few_texts", f"has {missing}, needs {params.texts}", origin))
+            dropped.add(Dropped(group.id, "too_few_texts", f"has {missing}, needs {wanted}", origin))
             continue
         for criterion in params.criteria:
-            for text in candidates[criterion][: params.texts]:
+            for text in candidates[criterion][:wanted]:
                 rows.add(make_question(text, group))
     return Drafts(rows, dropped)

@@ -20,9 +20,10 @@ from tasks.databases.literals import split_literals
 from tasks.databases.values import Value
 from tasks.errors import BadInput, SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.combinations import IDLE, OVER, Combination, DrawnCombinations, read_combinations
-from tasks.grammar.construct.queries import FilledSql, Measure, Query
-from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.free_combinations import enumerate_combinations
+from tasks.grammar.construct.free_reading import read_stored
+from tasks.grammar.construct.queries import FilledSql, FreeQuery, Measure, Query
+from tasks.grammar.construct.sql_templates import SqlTemplate, is_by_person
 from tasks.grammar.construct.verbalisation import find_scope
 from tasks.settings import Settings
 
@@ -43,6 +44,9 @@ class FillIn(Settings):
     """Leave out combinations of which one value could be left out without changing the answer."""
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
     """Measure -> minimum and maximum number of rows that it may be computed from; null: any number."""
+    tries: int = Field(default=1_000, ge=1)
+    """Maximum number of combinations that are run of a person's SQL template for which no single query gives
+    all answers, drawn by seed."""
     seed: int = 0
     limits: QueryLimits = QueryLimits()
     """Limits of the one query per template."""
@@ -67,7 +71,7 @@ class Group:
     answer: str
     """The answer as people read it."""
     answer_rows: str
-    """The distinct result rows, as a JSON list of lists."""
+    """The result rows, as a JSON list of lists; distinct, unless a person's SQL repeats some."""
     origin: tuple[Origin, ...]
 
 
@@ -79,7 +83,8 @@ def fill_in(
 
     One query per template yields the same as the Cartesian product of each placeholder's distinct
     values, filtered for non-empty answers. Combinations that are left out are counted per template and
-    reason.
+    reason. A person's templates are not held to the rules for a model's (`relax`); where their SQL is of
+    another shape than a model's, combinations are enumerated, `params.tries` at most.
 
     Where the database is a part of a world, a group with another answer there is left out too, unless its
     question says what it is confined to.
@@ -90,13 +95,19 @@ def fill_in(
     dropped: list[Dropped] = []
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         for template in sql_templates:
-            query = read_template(template.sql, schema)
-            dropped += fill_template(template, query, schema, safe, params, groups)
+            query = read_stored(template.sql, schema)
+            own = is_by_person(template) and not database.strict_templates
+            dropped += fill_template(template, query, schema, safe, relax(params) if own else params, groups)
     world = database.find_world()
     if world is None:
         return Drafts(groups, dropped)
-    held = [one for one in sql_templates if not find_scope(read_template(one.sql, schema), schema)[0]]
+    held = [one for one in sql_templates if not find_scope(read_stored(one.sql, schema), schema)[0]]
     return drop_other_answers(groups, held, world, params.limits, dropped)
+
+
+def relax(params: FillIn) -> FillIn:
+    """Return the parameters without the rules that keep a small model in check."""
+    return params.model_copy(update={"single_answer": False, "every_value_matters": False, "rows": {}})
 
 
 def drop_other_answers(
@@ -143,14 +154,20 @@ def fill_template(
     before = len(groups)
     drawn = DrawnCombinations((params.seed, template.id), params.cap or 0)
     limits = params.rows.get(query.measure, (1, None))
-    every = read_combinations(
-        query,
-        schema,
-        database,
-        limits,
-        None if params.cap is None else drawn,
-        idle=params.every_value_matters,
-    )
+    if isinstance(query, FreeQuery):
+        salt = (params.seed, template.id)
+        every = enumerate_combinations(
+            query, schema, database, seed=salt, tries=params.tries, most=params.cap
+        )
+    else:
+        every = read_combinations(
+            query,
+            schema,
+            database,
+            limits,
+            None if params.cap is None else drawn,
+            idle=params.every_value_matters,
+        )
     usable = _filter_combinations(every, query, params, left_out)
     writer = GroupWriter(template, query)
     try:

@@ -29,7 +29,7 @@ def own_templates(
     """Read `<database>.jsonl` where the database's entry says `templates`; else there are no rows.
 
     templates: the folder. settings: parameters of other stages, dotted name -> value. A template, or a text
-    of one, that breaks a rule is dropped with its line; the reasons are those of `ADVICE`. Raises
+    of one, that cannot be used is dropped with its line; the reasons are those of `ADVICE`. Raises
     BadInput if the file is missing, or has no template that can be used.
     """
     if database.templates is None:
@@ -44,7 +44,7 @@ def own_templates(
     rules = make_rules(database, schema, texts, balanced, instead=database.templates == "instead")
     checked = check_lines(list(read_template_lines(str(file))), rules)
     if not checked.templates:
-        first = checked.problems[0] if checked.problems else None
+        first = checked.errors[0] if checked.errors else None
         what = f"has no template that can be used, of {checked.lines} lines"
         raise BadInput(place, what, hint=f"line {first.line}: {first.what}" if first else "it is empty")
     dropped = [
@@ -54,7 +54,7 @@ def own_templates(
             f"line {problem.line}: {problem.what}",
             (Origin("evidence", f"{place}, line {problem.line}"),),
         )
-        for number, problem in enumerate(checked.problems)
+        for number, problem in enumerate(checked.errors)
     ]
     return Drafts(checked.templates, dropped)
 
@@ -69,4 +69,6 @@ def make_rules(
 ) -> TemplateRules:
     """Make the rules for a database: where no model adds texts, those of the balanced set must be there."""
     wanted = dict.fromkeys(balanced.criteria, balanced.texts) if instead else {}
-    return TemplateRules(database.name, schema, texts.criteria, wanted, instead)
+    return TemplateRules(
+        database.name, schema, texts.criteria, wanted, instead, strict=database.strict_templates
+    )

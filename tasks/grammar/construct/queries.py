@@ -15,6 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
+import sqlglot
 from sqlglot import exp
 
 from tasks.artifacts.rows import make_id
@@ -23,6 +24,7 @@ from tasks.databases.quoted_names import quote_column, quote_name
 
 DIALECT = "sqlite"
 PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
+QUOTED_PLACEHOLDER = re.compile(r"'\[[^\[\]']*\]'")
 LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
 
 
@@ -86,6 +88,41 @@ class Query:
         return make_id("sql_template", sorted(self.projection), self.joins, self.placeholders, *measure)
 
 
+@dataclass(frozen=True)
+class FreeQuery(Query):
+    """A SELECT of any shape, as a person wrote it: aggregates, groups, subqueries, set operations.
+
+    `projection` holds the selected columns; it is empty where something else is selected, too. `joins` and
+    `measure` are empty, since the SQL alone says what is asked.
+    """
+
+    sql: str = ""
+    """Canonical SQL with `'[table.column]'` in the places of values. A second value of a column is
+    `'[table.column#2]'`; one placeholder may stand in several places, which get the same value."""
+    used: tuple[str, ...] = ()
+    """The columns that the SQL names, and those that placeholders are named after; sorted."""
+    read: tuple[str, ...] = ()
+    """The tables that the SQL reads, sorted."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the SQL names, sorted."""
+        return self.used
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All tables, sorted."""
+        return self.read
+
+    @property
+    def id(self) -> str:
+        """Hash of the SQL, whatever the case of its names."""
+        parsed = sqlglot.parse_one(self.sql, dialect=DIALECT)
+        for name in parsed.find_all(exp.Identifier):
+            name.set("this", name.name.lower())
+        return make_id("sql_template", "free", parsed.sql(dialect=DIALECT))
+
+
 def table_of(column: str) -> str:
     """Return the table of a column's id."""
     return split_column_id(column)[0]
@@ -105,11 +142,16 @@ def comparison_of(placeholder: str) -> str:
 
 def write_template(query: Query) -> str:
     """Write a query's SQL with `'[table.column]'` in the places of values."""
+    if isinstance(query, FreeQuery):
+        return query.sql
     return build_select(query, {name: f"[{name}]" for name in query.placeholders}).sql(dialect=DIALECT)
 
 
 def write_filled(query: Query, values: Mapping[str, str | int | float]) -> str:
     """Write a query's SQL with values filled in: text quoted and escaped, numbers as numbers."""
+    if isinstance(query, FreeQuery):
+        marks = {f"'[{name}]'": write_literal(value) for name, value in values.items()}
+        return QUOTED_PLACEHOLDER.sub(lambda found: marks.get(found[0], found[0]), query.sql)
     return build_select(query, values).sql(dialect=DIALECT)
 
 

@@ -23,6 +23,7 @@ from tasks.databases.literals import bind
 from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.back_check import parse_letter
 from tasks.grammar.construct.fill_in import Group, format_value, make_comparable, read_some
+from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.queries import FilledSql, Query, write_filled
 from tasks.grammar.construct.reading_file import FileReadings, read_readings
 from tasks.grammar.construct.reading_queries import (
@@ -35,7 +36,6 @@ from tasks.grammar.construct.reading_queries import (
     write_reading_grammar,
 )
 from tasks.grammar.construct.sql_reading import BrokenRule
-from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.ask import Ask
@@ -248,7 +248,7 @@ def find_other_answer(
     limit, since that depends on the machine.
     """
     query = _order_columns(read.query, template)
-    filled = FilledSql(read_template(template.sql, schema))
+    filled = FilledSql(read_stored(template.sql, schema))
     for group in groups:
         values = read_values(filled, group)
         sql = write_filled(query, {name: values[own] for name, own in read.names.items()})

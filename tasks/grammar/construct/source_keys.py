@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import sqlglot
+from sqlglot import exp
+
 from tasks.databases.columns import Column
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.values import Value
 from tasks.grammar.construct.combinations import read_sources
-from tasks.grammar.construct.queries import Among, FilledSql, Query
+from tasks.grammar.construct.queries import DIALECT, Among, FilledSql, FreeQuery, Query
+from tasks.grammar.construct.source_rows import find_sources
 
 MOST = 500
 """Where more values of a column are wanted, all are read."""
@@ -25,8 +29,12 @@ def read_keys(
     """Yield groups of a SQL template with the primary keys of their source rows in one table.
 
     groups: filled SQL -> the group's id; others are not read. One statement yields all, as in the fill-in.
-    Raises SqlError.
+    A free query has no such statement: each of its groups is read by its own, and none where the SQL has a
+    second SELECT, whose rows matter by being missing, too. Raises SqlError.
     """
+    if isinstance(query, FreeQuery):
+        yield from _read_free_keys(query, table, groups, schema, safe)
+        return
     primary = [column.id for column in schema if column.table == table and column.primary_key]
     filled = FilledSql(query)
     among = list_wanted(query, filled, groups, schema)
@@ -34,6 +42,16 @@ def read_keys(
         values = [value for value in sources.values if value is not None]
         if group := groups.get(filled.write(values)):
             yield group, list(sources.cells)
+
+
+def _read_free_keys(
+    query: FreeQuery, table: str, groups: Mapping[str, str], schema: Sequence[Column], safe: SafeDatabase
+) -> Iterator[tuple[str, list[tuple[Value, ...]]]]:
+    if len(list(sqlglot.parse_one(query.sql, dialect=DIALECT).find_all(exp.Select))) > 1:
+        return
+    for sql, group in groups.items():
+        rows = find_sources(sql, schema, safe).rows
+        yield group, [tuple(cell for _, cell in row.key) for row in rows if row.table == table]
 
 
 def list_wanted(query: Query, filled: FilledSql, groups: Iterable[str], schema: Sequence[Column]) -> Among:

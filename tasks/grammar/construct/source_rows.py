@@ -7,7 +7,7 @@ all rows that it is computed from. It tells which rows an answer comes from; it 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +22,9 @@ from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.quoted_names import quote_name
-from tasks.databases.values import Value
+from tasks.databases.values import Value, rank_value
 from tasks.errors import BadInput
+from tasks.grammar.construct.free_reading import list_sources, parse_free
 from tasks.grammar.construct.queries import DIALECT
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 from tasks.lineage.nodes import TracedSource
@@ -60,10 +61,11 @@ class SourceRowTracer:
             found = find_sources(record["sql"], columns, database)
         except BrokenRule as error:
             raise BadInput(path, f"the group's query is not one that GRAMMAR builds: {error}") from error
-        if not found.rows:
-            raise BadInput(path, "no longer has a row that answers the query", hint="benchloom run")
         if {tuple(row) for row in json.loads(record["answer_rows"])} != set(found.answer):
-            raise BadInput(path, "now gives another answer to the query", hint="benchloom run")
+            what = "now gives another answer to the query"
+            if not found.answer:
+                what = "no longer has a row that answers the query"
+            raise BadInput(path, what, hint="benchloom run")
         recorded = any(dependency.path == path for dependency in stage.deps)
         return [self._describe(row, path, recorded) for row in found.rows]
 
@@ -119,6 +121,47 @@ class AnswerSources:
     for comparison with the recorded answer."""
 
 
+def write_source_queries(
+    sql: str, columns: Sequence[Column]
+) -> tuple[list[tuple[str, list[tuple[str, str]]]], list[int]]:
+    """Write a filled query's source queries: one, or one for each SELECT that a set operation combines.
+
+    Returns each with its selected columns, and the positions of the projected ones as `write_source_query`
+    does. Of a person's SQL with groups, an order or subqueries these are the rows that its outer SELECT takes
+    its answer from. Raises BrokenRule if that reads anything but tables.
+    """
+    try:
+        source, selected, projected = write_source_query(sql, columns)
+    except BrokenRule:
+        statement = parse_free(sql)
+        arms = statement.find_all(exp.Select) if isinstance(statement, exp.SetOperation) else [statement]
+        return [_write_free(arm, columns) for arm in arms if not _is_nested(arm)], []
+    return [(source, selected)], projected
+
+
+def _is_nested(select: exp.Expr) -> bool:
+    """Tell whether a SELECT stands within another one, and is no part of a set operation alone."""
+    return select.find_ancestor(exp.Select) is not None
+
+
+def _write_free(select: exp.Expr, columns: Sequence[Column]) -> tuple[str, list[tuple[str, str]]]:
+    tables = list_sources(select, columns) if isinstance(select, exp.Select) else {}
+    if not tables or len(tables) != 1 + len(select.args.get("joins") or []):
+        raise BrokenRule("other_operator", "it reads the result of another query, whose rows are not traced")
+    selected = [
+        (alias, column)
+        for alias, table in sorted(tables.items())
+        for column in sorted(columns, key=lambda column: (not column.primary_key, column.name))
+        if column.table == table
+    ]
+    source = select.copy()
+    for part in ("order", "limit", "offset", "group", "having", "distinct", "windows"):
+        source.set(part, None)
+    cells = [exp.column(quote_name(column.name), table=quote_name(alias)) for alias, column in selected]
+    source.set("expressions", cells)
+    return source.sql(dialect=DIALECT), [(tables[alias], column.name) for alias, column in selected]
+
+
 def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[tuple[str, str]], list[int]]:
     """Write a filled query's source query in canonical SQL.
 
@@ -170,31 +213,43 @@ def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) ->
     Memory grows with the number of rows found. Raises SqlError, and BrokenRule if `sql` is not a query as
     GRAMMAR builds them.
     """
-    source_query, selected, projected = write_source_query(sql, columns)
-    keys = {
-        table: [column for column in columns if column.table == table and column.primary_key]
-        for table, _ in selected
-    }
+    sources, projected = write_source_queries(sql, columns)
     found: dict[tuple[str, tuple[tuple[str, Value], ...]], SourceRow] = {}
     answer: set[tuple[Value, ...]] = set()
-    for batch in database.stream(translate(source_query, database.dialect, columns)):
-        for row in batch:
-            if projected:
-                answer.add(tuple(row[position] for position in projected))
-            for table in keys:
-                cells = tuple(
-                    (name, cell) for (owner, name), cell in zip(selected, row, strict=True) if owner == table
-                )
-                key_names = {column.name for column in keys[table]}
-                key = tuple(cell for cell in cells if cell[0] in key_names) or cells
-                found[table, key] = SourceRow(table, key, cells)
+    for source_query, selected in sources:
+        spans = list(_list_spans(selected, columns))
+        for batch in database.stream(translate(source_query, database.dialect, columns)):
+            for row in batch:
+                if projected:
+                    answer.add(tuple(row[position] for position in projected))
+                for table, names, keys, start in spans:
+                    cells = tuple(zip(names, row[start:], strict=False))
+                    key = tuple(cell for cell in cells if cell[0] in keys) or cells
+                    if any(cell is not None for _, cell in key):  # which an outer join may leave empty
+                        found[table, key] = SourceRow(table, key, cells)
     if not projected:
         answer = {
             row for batch in database.stream(translate(sql, database.dialect, columns)) for row in batch
         }
-    rows = sorted(found.values(), key=lambda row: (row.table, [_sort_key(cell) for _, cell in row.key]))
-    answer_rows = sorted(answer, key=lambda row: [_sort_key(cell) for cell in row])
+    rows = sorted(found.values(), key=lambda row: (row.table, [rank_value(cell) for _, cell in row.key]))
+    answer_rows = sorted(answer, key=lambda row: [rank_value(cell) for cell in row])
     return AnswerSources(tuple(rows), tuple(answer_rows))
+
+
+def _list_spans(
+    selected: Sequence[tuple[str, str]], columns: Sequence[Column]
+) -> Iterator[tuple[str, list[str], set[str], int]]:
+    """List where the rows of a table begin among selected columns: table, its columns, its keys, position.
+
+    A table that is joined with itself comes once for each alias, with all of its columns.
+    """
+    start = 0
+    while start < len(selected):
+        table = selected[start][0]
+        own = [column for column in columns if column.table == table]
+        names = [name for _, name in selected[start : start + len(own)]]
+        yield table, names, {column.name for column in own if column.primary_key}, start
+        start += len(own)
 
 
 def _read_column(node: exp.Expr, tables: dict[str, str], columns: Sequence[Column]) -> tuple[str, str]:
@@ -208,9 +263,3 @@ def _read_column(node: exp.Expr, tables: dict[str, str], columns: Sequence[Colum
         if column.table.lower() == alias.lower() or (not column.table and table in owners):
             return alias.lower(), name
     raise BrokenRule("unknown_name", column.sql(dialect=DIALECT))
-
-
-def _sort_key(value: Value) -> tuple[int, float, str]:
-    if value is None:
-        return (0, 0, "")
-    return (2, 0, value) if isinstance(value, str) else (1, value, "")

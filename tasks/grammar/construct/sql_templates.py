@@ -86,6 +86,11 @@ class SqlTemplate:
     origin: tuple[Origin, ...]
 
 
+def is_by_person(template: SqlTemplate) -> bool:
+    """Return whether a person brought a SQL template."""
+    return any(origin.reference.startswith("own_templates#") for origin in template.origin)
+
+
 @dataclass(frozen=True)
 class OwnText:
     """A text that a person wrote for a SQL template, under a linguistic criterion."""

@@ -6,17 +6,18 @@ Whatever is wrong with a line is a value (`Problem`), so that all of it can be n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tasks.artifacts.rows import Origin
 from tasks.databases.columns import Column
-from tasks.grammar.construct.queries import PLACEHOLDER, Query, write_template
+from tasks.grammar.construct.free_reading import read_own
+from tasks.grammar.construct.queries import PLACEHOLDER, FreeQuery, Query, write_template
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import OwnTemplate, OwnText
 from tasks.grammar.construct.text_requests import Criterion, make_text_id
-from tasks.grammar.construct.text_rules import parse_text
+from tasks.grammar.construct.text_rules import check_length, parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.limits import go_on
 from tasks.lines import clean
@@ -37,9 +38,11 @@ ADVICE: Mapping[str, str] = {
     "missing_text": 'for instance "texts": {"short": "...", "long": ["...", "..."]}',
     "unknown_criterion": "criteria are entries of grammar.text_templates.criteria",
     "duplicate": "leave one of them out",
+    "other_tag": "lines with one SQL are one template: give them one tag",
     # its SQL, as tasks/grammar/construct/sql_reading.py and sql_rules.py have it
     "unreadable": "one SELECT a line, in SQLite's dialect",
     "not_select": "one SELECT a line",
+    "cannot_run": "one SELECT that SQLite runs on this schema",
     "other_operator": "docs/templates.md lists what a template may hold",
     "clock": "ask for what is the same tomorrow, and on another machine",
     "star": "name the columns",
@@ -89,6 +92,8 @@ class Problem:
     line: int
     reason: str
     what: str
+    warning: bool = False
+    """Whether it is used nevertheless: the rule keeps a small model in check."""
 
     @property
     def advice(self) -> str:
@@ -108,15 +113,27 @@ class TemplateRules:
     wanted: Mapping[str, int] = field(default_factory=dict)
     """Criterion -> texts that each template must have under it, where no model adds any."""
     instead: bool = False
+    strict: bool = False
+    """Whether the rules that keep a small model in check make errors of what breaks them."""
 
 
 @dataclass(frozen=True)
 class CheckedLines:
-    """The templates that are kept, in the lines' order, and what is wrong with the others."""
+    """The templates that are kept, in the lines' order, and what is wrong with these and the others."""
 
     templates: tuple[OwnTemplate, ...]
     problems: tuple[Problem, ...]
     lines: int
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """What is left out."""
+        return tuple(problem for problem in self.problems if not problem.warning)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What is used, but breaks a rule for a model's."""
+        return tuple(problem for problem in self.problems if problem.warning)
 
 
 def read_template_lines(path: str) -> Iterator[TemplateLine]:
@@ -136,66 +153,112 @@ def read_template_lines(path: str) -> Iterator[TemplateLine]:
 
 
 def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedLines:
-    """Hold lines to the rules for SQL templates and for texts. A template goes without its broken texts."""
-    kept: dict[str, OwnTemplate] = {}
-    first: dict[str, int] = {}
+    """Check lines: those with one SQL are one template with all of their texts, in the lines' order.
+
+    A line that cannot be used is an error, and so is a text without its SQL's placeholders. A rule that
+    keeps a small model in check makes a warning, or an error if `rules.strict`. A template goes without its
+    broken texts; if it then has too few, it is left out.
+    """
+    drafts: dict[str, _Draft] = {}
     problems: list[Problem] = []
     for line in lines:
         try:
-            template, broken = check_line(line, rules)
+            problems += _read_line(line, rules, drafts)
             go_on()
         except BrokenRule as error:
             problems.append(Problem(line.number, error.reason, shorten(str(error))))
-            continue
-        problems += broken
-        if template is None:
-            continue
-        if first.setdefault(template.id, line.number) != line.number:
-            what = f"asks the same as line {first[template.id]}"
-            problems.append(Problem(line.number, "duplicate", what))
-        else:
-            kept[template.id] = template
-    return CheckedLines(tuple(kept.values()), tuple(problems), len(lines))
+    kept = []
+    for draft in drafts.values():
+        counts = {name: sum(text.criterion == name for text in draft.texts) for name in rules.wanted}
+        lacking = [name for name, count in counts.items() if count < rules.wanted[name]]
+        if not lacking and draft.texts:
+            kept.append(_make_template(draft, rules))
+        elif not draft.broken:  # otherwise what is missing has been named
+            needs = f"needs {rules.wanted[lacking[0]]} under {lacking[0]!r}" if lacking else "needs one"
+            what = f"has {counts[lacking[0]] if lacking else 'no'} texts, {needs}"
+            problems.append(Problem(draft.lines[0], "missing_text", what))
+    problems.sort(key=lambda problem: problem.line)
+    return CheckedLines(tuple(kept), tuple(problems), len(lines))
 
 
-def check_line(line: TemplateLine, rules: TemplateRules) -> tuple[OwnTemplate | None, list[Problem]]:
-    """Check one line: its template, None if too few texts are left, and what is wrong with its texts.
+@dataclass
+class _Draft:
+    """A template while its lines are read."""
 
-    Raises BrokenRule if it cannot be read, or its SQL breaks a rule.
-    """
+    query: Query
+    verbalisation: Verbalisation | None
+    tag: str
+    lines: list[int] = field(default_factory=list)
+    texts: dict[OwnText, None] = field(default_factory=dict)
+    said: set[tuple[str, str]] = field(default_factory=set)
+    """Criterion and hash of each text: what differs in case or its last stop says the same."""
+    broken: bool = False
+
+
+def _read_line(line: TemplateLine, rules: TemplateRules, drafts: dict[str, _Draft]) -> list[Problem]:
+    """Add a line's template and texts to the drafts; return what is wrong with them. Raises BrokenRule."""
     record = _read_record(line, rules.database)
-    query = read_template(record["sql"], rules.schema)
-    texts: dict[str, OwnText] = {}
-    problems: list[Problem] = []
-    verbalisation = verbalise_query(query, rules.schema)
-    for criterion, text in _list_texts(record["texts"]):
-        try:
-            own = OwnText(criterion, _check_text(criterion, text, query, verbalisation, rules))
-            found = "" if texts.setdefault(make_text_id(query.id, own.text), own) is own else "duplicate"
-            detail = "says the same as another text of this line"
-        except BrokenRule as error:
-            found, detail = error.reason, str(error)
-        if found:
-            what = f"the text {shorten(text)!r} under {shorten(criterion)!r} {detail}"
-            problems.append(Problem(line.number, found, what))
-    counts = {name: sum(text.criterion == name for text in texts.values()) for name in rules.wanted}
-    lacking = [name for name, count in counts.items() if count < rules.wanted[name]]
-    # A text that is broken has been named; that its template has too few then goes without saying.
-    if (lacking or not texts) and not problems:
-        needs = f"needs {rules.wanted[lacking[0]]} under {lacking[0]!r}" if lacking else "needs one"
-        raise BrokenRule("missing_text", f"has {counts[lacking[0]] if lacking else 'no'} texts, {needs}")
-    if lacking or not texts:
-        return None, problems
-    columns = {*query.projection, *query.placeholders, *(side for pair in query.joins for side in pair)}
+    query: Query
+    broken: BrokenRule | None = None
+    if rules.strict:
+        query = read_template(record["sql"], rules.schema)
+    else:
+        query, broken = read_own(record["sql"], rules.schema)
+    texts = list(_list_texts(record["texts"]))
+    warned = [Problem(line.number, broken.reason, shorten(str(broken)), warning=True)] if broken else []
+    tag = str(record.get("tag") or "")
+    if (draft := drafts.get(query.id)) is None:
+        free = isinstance(query, FreeQuery)
+        verbalisation = None if free else verbalise_query(query, rules.schema)
+        draft = drafts[query.id] = _Draft(query, verbalisation, tag)
+    elif tag not in ("", draft.tag):
+        what = f"has the tag {shorten(tag)!r}; line {draft.lines[0]}, with the same SQL, has {draft.tag!r}"
+        raise BrokenRule("other_tag", what)
+    draft.lines.append(line.number)
+    for criterion, text in texts:
+        problem = _add_text(draft, criterion, text, rules)
+        if problem:
+            draft.broken |= not problem.warning
+            what = f"the text {shorten(text)!r} under {shorten(criterion)!r} {problem.what}"
+            warned.append(replace(problem, line=line.number, what=what))
+    return warned
+
+
+def _add_text(draft: _Draft, criterion: str, text: str, rules: TemplateRules) -> Problem | None:
+    """Add a text to a draft if it can be used; return what is wrong with it."""
+    warning = None
+    try:
+        own = OwnText(criterion, _read_text(criterion, text, draft.query, rules))
+    except BrokenRule as error:
+        return Problem(0, error.reason, str(error))
+    try:
+        _check_text(own, draft, rules)
+    except BrokenRule as error:
+        warning = Problem(0, error.reason, str(error), warning=not rules.strict)
+        if rules.strict:
+            return warning
+    # Under another criterion the same words are another text: an author may have no second style.
+    same = (criterion, make_text_id(draft.query.id, own.text))
+    if same in draft.said:
+        return Problem(0, "duplicate", "says the same as another text of this SQL", warning=True)
+    draft.said.add(same)
+    draft.texts[own] = None
+    return warning
+
+
+def _make_template(draft: _Draft, rules: TemplateRules) -> OwnTemplate:
+    query = draft.query
+    columns = {*query.projection, *(side for pair in query.joins for side in pair)}
+    columns.update(query.columns)
+    file = f"{(FOLDER / rules.database).as_posix()}.jsonl"
     origin = (
-        Origin("evidence", f"{(FOLDER / rules.database).as_posix()}.jsonl, line {line.number}"),
+        *(Origin("evidence", f"{file}, line {number}") for number in draft.lines),
         *(Origin("row", f"schema#{column}") for column in sorted(columns)),
     )
-    template = OwnTemplate(
+    return OwnTemplate(
         query.id, write_template(query), query.tables, query.projection, query.placeholders,
-        tuple(texts.values()), str(record.get("tag") or ""), rules.instead, origin,
+        tuple(draft.texts), draft.tag, rules.instead, origin,
     )  # fmt: skip
-    return template, problems
 
 
 def _read_record(line: TemplateLine, database: str) -> Record:
@@ -236,28 +299,44 @@ def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             yield criterion, text
 
 
-def _check_text(
-    name: str, text: str, query: Query, verbalisation: Verbalisation, rules: TemplateRules
-) -> str:
+def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
+    """Read a text that can be filled: it has every placeholder, as the SQL spells it. Raises BrokenRule."""
     if name not in rules.criteria:
         known = ", ".join(sorted(rules.criteria))
         raise BrokenRule("unknown_criterion", f"has a criterion that is none (there are {known})")
-    if len(text) > MAX_TEXT or not " ".join(text.split()).isprintable():
+    text = " ".join(text.split())
+    if len(text) > MAX_TEXT or not text.isprintable():
         what = "is too long" if len(text) > MAX_TEXT else "holds characters that cannot be printed"
         raise BrokenRule("wrong_field", what)
-    limits = rules.criteria[name]
+    spelling = {f"[{name}]".lower(): f"[{name}]" for name in query.placeholders}
+    text = PLACEHOLDER.sub(lambda found: spelling.get(found[0].lower(), found[0]), text)
+    found = PLACEHOLDER.findall(text)
+    if set(found) != set(spelling.values()) or set(PLACEHOLDER.sub("", text)) & set("[]"):
+        held = ", ".join(found) or "none"
+        due = ", ".join(f"[{name}]" for name in query.placeholders) or "none"
+        raise BrokenRule("wrong_placeholders", f"holds {held}; its SQL has {due}")
+    return text
+
+
+def _check_text(own: OwnText, draft: _Draft, rules: TemplateRules) -> None:
+    """Check a text against the rules for a model's. Raises BrokenRule.
+
+    Whether it names what is asked for is only known where the SQL is of a model's shape.
+    """
+    limits = rules.criteria[own.criterion]
+    least, most = limits.minimum_words, limits.maximum_words
     try:
-        return parse_text(
-            text, query, verbalisation, rules.schema, limits.minimum_words, limits.maximum_words
-        )
+        if draft.verbalisation:
+            parse_text(own.text, draft.query, draft.verbalisation, rules.schema, least, most)
+        else:
+            check_length(own.text, least, most)
     except Unparsed as error:
         reason, _, detail = str(error).partition(": ")
-        if reason == "wrong_placeholders":
-            found = ", ".join(PLACEHOLDER.findall(text)) or "none"
-            detail = f"holds {found}; its SQL has [{'], ['.join(query.placeholders)}]"
-        elif reason in ("too_short", "too_long"):
-            detail = f"has {detail}, of {limits.minimum_words} to {limits.maximum_words}"
-        raise BrokenRule(reason, detail if detail.startswith(("holds", "has")) else f"({detail})") from error
+        if reason in ("too_short", "too_long"):
+            detail = f"has {detail}, of {least} to {most}"
+        elif reason == "wrong_placeholders":
+            detail = "holds a placeholder more than once"
+        raise BrokenRule(reason, detail if detail.startswith("h") else f"({detail})") from error
 
 
 def shorten(text: str, width: int = WIDTH) -> str:

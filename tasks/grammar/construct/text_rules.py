@@ -76,9 +76,7 @@ def parse_text(
     found = PLACEHOLDER.findall(text)
     if sorted(found) != sorted(f"[{name}]" for name in query.placeholders):
         raise Unparsed(f"wrong_placeholders: {', '.join(found) or 'none'}")
-    count = len(text.split())
-    if not minimum <= count <= maximum:
-        raise Unparsed(f"{'too_short' if count < minimum else 'too_long'}: {count} words")
+    check_length(text, minimum, maximum)
     bare = PLACEHOLDER.sub(" ", text)
     words = re.findall(r"[^\W\d_]+", bare.lower())
     banned = sorted(set(words) & CODE_WORDS) or re.findall(r"[_\[\]]|\b\w+\.\w", bare)
@@ -99,6 +97,13 @@ def parse_text(
     _check_measure(asked, query, verbalisation, columns)
     _check_meaning(words, asked, query, verbalisation, columns)
     return text
+
+
+def check_length(text: str, minimum: int, maximum: int) -> None:
+    """Check a text's number of words. Raises Unparsed."""
+    count = len(text.split())
+    if not minimum <= count <= maximum:
+        raise Unparsed(f"{'too_short' if count < minimum else 'too_long'}: {count} words")
 
 
 def _check_question(

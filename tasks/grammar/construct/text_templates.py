@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.free_reading import read_stored
+from tasks.grammar.construct.queries import FreeQuery
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE, OwnTemplate, SqlTemplate
+from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE, OwnTemplate, SqlTemplate, is_by_person
 from tasks.grammar.construct.style_rules import list_long_sentences
 from tasks.grammar.construct.text_requests import (
     Criterion,
@@ -67,7 +69,8 @@ async def text_templates(
     them, and not at all where they stand instead of a model's. Drop reasons: those of `text_rules` and of
     `style_rules`, `fits_other` (another query that the schema allows), `duplicate`, and `no_groups` of a SQL
     template that the fill-in found nothing for, which no model is asked to word; `no_wording` where code
-    composes none, or none more, that keeps the rules. settings: `roles.generator`, dotted name -> value.
+    composes none, or none more, that keeps the rules; `own_texts_only` of a person's SQL that no rule
+    can hold a text against. settings: `roles.generator`, dotted name -> value.
     """
     kept = {text.id: text for own in own_templates for text in _list_own_texts(own)}
     if any(own.instead for own in own_templates):
@@ -82,6 +85,17 @@ async def text_templates(
         )
         for template in sql_templates
         if template.id not in asked_of
+    ]
+    asked_of -= (free := _list_free(sql_templates, schema))
+    dropped += [
+        Dropped(
+            make_id("own_texts_only", template.id),
+            "own_texts_only",
+            f"no model is asked for further texts of SQL of this shape: {template.sql}",
+            (Origin("row", f"sql_templates#{template.id}"),),
+        )
+        for template in sql_templates
+        if template.id in free
     ]
     worded = {(text.sql_template, text.criterion) for text in kept.values()}
     requests = [
@@ -114,10 +128,22 @@ async def text_templates(
     return Drafts(list(kept.values()), dropped)
 
 
+def _list_free(sql_templates: Iterable[SqlTemplate], schema: Sequence[Column]) -> set[str]:
+    """List the templates of a person whose SQL is of another shape than a model's: no rule checks a text."""
+    own = [template for template in sql_templates if is_by_person(template)]
+    return {template.id for template in own if isinstance(read_stored(template.sql, schema), FreeQuery)}
+
+
 def _list_own_texts(own: OwnTemplate) -> Iterator[TextTemplate]:
     origin = (Origin("row", f"own_templates#{own.id}"), Origin("row", f"sql_templates#{own.id}"))
+    seen: set[str] = set()
     for text in own.texts:
-        yield TextTemplate(make_text_id(own.id, text.text), own.id, text.criterion, text.text, origin)
+        # A person may have the same text under two criteria: the second gets an id of its own.
+        name = make_text_id(own.id, text.text)
+        if name in seen:
+            name = make_id("text_template", name, text.criterion)
+        seen.add(name)
+        yield TextTemplate(name, own.id, text.criterion, text.text, origin)
 
 
 async def _ask_choice(

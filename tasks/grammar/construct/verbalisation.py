@@ -23,7 +23,7 @@ from tasks.grammar.construct.names import (
     name_table,
     tells_year,
 )
-from tasks.grammar.construct.queries import Query, column_of, comparison_of, table_of
+from tasks.grammar.construct.queries import FreeQuery, Query, column_of, comparison_of, table_of
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,8 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     thing's elsewhere. What a measure is computed from may be more elsewhere, on the same date, too, if the
     table has words for that.
     """
+    if isinstance(query, FreeQuery):
+        return "", ""  # what its text says of that, its author knows
     asked = table_of(query.projection[0])
     scopes = {column.table: (column.scope, column.dated_scope) for column in columns if column.scope}
     table = asked if asked in scopes else min(scopes.keys() & set(query.tables), default="")

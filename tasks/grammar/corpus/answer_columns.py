@@ -20,8 +20,8 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.quoted_names import quote_column, quote_name
 from tasks.grammar.construct.fill_in import format_value
+from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.queries import Query
-from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.judging.amounts import DATE, NUMBER, OTHER, TEXT, TIME, guess_kind
@@ -65,7 +65,7 @@ def answer_columns(
     """Look up the column of every asked SQL template. Raises what the database raises."""
     asked = {question.sql_template for question in questions}
     queries = {
-        template.id: read_template(template.sql, schema) for template in sql_templates if template.id in asked
+        template.id: read_stored(template.sql, schema) for template in sql_templates if template.id in asked
     }
     known = {column.id: column for column in schema}
     names = sorted({name for query in queries.values() if (name := _find_column(query))})

@@ -20,9 +20,9 @@ from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.values import Value
 from tasks.grammar.construct.combinations import read_sources
 from tasks.grammar.construct.fill_in import Group, format_value
-from tasks.grammar.construct.queries import FilledSql, Query, table_of, write_rows
+from tasks.grammar.construct.free_reading import read_stored
+from tasks.grammar.construct.queries import FilledSql, FreeQuery, Query, table_of, write_rows
 from tasks.grammar.construct.source_keys import list_wanted
-from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.corpus.documents import UNREAD, UNTOLD
 from tasks.grammar.corpus.entities import EntityProfile
@@ -65,7 +65,11 @@ def answer_facts(
     database: DatabaseEntry,
     params: AnswerFactsParams,
 ) -> Drafts[AnswerFacts]:
-    """List, for every group that is asked, which documents state which of the facts that it needs."""
+    """List, for every group that is asked, which documents state which of the facts that it needs.
+
+    Of a person's SQL that is of another shape than a model's, code does not tell which facts it needs: it has
+    no row, and the sufficiency of what was retrieved is read from the documents' text.
+    """
     asked = {question.group for question in questions}
     wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for group in fill_in:
@@ -82,8 +86,9 @@ def answer_facts(
         corpus = _Corpus(tables, kept, count_values(kept, left_out), schema, safe)
         for template in sql_templates:
             if template.id in wanted:
-                reader = _FactReader(read_template(template.sql, schema), corpus)
-                rows += list(reader.read(wanted[template.id]))
+                query = read_stored(template.sql, schema)
+                if not isinstance(query, FreeQuery):
+                    rows += list(_FactReader(query, corpus).read(wanted[template.id]))
     return Drafts(sorted(rows, key=lambda row: row.id))
 
 

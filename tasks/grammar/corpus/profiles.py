@@ -20,11 +20,11 @@ from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.fill_in import format_value
+from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.names import name_table
 from tasks.grammar.construct.pairs import Question, take_turns
 from tasks.grammar.construct.queries import DIALECT, FilledSql, Query, build_select, table_of
 from tasks.grammar.construct.source_keys import read_keys
-from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.corpus.entities import COLLECTION, EntityProfile, ProfileFact
 from tasks.grammar.corpus.entity_tables import (
@@ -153,7 +153,7 @@ def read_needs(
         wanted[question.sql_template][question.sql] = question.group
     needs: defaultdict[str, defaultdict[str, set[Key]]] = defaultdict(lambda: defaultdict(set))
     for template in templates:
-        query = read_template(template.sql, schema)
+        query = read_stored(template.sql, schema)
         if find_untold(query, tables, lambda *_: 1):
             continue
         for table in tables:

@@ -16,8 +16,8 @@ from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.fill_in import Group, format_value
+from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.source_keys import read_keys
-from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.corpus.documents import UNREAD, UNTOLD
 from tasks.grammar.corpus.entities import EntityProfile
@@ -79,7 +79,7 @@ def true_documents(
     rows = []
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         for template in sql_templates:
-            query = read_template(template.sql, schema)
+            query = read_stored(template.sql, schema)
             found: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
             for table in (name for name in names if name in query.tables):
                 for name, keys in read_keys(query, table, wanted[template.id], schema, safe):

@@ -39,10 +39,16 @@ class Templates(BaseImporter):
         None,
         "--instead/--beside",
     )
-    drop: bool = option("Import the others where some break a rule; `.dropped` has these.", default=False)
+    drop: bool = option("Import the others where some cannot be used; `.dropped` has these.", default=False)
+    strict: bool | None = option(
+        "Hold them to every rule for a model's; otherwise what breaks one is a warning. Default: as it is, "
+        "at first --no-strict.",
+        None,
+        "--strict/--no-strict",
+    )
 
     def bring_in(self, project: Project) -> Imported:
-        """Put templates where the stage reads them; what breaks a rule is named.
+        """Put templates where the stage reads them; what cannot be used, or breaks a rule, is named.
 
         Raises BadInput where nothing is imported.
         """
@@ -53,30 +59,47 @@ class Templates(BaseImporter):
         entries = project.find("databases") or {}
         parts = split_lines(lines, self.database, list(entries), source)
         modes = {name: self._choose_mode(entries[name] or {}) for name in parts}
-        checked = {name: check(project, name, part, modes[name]) for name, part in parts.items()}
-        problems = sorted(
-            (problem for read in checked.values() for problem in read.problems),
-            key=lambda problem: problem.line,
+        strict = {name: self._choose_strictness(entries[name] or {}) for name in parts}
+        checked = {
+            name: check(project, name, part, modes[name], strict=strict[name]) for name, part in parts.items()
+        }
+        errors, warnings = (
+            sorted(found, key=lambda problem: problem.line)
+            for found in (
+                [problem for read in checked.values() for problem in read.errors],
+                [problem for read in checked.values() for problem in read.warnings],
+            )
         )
-        project.tell(f"{source}, ", [word_problem(problem) for problem in problems])
+        project.tell(f"{source}, ", [word_problem(problem) for problem in errors])
+        project.tell(f"{source}, ", [word_problem(problem) for problem in warnings])
         kept = {name: read for name, read in checked.items() if read.templates}
-        if problems and not (self.drop and kept):
-            broken = len({problem.line for problem in problems})
+        if errors and not (self.drop and kept):
+            broken = len({problem.line for problem in errors})
             raise BadInput(
                 source,
-                f"{broken} of {len(lines)} lines break a rule, and nothing was imported",
+                f"{broken} of {len(lines)} lines cannot be used, and nothing was imported",
                 hint="mend them" + (", or leave them out by --drop" if kept else ""),
             )
         for name in kept:
             place(project, name, parts[name])
-        said = [word_kept(name, read, modes[name]) for name, read in kept.items()]
-        return Imported(said, settings={("databases", name, "templates"): modes[name] for name in kept})
+        said = [line for name, read in kept.items() for line in word_kept(name, read, modes[name])]
+        settings: dict[tuple[str, ...], object] = {
+            ("databases", name, "templates"): modes[name] for name in kept
+        }
+        settings |= {
+            ("databases", name, "strict_templates"): strict[name] for name in kept if self.strict is not None
+        }
+        return Imported(said, settings=settings)
 
     def _choose_mode(self, entry: Mapping[str, object]) -> str:
         """Choose whether templates stand beside a model's or instead of them."""
         if self.instead is None:
             return str(entry.get("templates") or "beside")
         return "instead" if self.instead else "beside"
+
+    def _choose_strictness(self, entry: Mapping[str, object]) -> bool:
+        """Choose whether every rule for a model's templates is one for these."""
+        return bool(entry.get("strict_templates")) if self.strict is None else self.strict
 
 
 def split_lines(
@@ -113,9 +136,11 @@ def split_lines(
     return dict(parts)
 
 
-def check(project: Project, name: str, lines: Sequence[TemplateLine], mode: str) -> CheckedLines:
+def check(
+    project: Project, name: str, lines: Sequence[TemplateLine], mode: str, *, strict: bool
+) -> CheckedLines:
     """Check lines against the rules for a database, by its schema. Raises BadInput if it cannot be opened."""
-    database = project.parse_database(name)
+    database = project.parse_database(name).model_copy(update={"strict_templates": strict})
     texts = project.parse(TEXTS, TextTemplates)
     balanced = project.parse(BALANCED, Balanced)
     rules = make_rules(database, reflect(database), texts, balanced, instead=mode == "instead")
@@ -125,7 +150,8 @@ def check(project: Project, name: str, lines: Sequence[TemplateLine], mode: str)
 def word_problem(problem: Problem) -> str:
     """Say in a line what is wrong: where, which rule, what, what to do."""
     advice = f" ({problem.advice})" if problem.advice else ""
-    return f"line {problem.line}: {problem.reason}: {problem.what}{advice}"
+    kind = "warning: " if problem.warning else ""
+    return f"line {problem.line}: {kind}{problem.reason}: {problem.what}{advice}"
 
 
 def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
@@ -138,11 +164,16 @@ def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
     project.place(path).write_bytes(content)
 
 
-def word_kept(name: str, checked: CheckedLines, mode: str) -> str:
+def word_kept(name: str, checked: CheckedLines, mode: str) -> list[str]:
     """Say what was imported, and what to run."""
     texts = sum(len(template.texts) for template in checked.templates)
     how = "instead of" if mode == "instead" else "beside"
-    return (
+    lines = [
         f"{name}: {len(checked.templates)} SQL templates with {texts} texts, {how} a model's "
         f"(data/templates/{name}.jsonl); now: benchloom run grammar-dataset@{name}"
-    )
+    ]
+    if checked.warnings:
+        lines.append(
+            f"{name}: {len(checked.warnings)} warnings (--strict makes errors of the rules for a model's)"
+        )
+    return lines

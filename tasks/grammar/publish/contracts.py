@@ -25,12 +25,12 @@ from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
-from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.construct.balanced import Balanced, count_texts
 from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.own_templates import TEXTS
 from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.sql_reading import BrokenRule
-from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
 from tasks.grammar.construct.style_rules import find_copied, list_long_sentences
 from tasks.grammar.construct.text_requests import TextTemplates
@@ -163,14 +163,18 @@ def declare(
     texts = read_index(paths["second_reading"], ["sql_template", "criterion", "text"])
     groups = read_index(paths["fill_in"], [*AS_GROUP, "fillings"])
     reruns = Rerun(safe, columns, choose_skipped_sql(paths["fill_in"], params.answers, params.seed)).rule()
+    persons = list(read_valid_rows(paths["own_templates"], OwnTemplate)) if "own_templates" in paths else []
+    own_sql = frozenset(template.sql for template in persons)
+    own_ids = frozenset(template.id for template in persons)
+    texts_each = count_texts(persons, sections.balanced)
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
-    parsed, world = expect_query(), database.find_world()
+    parsed, world = expect_query(own_ids), database.find_world()
     whole = [] if world is None else [_expect_world(paths, parsed, safe, columns, world)]
     own: dict[str, Sequence[Expectation | RowRule]] = {
         "schema": [expect_references(column.id for column in columns)],
-        "own_templates": [expect_hash(), expect_template(columns), origins],
-        "sql_templates": [expect_hash(), expect_template(columns), origins],
-        "text_templates": [expect_hash(), known, expect_placeholders(templates), origins],
+        "own_templates": [expect_hash(), expect_template(columns, own_sql), origins],
+        "sql_templates": [expect_hash(), expect_template(columns, own_sql), origins],
+        "text_templates": [expect_hash(), known, expect_placeholders(templates, own_ids), origins],
         "back_check": [
             expect_hash(),
             known,
@@ -182,7 +186,7 @@ def declare(
                 written,
             ),
             expect_known("text_exists", "id", "text template", written),
-            expect_placeholders(templates),
+            expect_placeholders(templates, own_ids),
             expect_own_sentences(paths["back_check"]),
             expect_no_example(sections.examples),
             origins,
@@ -213,7 +217,7 @@ def declare(
         "unbalanced": _expect_questions(known, parsed, texts, groups, reruns, origins),
         "balanced": [
             *_expect_questions(known, parsed, texts, groups, reruns, origins),
-            expect_balance(paths["balanced"], sections.balanced.criteria, sections.balanced.texts),
+            expect_balance(paths["balanced"], sections.balanced.criteria, texts_each),
         ],
     }
     documents_dropped = name_beside(paths["documents"], "dropped")
@@ -236,11 +240,11 @@ def _expect_world(
         for template in read_valid_rows(paths["sql_templates"], SqlTemplate)
         if _is_confined(template.sql, columns)
     }
-    valid = [
-        group
-        for group in read_valid_rows(paths["fill_in"], Group)
-        if group.sql_template not in confined and not parsed.check({"id": group.id, "sql": group.sql})
-    ]
+    valid = []
+    for group in read_valid_rows(paths["fill_in"], Group):
+        record = {"id": group.id, "sql": group.sql, "sql_template": group.sql_template}
+        if group.sql_template not in confined and not parsed.check(record):
+            valid.append(group)
     asked = {
         record["group"]: record["question"]
         for record in read_records(paths["unbalanced"], ["group", "question"])
@@ -250,7 +254,7 @@ def _expect_world(
 
 def _is_confined(sql: str, columns: Sequence[Column]) -> bool:
     try:
-        return bool(find_scope(read_template(sql, columns), columns)[0])
+        return bool(find_scope(read_stored(sql, columns), columns)[0])
     except BrokenRule:
         return False  # which another rule says
 

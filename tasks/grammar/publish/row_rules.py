@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tasks.artifacts.contracts import Record, RowRule, read_records
 from tasks.databases.columns import Column
+from tasks.grammar.construct.free_reading import parse_free, read_stored
 from tasks.grammar.construct.pairs import write_filling
 from tasks.grammar.construct.queries import LITERAL, PLACEHOLDER
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
@@ -45,12 +46,16 @@ def expect_references(columns: Iterable[str]) -> RowRule:
     return expect_known("references", "references", "column", columns)
 
 
-def expect_template(columns: Sequence[Column]) -> RowRule:
-    """Expect a SQL template to parse and keep every rule, and its other columns to agree with the SQL."""
+def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
+    """Expect a SQL template to parse and keep every rule, and its other columns to agree with the SQL.
+
+    own: the SQL of a person's templates, which may be of any shape that runs.
+    """
 
     def check(record: Record) -> str:
+        read = read_stored if record["sql"] in own else read_template
         try:
-            query = read_template(record["sql"], columns)
+            query = read(record["sql"], columns)
         except BrokenRule as error:
             return f"{error.reason}: {error}"
         recorded = tuple(tuple(record[name]) for name in ("tables", "projection", "placeholders"))
@@ -58,14 +63,18 @@ def expect_template(columns: Sequence[Column]) -> RowRule:
 
     return RowRule(
         "sql_parses",
-        "Its SQL is one SELECT over the schema that keeps every rule, and its columns say what it asks.",
+        "Its SQL is one SELECT over the schema that keeps every rule (a person's: that runs), and its "
+        "columns say what it asks.",
         ("sql", "tables", "projection", "placeholders"),
         check,
     )
 
 
-def expect_query() -> RowRule:
-    """Expect a filled query to parse as one SELECT of columns or one measure, joins and comparisons."""
+def expect_query(own: Collection[str]) -> RowRule:
+    """Expect a filled query to parse as one SELECT of columns or one measure, joins and comparisons.
+
+    own: ids of a person's templates, whose queries are any SELECT.
+    """
     verdicts: dict[str, str] = {}
 
     def check(record: Record) -> str:
@@ -74,18 +83,27 @@ def expect_query() -> RowRule:
         shape = re.sub(LITERAL, _blank_literal, sql)
         if shape not in verdicts:
             verdicts[shape] = _check_query(shape)
-        return verdicts[shape] and _check_query(sql)
+        verdict = verdicts[shape] and _check_query(sql)
+        return _check_any(sql) if verdict and record["sql_template"] in own else verdict
 
     return RowRule(
         "sql_parses",
-        "Its SQL is one SELECT of columns or one measure, joins and comparisons.",
-        ("sql",),
+        "Its SQL is one SELECT of columns or one measure, joins and comparisons; a person's, any SELECT.",
+        ("sql", "sql_template"),
         check,
     )
 
 
 def _blank_literal(literal: re.Match[str]) -> str:
     return "''" if literal[0].startswith("'") else "0"
+
+
+def _check_any(sql: str) -> str:
+    try:
+        parse_free(sql)
+    except BrokenRule as error:
+        return f"{error.reason}: {error}"
+    return ""
 
 
 def _check_query(sql: str) -> str:
@@ -96,14 +114,19 @@ def _check_query(sql: str) -> str:
     return ""
 
 
-def expect_placeholders(templates: Index) -> RowRule:
-    """Expect a text to have its SQL template's placeholders, each once, and no other bracket."""
+def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
+    """Expect a text to have its SQL template's placeholders, each once, and no other bracket.
+
+    own: ids of a person's templates, whose texts may say a value more than once.
+    """
 
     def check(record: Record) -> str:
         template = templates.get(record["sql_template"])
         if template is None:
             return ""  # named by the contract on its template
         found = PLACEHOLDER.findall(record["text"])
+        if record["sql_template"] in own:
+            found = list(dict.fromkeys(found))
         if sorted(found) != sorted(f"[{placeholder}]" for placeholder in template["placeholders"]):
             return f"holds {', '.join(found) or 'no placeholder'}: {record['text']}"
         if set(PLACEHOLDER.sub(" ", record["text"])) & set("[]"):
@@ -112,7 +135,8 @@ def expect_placeholders(templates: Index) -> RowRule:
 
     return RowRule(
         "placeholders",
-        "Its text holds its SQL template's placeholders, each once, and no other bracket.",
+        "Its text holds its SQL template's placeholders, each once (a person's, at least once), and no other "
+        "bracket.",
         ("sql_template", "text"),
         check,
     )
@@ -140,7 +164,7 @@ def expect_filled_sql(templates: Index) -> RowRule:
         match = pattern.fullmatch(record["sql"])
         if match is None:
             return f"is not its SQL template with values: {record['sql']}"
-        found = sorted(zip(names, map(_read_literal, match.groups()), strict=True))
+        found = sorted(set(zip(names, map(_read_literal, match.groups()), strict=True)))
         recorded = sorted((filling["placeholder"], filling["value"]) for filling in record["fillings"])
         return "" if found == recorded else f"holds {found}, its fillings are {recorded}"
 

@@ -179,7 +179,7 @@ def make_dataset(name: str, folder: Path) -> Dataset:
     columns = list(read_schema([], entry).rows)
     templates, texts = write_templates(scene.asks, columns)
     groups = list(fill_in(templates, columns, entry, FillIn(every_value_matters=False)).rows)
-    pairs = list(balanced(texts, groups, Balanced(criteria=("short", "long"))).rows)
+    pairs = list(balanced(texts, groups, [], Balanced(criteria=("short", "long"))).rows)
     picked = Profiles(entities={name: scene.entities}, count=90)
     things = list(profiles(pairs, templates, columns, entry, {}, picked).rows)
     plain = Documents(written_by="plain", words=(1, 400), readable=0.0)

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from tasks.artifacts.rows import Origin
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
-from tasks.grammar.construct import sql_reading, sql_rules, text_rules
+from tasks.grammar.construct import free_reading, sql_reading, sql_rules, text_rules
 from tasks.grammar.construct.back_check import BackCheck, back_check
+from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.own_templates import own_templates
 from tasks.grammar.construct.sql_templates import CONSTRAIN, sql_templates
 from tasks.grammar.construct.template_lines import ADVICE, TemplateRules, check_lines, read_template_lines
@@ -63,6 +65,7 @@ RULES = TemplateRules(
     "clinic", SCHEMA, {name: Criterion(**fields) for name, fields in CRITERIA.items()},
     {"short": 1, "long": 1}, instead=True,
 )  # fmt: skip
+STRICT = replace(RULES, strict=True)
 
 
 def check(tmp_path, *lines, rules=RULES):
@@ -133,7 +136,7 @@ def test_templates_are_kept_in_canonical_sql_with_their_texts_and_tag(tmp_path):
     ],
 )
 def test_what_breaks_a_rule_is_one_clear_line(tmp_path, line, reason, said):
-    checked = check(tmp_path, *LINES[1:], line)
+    checked = check(tmp_path, *LINES[1:], line, rules=STRICT)
     assert len(checked.templates) == 2 + (reason in ("unknown_criterion", "duplicate"))
     (problem,) = checked.problems
     assert problem.line == 3
@@ -144,17 +147,86 @@ def test_what_breaks_a_rule_is_one_clear_line(tmp_path, line, reason, said):
     assert len(problem.what) < 400
 
 
-def test_the_same_question_in_other_clothes_is_a_duplicate(tmp_path):
-    twin = change(sql="select c.town from clinics as c where '[clinics.name]' = c.name")
-    (problem,) = check(tmp_path, TOWN, twin).problems
-    assert (problem.line, problem.reason, problem.what) == (2, "duplicate", "asks the same as line 1")
+def test_lines_with_one_sql_are_one_template_with_all_of_their_texts(tmp_path):
+    twin = change(
+        sql="select c.town from clinics as c where '[clinics.name]' = c.name",
+        texts={"short": ["[CLINICS.name], which town?", TOWN["texts"]["short"]]},
+    )
+    checked = check(tmp_path, TOWN, SPECIALTY, twin)
+    town, _ = checked.templates
+    assert [text.text for text in town.texts if text.criterion == "short"] == [
+        TOWN["texts"]["short"], "[clinics.name], which town?",
+    ]  # fmt: skip
+    assert [origin.reference.partition(", ")[2] for origin in town.origin[:2]] == ["line 1", "line 3"]
+    assert not checked.errors
+    assert [(problem.line, problem.reason) for problem in checked.warnings] == [
+        (3, "given_missing"), (3, "duplicate"),
+    ]  # fmt: skip
+    (problem,) = check(tmp_path, TOWN, {**twin, "tag": "other"}).errors
+    assert (problem.line, problem.reason) == (2, "other_tag")
+
+
+PEOPLE = [
+    # (SQL, text): fragments, no grammar, any length; what no model is asked for
+    ("SELECT AVG(hourly_rate), MAX(doctors.hourly_rate) FROM doctors "
+     "WHERE hourly_rate > '[doctors.hourly_rate]'",
+     "mean n max rate, over [doctors.hourly_rate]"),
+    ("SELECT COUNT(*) FROM doctors d JOIN clinics c ON d.clinic_id = c.clinic_id "
+     "WHERE c.name = '[clinics.name]'", "[clinics.name] doctors how many"),
+    ("SELECT name FROM doctors WHERE hourly_rate BETWEEN [doctors.hourly_rate] AND [doctors.hourly_rate#2]",
+     "who is between [doctors.hourly_rate] and [doctors.hourly_rate#2], I wonder, or not"),
+    ("SELECT name FROM clinics EXCEPT SELECT c.name FROM clinics c JOIN doctors d USING (clinic_id) "
+     'WHERE d.specialty = "[doctors.specialty]"', "no [doctors.specialty] there"),
+    ("SELECT name FROM doctors WHERE name LIKE '%[doctors.specialty]%'", "[doctors.specialty] in the name"),
+    ("SELECT town FROM clinics GROUP BY town ORDER BY COUNT(*) DESC LIMIT 1", "most common town"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "text"), PEOPLE)
+def test_any_select_that_runs_is_taken_with_any_text_that_has_its_values(tmp_path, sql, text):
+    line = {"sql": sql, "texts": {"short": text, "long": text}}
+    checked = check(tmp_path, line)
+    assert not checked.errors
+    assert checked.warnings
+    (template,) = checked.templates
+    assert [own.criterion for own in template.texts] == ["short", "long"]
+    query = read_stored(template.sql, SCHEMA)
+    assert query.placeholders == template.placeholders
+    assert query.id == template.id
+    # In strict mode the warnings are errors, and nothing is left.
+    strict = check(tmp_path, line, rules=STRICT)
+    assert not strict.templates
+    assert strict.errors
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("SELECT nope FROM clinics", "unknown_name"),
+        ("SELECT name FROM clinics WHERE nope(name) = 1", "cannot_run"),
+        ("SELECT name FROM clinics WHERE town = '[clinics.nope]'", "wrong_placeholder"),
+        ("SELECT name FROM clinics WHERE town = ?", "wrong_placeholder"),
+        ("SELECT name FROM clinics WHERE date('now') > '[clinics.town]'", "clock"),
+        ("DELETE FROM clinics", "not_select"),
+        ("SELECT 1; SELECT 2", "unreadable"),
+        ("SELECT name FROM main.clinics WHERE town = '[clinics.town]'", "unknown_name"),
+    ],
+)
+def test_what_cannot_run_stays_an_error(tmp_path, sql, reason):
+    (problem,) = check(tmp_path, {"sql": sql, "texts": {"short": "x", "long": "y"}}).errors
+    assert (problem.reason, bool(problem.advice)) == (reason, True)
+
+
+def test_a_text_without_a_value_of_its_sql_stays_an_error(tmp_path):
+    (problem,) = check(tmp_path, reword(short="town of the clinic")).errors
+    assert problem.reason == "wrong_placeholders"
 
 
 def test_every_reason_has_its_advice():
-    for module in (sql_reading, sql_rules, text_rules):
+    for module in (sql_reading, sql_rules, text_rules, free_reading):
         source = inspect.getsource(module)
         reasons = set(re.findall(r'(?:BrokenRule\(|Unparsed\(f?)"([a-z_]+)', source))
-        assert len(reasons) > 6
+        assert len(reasons) > 4
         assert reasons <= set(ADVICE)
 
 
@@ -172,8 +244,8 @@ def test_each_dropped_template_and_text_has_its_reason_and_its_line(tmp_path):
     lines = (TOWN, change(sql="SELECT 1"), reword(odd="x"), SPECIALTY)
     drafts = stage(tmp_path, *lines)
     assert len(drafts.rows) == 2
-    assert [row.reason for row in drafts.dropped] == ["constant", "unknown_criterion", "duplicate"]
-    assert [row.detail.partition(":")[0] for row in drafts.dropped] == ["line 2", "line 3", "line 3"]
+    assert [row.reason for row in drafts.dropped] == ["wrong_placeholders"] * 2 + ["unknown_criterion"]
+    assert [row.detail.partition(":")[0] for row in drafts.dropped] == ["line 2", "line 2", "line 3"]
     assert len({row.id for row in drafts.dropped}) == 3
     assert all(row.origin for row in drafts.dropped)
 

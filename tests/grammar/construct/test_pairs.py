@@ -55,7 +55,7 @@ def test_a_probability_leaves_a_seeded_part_of_the_groups():
 
 
 def test_the_balanced_set_has_equally_many_texts_per_group_and_criterion():
-    drafts = balanced(TEXTS, GROUPS, Balanced(criteria=("short", "long"), texts=2))
+    drafts = balanced(TEXTS, GROUPS, [], Balanced(criteria=("short", "long"), texts=2))
     per_group = Counter((row.group, row.criterion) for row in drafts.rows)
     assert set(per_group.values()) == {2}
     assert {group for group, _ in per_group} == {f"g{n}" for n in range(40)}
@@ -67,7 +67,7 @@ def test_the_balanced_set_has_equally_many_texts_per_group_and_criterion():
 
 def test_a_question_has_the_same_id_in_both_sets():
     one = {row.id for row in unbalanced(TEXTS, GROUPS, Unbalanced()).rows}
-    assert {row.id for row in balanced(TEXTS, GROUPS, Balanced(criteria=("short",), texts=1)).rows} <= one
+    assert {row.id for row in balanced(TEXTS, GROUPS, [], Balanced(criteria=("short",), texts=1)).rows} <= one
     assert make_id("question", "one-short-0", "g0") in one
 
 
