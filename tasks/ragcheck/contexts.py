@@ -2,7 +2,8 @@
 
 Rule E2 takes the passages that the answer was written from, found by the question alone; they may lack the
 truth. Rule E3, the paper's method, has the system retrieve by question and reference joined: contexts that
-cover it.
+cover it. Published answers come with the passages that a person found: where their entry has a `search`, both
+rules retrieve, E2 by the question alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tasks.ragcheck.questions import ReferenceQuestion
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Passage, System, name_documents
+from tasks.systems.entries import ReplayEntry, can_search
 
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
 """Rules of contexts: what the answer was written from, found by the question, or what question and reference
@@ -49,12 +51,16 @@ async def contexts(
 ) -> Drafts[Context]:
     """Take each answer's own passages (E2), and retrieve for every system and question by the reference (E3).
 
+    For published answers with a `search`, E2 is retrieved too, by the question alone.
+
     Dropped are answers that were not given (`no_answer`) or whose passages the system does not show
     (`not_shown`), and what a system without `search` cannot retrieve (`no_retrieval`). Raises
     BadInput if params.yaml lacks a system.
     """
     built, known = build_systems(entry.systems, systems, corpus, ask)
-    return await gather_contexts(built, questions, answers, known)
+    published = {name for name in entry.systems if isinstance(systems[name], ReplayEntry)}
+    searched = {name for name in published if can_search(systems[name])}
+    return await gather_contexts(built, questions, answers, known, searched)
 
 
 async def gather_contexts(
@@ -62,16 +68,25 @@ async def gather_contexts(
     questions: Sequence[ReferenceQuestion],
     answers: Sequence[SystemAnswer],
     corpus: Collection[str],
+    published: Collection[str] = (),
 ) -> Drafts[Context]:
     """Gather the contexts of built systems and their answers by both rules.
 
-    corpus: the ids of the documents.
+    corpus: the ids of the documents. published: the systems whose answers name other passages than they
+    retrieve.
     """
+    by_name = {system.name: system for system in systems}
+    asked = {question.id: question for question in questions}
     retrieved = await asyncio.gather(
-        *(_retrieve(system, question, corpus) for system in systems for question in questions)
+        *(
+            _retrieve_alone(by_name[answer.system], asked[answer.question], answer, corpus)
+            for answer in answers
+            if answer.system in published
+        ),
+        *(_retrieve(system, question, corpus) for system in systems for question in questions),
     )
-    found = [*map(_take_own, answers), *retrieved]
-    return split_outcomes(found)
+    own = [_take_own(answer) for answer in answers if answer.system not in published]
+    return split_outcomes([*own, *retrieved])
 
 
 async def retrieve_by_reference(system: System, question: ReferenceQuestion) -> tuple[Passage, ...] | None:
@@ -88,6 +103,18 @@ def _take_own(answer: SystemAnswer) -> Context | Dropped:
         what = f"{answer.system} does not show what it wrote an answer from"
         return Dropped(row_id, "not_shown", what, origin)
     return Context(row_id, answer.question, answer.system, BY_QUESTION, answer.passages, origin)
+
+
+async def _retrieve_alone(
+    system: System, question: ReferenceQuestion, answer: SystemAnswer, corpus: Collection[str]
+) -> Context | Dropped:
+    """Retrieve for a published answer by rule E2, by its question alone."""
+    if answer.text is None:
+        return _take_own(answer)
+    row_id = make_id(answer.question, answer.system, answer.version, BY_QUESTION)
+    passages = await system.retrieve(question.question, row=question.id) or ()
+    origin = (Origin("row", f"answers#{answer.id}"), *name_documents(passages, "corpus", corpus))
+    return Context(row_id, question.id, system.name, BY_QUESTION, passages, origin)
 
 
 async def _retrieve(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tasks.artifacts.rows import Drafts
 from tasks.errors import BadInput
 from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, read_lines, read_text
@@ -11,21 +13,33 @@ from tasks.systems.contract import Document
 
 
 def corpus(entry: QuestionSet) -> Drafts[Document]:
-    """Import all documents of a question set, whichever questions are sampled. Raises BadInput."""
+    """Import all documents of a question set, whichever questions are sampled. Raises BadInput.
+
+    Those of MT-RAG's tasks are their passages, and what `documents.jsonl` in their folder has beyond them.
+    """
     if entry.kind == "mtrag":
         sources = list_sources(read_tasks(entry.path))
-        return Drafts([Document(source.id, source.title, source.text, ()) for source in sources])
+        found = {source.id: Document(source.id, source.title, source.text, ()) for source in sources}
+        if (entry.path / DOCUMENTS).is_file():
+            for name, document in _read_documents(entry.path).items():
+                if found.setdefault(name, document).text != document.text:
+                    raise BadInput(entry.path / DOCUMENTS, f"{name!r} has another text in a task")
+        return Drafts([found[name] for name in sorted(found)])
     if entry.kind == "jsquad":
         paragraphs = read_squad(entry.path)[1]
         return Drafts(
             [Document(paragraph.id, paragraph.title, paragraph.text, ()) for paragraph in paragraphs]
         )
-    path = entry.path / DOCUMENTS
+    return Drafts(list(_read_documents(entry.path).values()))
+
+
+def _read_documents(folder: Path) -> dict[str, Document]:
+    path = folder / DOCUMENTS
     documents: dict[str, Document] = {}
-    for line, record in read_lines(entry.path, DOCUMENTS):
+    for line, record in read_lines(folder, DOCUMENTS):
         name = read_text(record, "id", path, line)
         if name in documents:
             raise BadInput(path, f"the id {name!r} stands twice", line=line)
         title = read_text(record, "title", path, line, "")
         documents[name] = Document(name, title, read_text(record, "text", path, line), ())
-    return Drafts(list(documents.values()))
+    return documents

@@ -50,8 +50,8 @@ FORM = "to_rate.csv"
 """File name of the form in which people rate answers; the page links to it."""
 SUBTITLE = (
     "How right a system's answers are: judged against the reference answer, with the passages that an answer "
-    "was written from (E2) and those that question and reference retrieve together (E3), and compared with "
-    "people's ratings (E1)."
+    "was written from or, for published answers, that the question alone retrieves (E2), with those that "
+    "question and reference retrieve together (E3), and compared with people's ratings (E1)."
 )
 MEASURED = (
     'A 0 ("not sure") and an answer or grade that failed are in no mean and in no correlation; they are '

@@ -36,7 +36,8 @@ def build_system(name: str, entry: SystemEntry, corpus: Sequence[Document], ask:
     if isinstance(entry, HttpEntry):
         return HttpSystem(name, entry, ask)
     if isinstance(entry, ReplayEntry):
-        return ReplayedSystem(name, entry)
+        searcher = build_rag(name, entry.search, corpus, ask) if entry.search else None
+        return ReplayedSystem(name, entry, searcher)
     if isinstance(entry, PlugEntry):
         plugged = find_plugged(name, entry)
         return CodeSystem(name, plugged.entry, ask, plugged.locate)

@@ -62,18 +62,6 @@ class PlugEntry(EntryModel):
     """Whether the plug has a function `search`, which retrieves without answering."""
 
 
-class ReplayEntry(EntryModel):
-    """Published answers, replayed with the passages that they were written from (`import mtrag`)."""
-
-    kind: Literal["replay"]
-    version: str = Field(pattern="^[0-9a-f]{64}$")
-    """The SHA-256 of the file."""
-    file: str = Field(min_length=1)
-    """JSON Lines, an answer a line."""
-    model: str = Field(min_length=1)
-    """Whose answers are replayed."""
-
-
 class OpenAiEntry(EntryModel):
     """An OpenAI-compatible endpoint that is sent the question."""
 
@@ -200,6 +188,20 @@ class RagEntry(EntryModel):
         return self
 
 
+class ReplayEntry(EntryModel):
+    """Published answers, replayed with the passages that they were written from (`import mtrag`)."""
+
+    kind: Literal["replay"]
+    version: str = Field(pattern="^[0-9a-f]{64}$")
+    """The SHA-256 of the file."""
+    file: str = Field(min_length=1)
+    """JSON Lines, an answer a line."""
+    model: str = Field(min_length=1)
+    """Whose answers are replayed."""
+    search: RagEntry | None = None
+    """How passages are retrieved for judges, from the documents of the questions; None: not at all."""
+
+
 SystemEntry = Annotated[
     CallableEntry | PlugEntry | OpenAiEntry | HttpEntry | RagEntry | ReplayEntry, Field(discriminator="kind")
 ]
@@ -208,6 +210,8 @@ SystemEntry = Annotated[
 
 def needs_documents(entry: SystemEntry) -> bool:
     """Tell whether a system retrieves from documents that it is given."""
+    if isinstance(entry, ReplayEntry):
+        return entry.search is not None and needs_documents(entry.search)
     return isinstance(entry, RagEntry) and entry.retriever != "none"
 
 

@@ -10,15 +10,19 @@ from typing import Any
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
-from tasks.systems.contract import Passage, Response, Turn
+from tasks.systems.contract import Passage, Response, System, Turn
 from tasks.systems.entries import ReplayEntry
 
 
 class ReplayedSystem:
     """Answers by a file's lines of one model, and asks nobody."""
 
-    def __init__(self, name: str, entry: ReplayEntry) -> None:
-        """Read the lines of the entry's model. Raises BadInput if the file is another than was imported."""
+    def __init__(self, name: str, entry: ReplayEntry, searcher: System | None = None) -> None:
+        """Read the lines of the entry's model. Raises BadInput if the file is another than was imported.
+
+        searcher: what retrieves for `retrieve`; without it nothing is retrieved.
+        """
+        self._searcher = searcher
         self.name, self.version = name, f"{entry.version[:16]} {entry.model}"
         self._answers = read_answers(entry)
 
@@ -28,8 +32,11 @@ class ReplayedSystem:
         return found or Response(None, None, (), "no answer to this question was published")
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Return None: nothing is retrieved anew."""
-        return None
+        """Retrieve passages, best first; None if the entry has no `search`.
+
+        They are not what the answer was written from: the file names that.
+        """
+        return await self._searcher.retrieve(query, row=row) if self._searcher else None
 
 
 def name_question(question: str, history: Sequence[tuple[str, str]]) -> str:

@@ -13,13 +13,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from tasks.errors import BadInput
 from tasks.judging.human_files import write_form
+from tasks.ragcheck.question_sets import DOCUMENTS
 from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, check_name, option
 from tasks.sources.mtrag import read_tasks
 from tasks.sources.whole_json import read_json_object
+from tasks.systems.entries import RetrieverKind
 from tasks.systems.replayed import name_question
 
 FOLDER = Path("data/raw/mtrag")
@@ -43,6 +45,12 @@ class Mtrag(BaseImporter):
     called: str = option("Of the set in params.yaml.", "NAME", "--name", default="mtrag")
     metric: str = option("What people rated; default: the first that they did.", "NAME", default="")
     judge: str = option("The role that judges the answers too.", "ROLE", default="judge")
+    retriever: str = option(
+        "What finds passages for judges: keyword, bm25, dense or hybrid; none: the task's own (E2 alone).",
+        "KIND",
+        default="bm25",
+    )
+    top_k: int = option("How many passages it finds.", "N", "--top-k", default=5, least=1)
 
     def bring_in(self, project: Project) -> Imported:
         """Write a file's tasks, answers and ratings, and name them in params.yaml.
@@ -50,6 +58,7 @@ class Mtrag(BaseImporter):
         Raises BadInput for a file, name or metric that is none, and changes nothing then.
         """
         check_name(self.called)
+        search = self._describe_search()
         read = read_evaluations(self.file)
         metrics = self._list_rated(read)
         chosen = self._choose(metrics)
@@ -58,19 +67,21 @@ class Mtrag(BaseImporter):
         reference = project.place(folder / "reference.jsonl")
         reference.write_text("".join(json.dumps(task) + "\n" for task in read.tasks.values()))
         answers = "".join(line + "\n" for line in list_answers(reference, read))
-        texts = {folder / "answers.jsonl": answers}
+        documents = "".join(json.dumps(document) + "\n" for document in read.documents)
+        texts = {folder / "answers.jsonl": answers, folder / DOCUMENTS: documents}
         texts |= {folder / name_ratings(metric): make_ratings(read, metric, systems) for metric in metrics}
         replayed = {
             "kind": "replay",
             "version": hashlib.sha256(answers.encode()).hexdigest(),
             "file": (folder / "answers.jsonl").as_posix(),
+            **search,
         }
         settings: dict[tuple[str, ...], object] = {
             ("systems", system): {**replayed, "model": model} for model, system in systems.items()
         }
         settings["ragcheck", "sets", self.called] = {
             "kind": "mtrag",
-            "path": (folder / "reference.jsonl").as_posix(),
+            "path": folder.as_posix(),
             "answerability": [],
         }
         settings["ragcheck", "correctness", self.called] = {
@@ -82,11 +93,22 @@ class Mtrag(BaseImporter):
         count = sum(len(answer.ratings) for answer in read.answers)
         asked = f"{len(read.answers)} answers of {len(systems)} models to {len(read.tasks)} tasks"
         named = ", ".join(metric.name for metric in metrics)
+        found = f"by {self.retriever} from {len(read.documents)} passages" if search else "the tasks' own"
         lines = [
             f"{asked}, {count} ratings by {named}: {folder.as_posix()}",
+            f"contexts of judges: {found}",
             f"judges are held against {chosen.name}; now: benchloom run ragcheck",
         ]
         return Imported(lines, texts, settings)
+
+    def _describe_search(self) -> dict[str, object]:
+        """Describe how passages are retrieved, as a system's `search`. Raises BadInput."""
+        if self.retriever not in (kinds := get_args(RetrieverKind)):
+            what = f"{self.retriever!r} is no retriever (there: {', '.join(kinds)})"
+            raise BadInput("--retriever", what)
+        if self.retriever == "none":
+            return {}
+        return {"search": {"kind": "rag", "retriever": self.retriever, "top_k": self.top_k}}
 
     def _list_rated(self, read: Evaluations) -> list[RatedMetric]:
         """List the metrics that people rated by. Raises BadInput if there is none."""
@@ -195,6 +217,8 @@ class Evaluations:
     metrics: Mapping[str, RatedMetric]
     tasks: Mapping[str, Mapping[str, Any]]
     answers: Sequence[PublishedAnswer]
+    documents: Sequence[Mapping[str, str]]
+    """All passages, as `documents.jsonl` of a set has them; those without a text are left out."""
 
 
 def read_evaluations(path: Path) -> Evaluations:
@@ -214,7 +238,12 @@ def read_evaluations(path: Path) -> Evaluations:
     if not answers:
         raise BadInput(path, "holds no evaluations", hint=HINT)
     names = {key: str(row.get("name") or key) for key, row in models.items()}
-    return Evaluations(names, metrics, tasks, answers)
+    passages = [
+        {"id": name, "title": str(row.get("title") or ""), "text": row["text"]}
+        for name, row in sorted(documents.items())
+        if isinstance(row.get("text"), str) and row["text"].strip()
+    ]
+    return Evaluations(names, metrics, tasks, answers, passages)
 
 
 def _read_part(
