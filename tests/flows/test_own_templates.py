@@ -53,6 +53,14 @@ def root(tmp_path, monkeypatch):
     return root
 
 
+BUSIEST = {
+    "sql": "SELECT d.name, COUNT(*) FROM visits v JOIN doctors d ON v.leading_doctor = d.doctor_id "
+    "WHERE v.reason = '[visits.reason]' GROUP BY d.doctor_id ORDER BY COUNT(*) DESC LIMIT 1",
+    "texts": {"short": "[visits.reason]: whose most", "long": "[visits.reason]: whose most"},
+}
+"""A line of another shape than a model's, with texts that no model may write."""
+
+
 def run(root, last=LAST):
     return list_states(finish_run(open_run(root), [last]))
 
@@ -70,8 +78,9 @@ def import_templates(root, lines, **options):
 
 @pytest.mark.timeout(600)
 def test_from_a_file_to_a_dataset_with_no_model(root):
-    said = import_templates(root, LINES, database="clinic", instead=True)
-    assert "clinic: 3 SQL templates with 7 texts, instead of a model's" in said
+    said = import_templates(root, [*LINES, BUSIEST], database="clinic", instead=True)
+    assert "clinic: 4 SQL templates with 9 texts, instead of a model's" in said
+    assert "clinic: 2 warnings" in said
     assert load_yaml(root / "params.yaml")["databases"]["clinic"]["templates"] == "instead"
     assert (root / "params.yaml").read_text().startswith("# mine\n")
 
@@ -86,7 +95,13 @@ def test_from_a_file_to_a_dataset_with_no_model(root):
     for stem in ("sql_templates", "text_templates", "back_check", "second_reading"):
         assert count_rows(folder / f"{stem}.calls.parquet") == 0
     lines = (folder / "dataset/own_templates.jsonl").read_text().splitlines()
-    assert sorted(json.loads(line)["tag"] for line in lines) == ["", "", "places"]
+    assert sorted(json.loads(line)["tag"] for line in lines) == ["", "", "", "places"]
+    busiest = [question for question in balanced if "GROUP BY" in question.sql]
+    assert {(question.question, question.answer) for question in busiest} == {
+        ("hiccupitis: whose most", "Ada Zwick, 2"), ("yawning: whose most", "Bo Ypsilon, 1"),
+        ("snorex: whose most", "Di Ulm, 1"),
+    }  # fmt: skip
+    assert {question.criterion for question in busiest} == {"short", "long"}
     card = (folder / "dataset/README.md").read_text()
     assert "A person brought SQL templates" in card
     assert "A model" not in card
@@ -106,7 +121,7 @@ def test_from_a_file_to_a_dataset_with_no_model(root):
 def test_a_broken_line_is_named_and_nothing_is_imported(root, capsys):
     before = (root / "params.yaml").read_text()
     lines = [*LINES, {**TOWN, "sql": "SELECT clinics.city FROM clinics"}]
-    with pytest.raises(BadInput, match=r"mine.jsonl: 1 of 4 lines break a rule, and nothing was imported"):
+    with pytest.raises(BadInput, match=r"mine.jsonl: 1 of 4 lines cannot be used, and nothing was imported"):
         import_templates(root, lines, instead=True)
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
@@ -122,7 +137,7 @@ def test_what_is_left_out_stands_among_the_dropped_rows(root):
     run(root, "grammar-own-templates@clinic")
     dropped = read_rows(root / "data/grammar/clinic/own_templates.dropped.parquet", Dropped)
     assert {(row.reason, row.detail.partition(":")[0]) for row in dropped} == {
-        ("not_select", "line 4"), ("duplicate", "line 5"),
+        ("not_select", "line 4"),
     }  # fmt: skip
 
 

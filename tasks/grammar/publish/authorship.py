@@ -39,12 +39,20 @@ FILLED = (
     "The database fills the placeholders: one query per template gives every combination with its answer.",
     "Texts and filled queries are paired, then balanced per semantic group and criterion.",
 )
-BROUGHT = "A person brought SQL templates with texts; what breaks a rule for a model's is dropped."
+BROUGHT = "A person brought SQL templates with texts; what cannot run, or has no answer, is dropped."
+OF_THE_DATABASE = "Answers are true of the database as it was, not of the world."
+AMBIGUOUS = "Where a query has a single answer in this database, the question may be ambiguous outside it."
 TRUE_OF = (
-    "Answers are true of the database as it was, not of the world.",
+    OF_THE_DATABASE,
     "Beyond selection, projection and join (the paper's), templates hold counts, means, extremes, lists and "
     "bounds; no sums, negations or nested queries.",
-    "Where a query has a single answer in this database, the question may be ambiguous outside it.",
+    AMBIGUOUS,
+)
+TRUE_OF_ANY = (
+    OF_THE_DATABASE,
+    "A person's SQL may be any SELECT, and an answer any number of rows. Where no single query gives all "
+    "answers of a template, combinations of values are tried up to `grammar.fill_in.tries`.",
+    AMBIGUOUS,
 )
 SETS = {
     "balanced": "questions, equally many per semantic group and criterion",
@@ -85,7 +93,7 @@ BY_BOTH = Authorship(
     limits=(
         "The texts are a person's and a model's. The back-check catches misreadings, not every clumsy or "
         "incomplete wording.",
-        *TRUE_OF,
+        *TRUE_OF_ANY,
     ),
     sets=OWN_SETS,
     explanations={
@@ -97,7 +105,7 @@ BY_BOTH = Authorship(
 )
 BY_PERSON = Authorship(
     made=(REFLECTED, BROUGHT, *FILLED),
-    limits=("The texts are a person's: no model wrote them, and none has read them back.", *TRUE_OF),
+    limits=("The texts are a person's: no model wrote them, and none has read them back.", *TRUE_OF_ANY),
     sets={**OWN_SETS, "text_templates": "the texts with placeholders"},
     explanations={
         **OWN_EXPLANATIONS,
