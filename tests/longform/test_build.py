@@ -25,18 +25,20 @@ from tasks.longform.build.conclude import Conclude, conclude
 from tasks.longform.build.condense import Condense, CondensedQuestion, condense
 from tasks.longform.build.confirm import Confirm, ConfirmedQuestion, confirm
 from tasks.longform.build.conjecture import Conjecture, conjecture, list_choices
-from tasks.longform.build.construct import Construct, SyntheticDatabase, construct
+from tasks.longform.build.construct import Construct, SyntheticDatabase, add_tables, construct
 from tasks.longform.build.control import Control, ControlledQuestion, control, round_amount
 from tasks.longform.build.designs import DESIGNS, MOST, OPEN, TYPICAL, WITHIN
 from tasks.longform.build.evidence import read_script
 from tasks.longform.build.foci import Foci, Focus, count_digits, foci
 from tasks.longform.build.items import LongformItem, items
+from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.seeds import seeds
 from tasks.longform.build.source_columns import source_columns
 from tasks.longform.build.source_rows import WholeRow, source_rows
 from tasks.longform.build.statement import state_figures
 from tasks.longform.entries import LongformSet, MeasureWords, SourceDatabase
 from tasks.longform.publish.contracts import find_unborne
+from tasks.longform.solve.describe_database import read_script as read_database_script
 from tasks.models.ask import Unparsed
 from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked, ScriptedJudges
@@ -459,6 +461,36 @@ def test_rows_must_bear_the_conjecture_out_where_that_is_wished(sources: Path) -
     strict = asyncio.run(construct(confirmed, [question], [guess], sources, Construct(borne_out=True), ask))
     assert [row.reason for row in strict.dropped] == ["not_borne_out"]
     assert f"must be {second}, and the rows say {first}" in strict.dropped[0].detail
+
+
+def test_further_tables_are_the_nearest_by_keys(sources: Path) -> None:
+    columns = [row.column for row in SourceArtifacts(sources).read("kennel").values()]
+    needed = ["countries", "breeders"]
+    assert add_tables(needed, columns, 0) == add_tables(needed, columns, 2) == needed
+    assert add_tables(needed, columns, 3) == [*needed, "dogs"]
+    assert add_tables(needed, columns, None) == [*needed, "dogs", "dog_clubs", "clubs"]
+    assert add_tables(["clubs"], [one for one in columns if one.table != "dog_clubs"], 2)[0] == "clubs"
+
+
+def test_further_tables_of_the_source_are_created_without_rows(sources: Path) -> None:
+    question, confirmed = confirm_one(sources)
+    good = GOOD.format(*question.groups)
+    asked, made = [], []
+    for tables in (0, None):
+        ask = ScriptedJudges(lambda asked: good if asked.prompt == "construct" else reply(asked))
+        guesses = list(asyncio.run(conjecture(confirmed, [question], sources, ask)).rows)
+        params = Construct(tables=tables)
+        (row,) = asyncio.run(construct(confirmed, [question], guesses, sources, params, ask)).rows
+        made.append(row)
+        asked += [each.text for each in ask.asked if each.prompt == "construct"]
+    assert [row.tables for row in made] == [3, 5]
+    assert len({row.rows for row in made}) == 1
+    assert read_script(made[-1].script, question) == read_script(made[0].script, question)
+    shown = read_database_script(made[-1].script).tables
+    assert {table.name: len(table.rows) for table in shown if not table.rows} == {"dog_clubs": 0, "clubs": 0}
+    assert made[-1].columns == sum(len(table.columns) for table in shown)
+    assert [text.count("CREATE TABLE") for text in asked] == [3, 5]
+    assert len({text.partition("Insert, in this order:")[2] for text in asked}) == 1
 
 
 def test_what_is_expected_steers_which_rows_are_offered(sources: Path) -> None:

@@ -99,6 +99,23 @@ def test_queries_beyond_the_limit_are_named() -> None:
     assert row.left_out == ("2 of 4 queries, over the limit",)
 
 
+def test_without_a_limit_all_queries_are_run() -> None:
+    row, ask = run(
+        "sequential",
+        {
+            "agent_plan": [PLAN],
+            "agent_queries": ["\n".join(f"SQL: SELECT {n};" for n in range(9))],
+            "agent_answer": [SAID],
+        },
+        queries=None,
+    )
+    assert len(row.queries) == 9
+    assert row.left_out == ()
+    asked = next(request for request in ask.asked if request.prompt == "agent_queries")
+    assert "at most as many as that takes, only SELECT" in asked.text
+    assert 'root ::= sql ("\\n" sql)*\n' in asked.grammar
+
+
 def test_a_failing_query_is_kept_with_its_error_and_the_agent_goes_on() -> None:
     row, ask = run(
         "sequential",

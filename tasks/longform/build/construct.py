@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
-from tasks.databases.columns import split_column_id
+from tasks.databases.columns import Column, split_column_id
 from tasks.databases.scratch.scratch import Built, ScratchLimits, build_scratch, write_create
 from tasks.errors import SqlError
 from tasks.longform.build.answers import list_heads
@@ -52,6 +52,9 @@ class Construct(Settings):
     borne_out: bool = False
     """Whether rows that do not bear the conjecture out are asked for again, and dropped after the last round;
     otherwise the answer says what the rows do say."""
+    tables: int | None = Field(default=0, ge=0)
+    """Minimum number of tables, where the source has as many: beside those that the rows need, the nearest by
+    keys are created without rows. 0 adds none; null adds all, as in the paper."""
     limits: ScratchLimits = ScratchLimits()
 
 
@@ -83,6 +86,22 @@ async def construct(
     return split_outcomes(await asyncio.gather(*(write_rows(*pair) for pair in pairs)))
 
 
+def add_tables(needed: Sequence[str], columns: Sequence[Column], least: int | None) -> list[str]:
+    """Return tables of a source: the needed ones, then others, the nearest by foreign keys first.
+
+    columns: of the whole source. least: how many tables there are at least, if the source has so many; None
+    takes all.
+    """
+    others = [table for table in dict.fromkeys(column.table for column in columns) if table not in needed]
+    pairs = {(one.table, split_column_id(one.references)[0]) for one in columns if one.references}
+    tables = list(needed)
+    while others and (least is None or len(tables) < least):
+        joined = [one for one in others if any({(one, own), (own, one)} & pairs for own in tables)]
+        tables.append((joined or others)[0])
+        others.remove(tables[-1])
+    return tables
+
+
 class _Construction:
     """The rounds of one question. Raises SqlError if the source has too few rows."""
 
@@ -98,7 +117,8 @@ class _Construction:
         columns = [row.column for row in known.read(controlled.database).values()]
         rows = known.read_rows(controlled.database)
         self.plan = RowPlanner(controlled, guess, columns, rows, params.rows).plan()
-        tables = [table.table for table in self.plan]
+        needed = [table.table for table in self.plan]
+        self.tables = tables = add_tables(needed, columns, params.tables)
         self.columns = [column for column in columns if column.table in tables]
         self.create = write_create(self.columns, tables)
 
@@ -179,7 +199,7 @@ class _Construction:
         return SyntheticDatabase(
             id=self.question.id,
             script=built.script,
-            tables=len(self.plan),
+            tables=len(self.tables),
             columns=len(self.columns),
             rows=sum(built.rows.values()),
             rounds=len(calls),

@@ -44,6 +44,8 @@ from tasks.longform.solve.replies import (
 from tasks.longform.solve.session import AgentSession, FoundResult
 from tasks.models.ask import Ask
 
+NO_LIMIT = "as many as that takes"
+"""What stands in the prompt in the place of the number of queries, where it has no limit."""
 TOKENS_PER_WORD = 2
 """Names of columns take more tokens than words do."""
 Agent = Callable[[AgentSession], Awaitable[str | None]]
@@ -180,22 +182,23 @@ async def _write_plan(session: AgentSession) -> str | None:
 
 async def _run_queries(session: AgentSession) -> None:
     params = session.params
+    tokens = params.query_tokens + STATISTIC_TOKENS * params.statistics
     queries = await session.ask(
         "agent_queries",
         {
             "database": session.describe(session.measure_room(session.plan)),
             "plan": session.plan,
-            "queries": params.queries,
+            "queries": params.queries or NO_LIMIT,
             "statistics": params.statistics,
         },
         parse=partial(parse_queries, statistics=params.statistics),
         grammar=make_queries_grammar(params),
         tools=offer_queries(statistics=params.statistics),
-        max_tokens=(params.query_tokens + STATISTIC_TOKENS * params.statistics) * params.queries,
+        max_tokens=None if params.queries is None else tokens * params.queries,
     )
     if queries is None:
         return
-    if len(queries) > params.queries:
+    if params.queries is not None and len(queries) > params.queries:
         over = len(queries) - params.queries
         session.leave_out([f"{over} of {len(queries)} queries, over the limit"])
     await session.run(queries[: params.queries])

@@ -33,8 +33,8 @@ FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 class AgentLimits(Settings):
     """Parameters of the stage `longform.interactions`: how much agents may ask, see and write."""
 
-    queries: int = Field(default=3, gt=0)
-    """Maximum number of queries of the sequential agent."""
+    queries: int | None = Field(default=3, gt=0)
+    """Maximum number of queries of the sequential agent; null is as many as its reply has room for."""
     rounds: int = Field(default=3, gt=0)
     """Maximum number of rounds of the iterative agent, each with one query."""
     shown_rows: int = Field(default=8, gt=0)
@@ -83,7 +83,8 @@ def make_plan_grammar(params: AgentLimits) -> str:
 def make_queries_grammar(params: AgentLimits) -> str:
     """Build the GBNF grammar of a list of queries."""
     query, rules = _query_rules(params)
-    return f'root ::= {query} ("\\n" {query}){{0,{params.queries - 1}}}\n{rules}'
+    more = "*" if params.queries is None else f"{{0,{params.queries - 1}}}"
+    return f'root ::= {query} ("\\n" {query}){more}\n{rules}'
 
 
 def make_round_grammar(params: AgentLimits) -> str:

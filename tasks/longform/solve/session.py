@@ -59,10 +59,13 @@ class AgentSession:
         *,
         parse: Callable[[str], Value],
         grammar: str,
-        max_tokens: int,
+        max_tokens: int | None,
         tools: Sequence[Tool] = (),
     ) -> Value | None:
-        """Ask the model by a prompt about the question; None if no attempt parsed, which is a problem."""
+        """Ask the model by a prompt about the question; None if no attempt parsed, which is a problem.
+
+        max_tokens: None is the role's own limit.
+        """
         answer = await self._ask(
             prompt,
             {"question": self.question, **fields},
