@@ -65,6 +65,8 @@ class SqlTemplates(Settings):
     criteria: Mapping[str, str]
     """The sentence in the prompt for each criterion."""
     example: PromptExample
+    only: tuple[str, ...] | None = None
+    """Kinds that are asked for of databases that name none themselves; null = all."""
     offered: int = Field(default=4, ge=1)
     """Number of columns that one request offers the model to choose from."""
     seed: int = 0
@@ -154,13 +156,15 @@ async def sql_templates(
 
 
 def _choose_kinds(database: DatabaseEntry, params: SqlTemplates) -> list[str]:
-    if unknown := sorted(set(database.kinds or ()).difference(params.kinds)):
+    own = database.kinds is not None
+    chosen = database.kinds if own else params.only
+    if unknown := sorted(set(chosen or ()).difference(params.kinds)):
         raise BadInput(
-            f"params.yaml: {database.label}.kinds",
+            f"params.yaml: {f'{database.label}.kinds' if own else 'grammar.sql_templates.only'}",
             f"{unknown[0]} is no kind of grammar.sql_templates.kinds",
             hint=", ".join(params.kinds),
         )
-    return [name for name in params.kinds if database.kinds is None or name in database.kinds]
+    return [name for name in params.kinds if chosen is None or name in chosen]
 
 
 async def _ask_template(

@@ -58,8 +58,8 @@ class Criterion(Settings):
     maximum_words: int = Field(default=80, ge=1)
     sentences: bool = False
     """Ask for a sentence with the circumstances and a question; else for a fragment."""
-    samples: int = Field(ge=1)
-    """Number of texts to ask for per SQL template."""
+    samples: int = Field(default=3, ge=1)
+    """Number of texts to ask for per SQL template; the paper's company has 3 (appendix H.1)."""
     forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
     """What a fragment begins with, one request after the other."""
     circumstances: tuple[str, ...] = ("I am putting some notes in order",)

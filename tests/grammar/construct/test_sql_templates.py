@@ -136,3 +136,18 @@ def test_a_database_may_name_the_kinds_it_wants():
     assert len(ask_for("joined", "lookup")) == 2
     with pytest.raises(BadInput, match=r"databases\.clinics\.kinds: joint is no kind .*lookup, joined"):
         ask_for("joint")
+
+
+def test_without_kinds_of_its_own_a_database_has_those_of_the_parameters():
+    kinds = {"lookup": make_kind(templates=1), "joined": make_kind(tables=(2, 2), templates=1)}
+
+    def ask_for(only, own=None):
+        params = make_params(**kinds).model_copy(update={"only": only})
+        entry = ENTRY.model_copy(update={"kinds": own})
+        return asyncio.run(sql_templates(SCHEMA, [], entry, {}, params, ScriptedAsk(pick_first))).rows
+
+    assert [len(row.tables) for row in ask_for(("joined",))] == [2]
+    assert [len(row.tables) for row in ask_for(("joined",), own=("lookup",))] == [1]
+    assert len(ask_for(None)) == 2
+    with pytest.raises(BadInput, match=r"grammar\.sql_templates\.only: joint is no kind .*lookup, joined"):
+        ask_for(("joint",))
