@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from flows.code import TASKS, Code, find_function, find_module, list_pins, to_path
 from flows.discovery import list_flows
+from flows.presets import TABLE as PRESET_TABLE
+from flows.presets import list_cells
 from flows.stage import (
     BASELINES,
     EVALUATION,
@@ -127,7 +129,7 @@ class DeclaredGraph:
         shown = [own for own in self.declared.values() if own.stage.scope.when in ("", *params)]
         for own in shown:
             _require_section(params, own.stage)
-        return {own.stage.block: self.make_block(own) for own in shown}
+        return {own.stage.block: self.make_block(own, params) for own in shown}
 
     def list_shown(self) -> dict[str, list[Any]]:
         """List what DVC shows of all reports: sections of dvc.yaml -> folders, and how they are drawn."""
@@ -137,14 +139,20 @@ class DeclaredGraph:
             "plots": [{FIGURES[name]: dict(PLOTS[name])} for name in PLOTS if name in written],
         }
 
-    def make_block(self, own: Declared) -> dict[str, Any]:
+    def make_block(self, own: Declared, params: Mapping[str, Any]) -> dict[str, Any]:
         """Make one stage's block: its command, what it depends on, and what it writes."""
         stage, over = own.stage, own.stage.scope.over
         data, modules, code = self._list_deps(own)
+        names = self._list_params(own)
+        cells = list_cells(params, names) if (self.root / PRESET_TABLE).is_file() else []
         work = {
             "cmd": f"benchloom stage {stage.name}" + (" ${key}" if over else ""),
             "deps": [*data, *sorted(code - set(data))],
-            "params": [*self._list_params(own), {"pyproject.toml": list_pins(modules)}],
+            "params": [
+                *names,
+                *([{PRESET_TABLE: cells}] if cells else []),
+                {"pyproject.toml": list_pins(modules)},
+            ],
             "outs": list(own.outs),
         }
         return {"foreach": f"${{{over}}}", "do": work} if over else work

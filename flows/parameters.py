@@ -40,11 +40,21 @@ BOUNDS = {
 
 
 class Parameters(dict[str, Any]):
-    """The content of params.yaml, with the file that it was read from, and that file's bytes."""
+    """The parameters, with the file that they were read from, and that file's bytes.
 
-    def __init__(self, content: Mapping[str, object], path: Path | None, text: bytes = b"") -> None:
+    written: what stands in the file, without the values of presets; by default, all of the content.
+    """
+
+    def __init__(
+        self,
+        content: Mapping[str, object],
+        path: Path | None,
+        text: bytes = b"",
+        written: Mapping[str, object] | None = None,
+    ) -> None:
         super().__init__(content)
         self.path, self.text = path, text
+        self.written = content if written is None else written
 
     def is_current(self) -> bool:
         """Tell whether the file still has the very bytes that were read."""

@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import GenericAlias
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from flows.import_process import ImportLimits
 from flows.lineage.openlineage import Destination
 from flows.night_settings import Nightly
 from flows.parameters import refuse, suggest, validate
+from flows.presets import KEY, PRESETS, list_preset_flows
 from flows.run.engine.engine_settings import EngineSettings
 from flows.run.node import Node
 from flows.settings import Workers, parse_database
@@ -52,6 +53,10 @@ class RunSettings(ModelRun):
     """What is called at the end of stages and of the run: a hook's name -> its options (docs/plugs.md)."""
 
 
+PresetName = Annotated[
+    Literal[PRESETS],  # type: ignore[valid-type]
+    Field(description="Which values the flow has where this file gives none (docs/presets.md)"),
+]
 HOUSE: Mapping[str, object] = {
     "baselines": BaselineNight,
     "databases": dict[str, DatabaseEntry],
@@ -73,7 +78,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
     stages: the names of the only stages to import; None for all. Raises BadInput if a stage cannot be
     imported, or reads a section without a known model.
     """
-    sections = dict(HOUSE)
+    sections = {**HOUSE, **{f"{flow}.{KEY}": PresetName for flow in list_preset_flows()}}
     for flow in graph.flows:
         sections |= {name: _load_model(place) for name, place in flow.sections.items()}
     declared = [own for name, own in graph.declared.items() if stages is None or name in stages]
@@ -159,7 +164,8 @@ def check_names(params: Mapping[str, object], graph: DeclaredGraph) -> None:
 
     Raises BadInput that names the first unknown key and its line.
     """
-    names = [*HOUSE, *(name for flow in graph.flows for name in flow.sections)]
+    names = [*HOUSE, *(f"{flow}.{KEY}" for flow in list_preset_flows())]
+    names += [name for flow in graph.flows for name in flow.sections]
     for own in graph.declared.values():
         names += [own.stage.name] if "params" in own.arguments else []
         names += [own.stage.scope.over] if own.stage.scope.over else []

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 import yaml
 from pydantic import BaseModel, Field
 
-from flows.discovery import list_scopes, list_stages
+from flows.discovery import list_flows, list_scopes, list_stages
 from flows.parameters import Parameters, refuse, validate
 from flows.params_file import dump_flow, list_changes, parse_params, put_value, write_value
+from flows.presets import KEY, fill_presets, list_preset_flows
 from tasks.errors import BadInput
 from tasks.files import write_beside
 
@@ -49,13 +50,23 @@ def _keep_private(state: Path) -> None:
 
 
 def load_params(root: Path) -> Parameters:
-    """Read params.yaml. Raises BadInput with the line where it cannot be used (see `parse_params`)."""
+    """Read params.yaml, and fill in the values of its presets.
+
+    Raises BadInput with the line where the file cannot be used (see `parse_params` and `fill_presets`).
+    """
     path = root / "params.yaml"
     try:
         content = path.read_bytes()
     except OSError as error:
         raise BadInput(path, f"cannot be read: {error.strerror}") from error
-    return Parameters(parse_params(content, path, list_fanned(), list_sections()), path, content)
+    return _fill_presets(parse_params(content, path, list_fanned(), list_sections()), path, content)
+
+
+def _fill_presets(data: dict[str, object], path: Path, content: bytes) -> Parameters:
+    """Fill in the values of presets. Raises BadInput as `fill_presets` does."""
+    written = Parameters(data, path, content)
+    filled = fill_presets(written, [flow.name for flow in list_flows()])
+    return Parameters(filled, path, content, written)
 
 
 def get_section(params: Mapping[str, object], key: str) -> Any:
@@ -103,7 +114,8 @@ def set_params(root: Path, assignments: list[str]) -> None:
     for assignment in assignments:
         keys, value = _parse_assignment(data, assignment)
         text = write_value(text, keys, value)
-        data = parse_params(text.encode(), path, list_fanned(), list_sections())
+        content = text.encode()
+        data = _fill_presets(parse_params(content, path, list_fanned(), list_sections()), path, content)
     with write_beside(path) as draft:
         draft.write_bytes(text.encode())
 
@@ -139,7 +151,7 @@ def _parse_assignment(data: Mapping[str, Any], assignment: str) -> tuple[list[st
             raise BadInput(f"--set {key}", f"params.yaml has no section {name!r}")
         else:
             section = section[name]
-    new = ".".join(keys[:-1]) in list_named_sections() or is_declared(keys)
+    new = ".".join(keys[:-1]) in list_named_sections() or is_declared(keys) or is_preset_key(keys)
     if not isinstance(section, dict) or (keys[-1] not in section and not new):
         known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
         raise BadInput(f"--set {key}", f"params.yaml has no such parameter (there: {known})")
@@ -148,6 +160,11 @@ def _parse_assignment(data: Mapping[str, Any], assignment: str) -> tuple[list[st
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"--set {key}", "the value is not valid YAML", hint="put it in quotes") from error
     return keys, value
+
+
+def is_preset_key(keys: Sequence[str]) -> bool:
+    """Return whether a key names the preset of a flow, such as `longform.preset`."""
+    return len(keys) == 2 and keys[1] == KEY and keys[0] in list_preset_flows()
 
 
 def list_sections() -> frozenset[str]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from flows.presets import TABLE, ChosenPreset
+from tasks.console import CleanConsole
+
 REASONS = 3
 """So many reasons of one stage are written out."""
+BY_PRESET = re.compile(rf"^(\S+)\.(\w+) in {re.escape(TABLE)} (?:new|modified)$")
+"""What DVC says of a parameter after a switch of its flow's preset."""
 STYLES = {
     "fresh": "green",
     "stale": "yellow",
@@ -30,7 +36,15 @@ def print_columns(console: Console, rows: Sequence[Sequence[str]], indent: str =
         console.print(line, soft_wrap=True)
 
 
+def print_presets(chosen: Sequence[ChosenPreset]) -> None:
+    """Print the presets of flows other than the default, and the values of params.yaml that differ."""
+    console = CleanConsole()
+    for preset in chosen:
+        console.print(preset.describe(), soft_wrap=True)
+
+
 def join_reasons(why: Sequence[str]) -> str:
     """Join the reasons of a stage; beyond the third they are only counted."""
     more = len(why) - REASONS
-    return "; ".join(why[:REASONS]) + (f"; and {more} more" if more > 0 else "")
+    told = [BY_PRESET.sub(r"\1 by preset \2", reason) for reason in why[:REASONS]]
+    return "; ".join(told) + (f"; and {more} more" if more > 0 else "")

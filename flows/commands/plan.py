@@ -12,8 +12,9 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from flows.commands.cli_columns import join_reasons, print_columns
+from flows.commands.cli_columns import join_reasons, print_columns, print_presets
 from flows.commands.cli_recorder import open_recorder
+from flows.presets import list_chosen
 from flows.run.planner import NOTHING, Range, StagePlan, plan_stages
 from flows.run.selection import explain_nothing, select_nodes
 from flows.run.session import open_session
@@ -37,7 +38,9 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
     params = load_params(root)
     session = open_session(root, params, replay=True)
     try:
-        plans = plan_stages(recorder, select_nodes(recorder.nodes, targets), params, session)
+        nodes = select_nodes(recorder.nodes, targets)
+        plans = plan_stages(recorder, nodes, params, session)
+        chosen = list_chosen(params.written, {recorder.nodes[name].stage.partition(".")[0] for name in nodes})
     finally:
         session.close()
         recorder.close()
@@ -46,9 +49,10 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
 
         check_stale(root, params, [recorder.nodes[plan.stage] for plan in plans])
     if as_json:
-        print(json.dumps(to_document(plans), indent=1))
+        print(json.dumps({**to_document(plans), "presets": [asdict(own) for own in chosen]}, indent=1))
     else:
         print_plan(plans)
+        print_presets(chosen)
     return 0
 
 

@@ -12,9 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from flows.commands.cli_columns import join_reasons, print_columns
+from flows.commands.cli_columns import join_reasons, print_columns, print_presets
 from flows.commands.cli_recorder import open_recorder
 from flows.discovery import find_flow_of, find_section_of
+from flows.presets import list_chosen
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
 from flows.run.record.dvc_boundary import AGAIN
@@ -71,6 +72,7 @@ def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json:
         standings = {name: find_standing(recorder, recorder.nodes[name], counts) for name in names}
         counts.keep()
         entries = {name: find_entry(recorder.nodes[name]) for name in names}
+        chosen = list_chosen(recorder.graph.params.written, {entry.flow for entry in entries.values()})
     finally:
         recorder.close()
     if as_json:
@@ -78,6 +80,7 @@ def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json:
         print(json.dumps(listed, indent=1, ensure_ascii=False))
     else:
         print_standings(root, standings, entries, targets, every=every)
+        print_presets(chosen)
     return 0
 
 

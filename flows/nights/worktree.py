@@ -156,7 +156,7 @@ def _differs(root: Path) -> bool:
     committed = Git(root).read_file("HEAD", PARAMS)
     if committed is None:
         return True
-    before, now = parse_yaml(committed.decode(), f"{PARAMS} of HEAD"), dict(load_params(root))
+    before, now = parse_yaml(committed.decode(), f"{PARAMS} of HEAD"), dict(load_params(root).written)
     return {**before, **dict.fromkeys(OVERLAID)} != {**now, **dict.fromkeys(OVERLAID)}
 
 

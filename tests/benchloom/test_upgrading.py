@@ -137,21 +137,23 @@ def test_a_second_upgrade_merges_by_the_first(shop, version):
 
 def test_the_users_parameters_stay_and_get_what_is_new(shop, version):
     own = (shop / "params.yaml").read_text()
-    own = own.replace("cap: 30", "cap: 7").replace("databases: {}", "databases:\n  shop: {file: shop.sqlite}")
-    assert own.count("cap: 7") == 1
+    own = own.replace("facts: 4 ", "facts: 7 ").replace(
+        "databases: {}", "databases:\n  shop: {file: shop.sqlite}"
+    )
+    assert own.count("facts: 7 ") == 1
     assert "shop.sqlite" in own
     commit_edit(shop, "params.yaml", own)
     new = version("1.1")
-    new.edit("params.yaml", r"cap: 30", "cap: 40\n    fresh: 5")
+    new.edit("params.yaml", r"facts: 4 ", "facts: 40\n    fresh: 5 ")
     new.edit("params.yaml", r"offered: 3", "offered: 9")
     assert upgrade_command(shop) == 0
     params = yaml.safe_load((shop / "params.yaml").read_text())
-    assert params["grammar"]["fill_in"]["cap"] == 7
-    assert params["grammar"]["fill_in"]["fresh"] == 5
+    assert params["grammar"]["documents"]["facts"] == 7
+    assert params["grammar"]["documents"]["fresh"] == 5
     assert params["grammar"]["sql_templates"]["offered"] == 3
     assert list(params["databases"]) == ["shop"]
     before = yaml.safe_load(own)
-    before["grammar"]["fill_in"]["fresh"] = 5
+    before["grammar"]["documents"]["fresh"] = 5
     assert params == before
 
 

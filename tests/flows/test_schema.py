@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft7Validator
+from pydantic import TypeAdapter
 
 from flows.graph import DeclaredGraph
 from flows.parameters import Parameters
+from flows.presets import EACH, PRESETS, fill_presets, list_lines
 from flows.run.model_settings import RUNNER_KEYS
 from flows.run.node import PARAMS, Node
 from flows.schema import SCHEMA, compare_schema
@@ -19,6 +21,7 @@ from flows.stage import Flow, Scope
 from tasks.errors import BadInput
 from tasks.models.settings import ModelRun
 from tests.flows.test_graph import SWITCHED_ON
+from tests.flows.test_presets import WRITTEN, find, select
 
 ROOT = Path(__file__).parents[2]
 HEAD = "# yaml-language-server: $schema=params.schema.json"
@@ -218,3 +221,30 @@ def test_settings_that_no_model_validates_are_refused():
 
 def test_the_house_has_no_section_that_a_flow_has(graph):
     assert not {flow.name for flow in graph.flows} & {name.partition(".")[0] for name in HOUSE}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_value_of_a_preset_is_one_that_its_parameter_takes(sections, preset):
+    filled = fill_presets(select(preset))
+    check_params(filled, sections)
+    for line in list_lines():
+        if line.fills:
+            assert set(map(repr, find(filled, (line.flow, *line.keys)))) == {repr(line.values[preset])}, line
+
+
+def test_a_line_of_the_presets_without_a_sample_says_the_default_of_the_code(sections):
+    stated = [line for line in list_lines() if not line.fills]
+    assert len(stated) > 10
+    for line in stated:
+        stage, *rest = line.keys
+        section = copy.deepcopy(fill_presets(WRITTEN)[line.flow][stage])
+        for place in [[name, *rest[1:]] for name in section] if rest[0] == EACH else [rest]:
+            *above, last = place
+            inner = section
+            for key in above:
+                inner = inner[key]
+            inner.pop(last, None)
+            made = TypeAdapter(sections[f"{line.flow}.{stage}"]).validate_python(section)
+            for key in place:
+                made = made[key] if isinstance(made, dict) else getattr(made, key)
+            assert (list(made) if isinstance(made, tuple) else made) == line.values["paper"], line

@@ -25,6 +25,7 @@ from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from dvc.stage.loader import StageLoader
 
+from flows.parameters import Parameters
 from flows.run.node import PARAMS, Node, normalise, split_command
 from flows.run.record.dvc_boundary import hold_repo
 from flows.run.record.lock_file import KEPT_ENTRIES, LOCK, Entry, LockFile
@@ -51,8 +52,9 @@ class ProjectGraph:
         self.plain: set[str] = set()
         self.stages: dict[str, Any] = {}
         """DVC's own objects, as far as they were made."""
+        self.params = Parameters({}, None)
         if (root / PARAMS).is_file():
-            load_params(root)  # DVC would resolve whatever it holds
+            self.params = load_params(root)  # DVC would resolve whatever it holds
         try:
             self.repo = Repo(str(root))
             with hold_repo(self.repo):  # `dvc repro` writes dvc.lock in place: no half of it must be read

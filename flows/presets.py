@@ -1,0 +1,222 @@
+"""Presets: values that a flow's parameters have where params.yaml gives none, by the name of a preset.
+
+`longform: {preset: paper}` in params.yaml selects a column of the table in tasks/presets.yaml.
+A value in params.yaml always wins. A stage depends on the selected cell of each line about its parameters, so
+DVC sees a switch as a change of these values, and of nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.parameters import refuse, suggest
+from tasks.errors import BadInput
+
+TABLE = "tasks/presets.yaml"
+"""The table, as dvc.yaml names it."""
+KEY = "preset"
+"""The key of a flow's section that names its preset."""
+DEFAULT = "sample"
+PRESETS = (DEFAULT, "paper")
+SOURCE = "section"
+EACH = "each"
+"""Stands in the table for every entry of a mapping whose keys are names."""
+TEMPLATE = re.compile(r"\$\{[^}]*\}")
+"""A name that dvc.yaml fills in, such as `${key}`."""
+
+
+@dataclass(frozen=True)
+class PresetLine:
+    """One line of the table: a parameter, its value under each preset, and where the paper says so."""
+
+    flow: str
+    keys: tuple[str, ...]
+    """The parameter's place below the flow's section; EACH stands for every name."""
+    values: Mapping[str, Any]
+    """Preset -> value; without DEFAULT where the line fills in nothing."""
+    section: str
+
+    @property
+    def fills(self) -> bool:
+        """Whether the line fills in the parameter; otherwise the code's default is the paper's."""
+        return DEFAULT in self.values
+
+    def name_cell(self, preset: str) -> str:
+        """Return the dotted name of the line's value under a preset, as DVC finds it in the table."""
+        return ".".join((self.flow, *self.keys, preset))
+
+
+@dataclass(frozen=True)
+class Override:
+    """A value in params.yaml that differs from what the selected preset says."""
+
+    name: str
+    written: Any
+    preset: Any
+    section: str
+
+    def describe(self) -> str:
+        """Write it for people: `longform.interactions.queries: 5 (paper: 16, section 4.1)`."""
+        return f"{self.name}: {_show(self.written)}, not {_show(self.preset)} ({self.section})"
+
+
+@dataclass(frozen=True)
+class ChosenPreset:
+    """The preset of a flow, and the values of params.yaml that differ from it."""
+
+    flow: str
+    preset: str
+    overrides: tuple[Override, ...]
+
+    def describe(self) -> str:
+        """Write it for people, in one line for the preset and one for each override."""
+        count = len(self.overrides)
+        kept = f"; params.yaml sets {count} other value{'s' if count > 1 else ''}:" if count else ""
+        head = f"{self.flow}: preset {self.preset}{kept}"
+        return "\n".join([head, *(f"  {override.describe()}" for override in self.overrides)])
+
+
+@cache
+def list_lines() -> tuple[PresetLine, ...]:
+    """Return the lines of the table; none in a project without one.
+
+    Raises BadInput for a line without the values that it must have.
+    """
+    path = Path(__file__).parents[1] / TABLE
+    if not path.is_file():
+        return ()
+    table = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return tuple(line for flow, part in table.items() for line in _read_lines(flow, (), part))
+
+
+def _read_lines(flow: str, keys: tuple[str, ...], part: Any) -> Iterator[PresetLine]:
+    if not isinstance(part, Mapping):
+        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: has no values by preset")
+    if SOURCE not in part:
+        for key, inner in part.items():
+            yield from _read_lines(flow, (*keys, key), inner)
+        return
+    values = {name: value for name, value in part.items() if name != SOURCE}
+    if not {*PRESETS} - {DEFAULT} <= set(values) <= {*PRESETS}:
+        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: must have values of {', '.join(PRESETS)}")
+    yield PresetLine(flow, keys, values, str(part[SOURCE]))
+
+
+def list_preset_flows() -> tuple[str, ...]:
+    """Return the names of the flows that have presets."""
+    return tuple(dict.fromkeys(line.flow for line in list_lines()))
+
+
+def find_preset(params: Mapping[str, Any], flow: str) -> str:
+    """Return the name of a flow's preset. Raises BadInput for a name that is not a preset."""
+    part = params.get(flow)
+    name = part.get(KEY, DEFAULT) if isinstance(part, Mapping) else DEFAULT
+    if name in PRESETS:
+        return str(name)
+    near = name if isinstance(name, str) else ""
+    raise refuse(params, [flow, KEY], "is not a preset", hint=suggest(near, PRESETS))
+
+
+def fill_presets(params: Mapping[str, Any], flows: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the parameters with the presets' values where params.yaml gives none.
+
+    flows: names of all flows, to say which of them has no presets. A value is filled in where params.yaml has
+    the mapping that it belongs to. Raises BadInput for an unknown preset, for one of a flow without presets,
+    and for a preset that stands under no flow.
+    """
+    known = list_preset_flows()
+    if KEY in params and known:
+        example = f"{known[0]}: {{{KEY}: {PRESETS[-1]}}}"
+        raise refuse(params, [KEY], "belongs under a flow", hint=f"write `{example}`")
+    for flow in flows:
+        part = params.get(flow)
+        if flow not in known and isinstance(part, Mapping) and KEY in part:
+            words = f"the flow {flow} has no presets"
+            hint = f"flows with presets: {', '.join(known)}" if known else f"{TABLE} is missing"
+            raise refuse(params, [flow, KEY], words, hint=hint)
+    filled = dict(params)
+    for line in list_lines():
+        preset = find_preset(params, line.flow)
+        if line.fills:
+            filled[line.flow] = _fill(filled.get(line.flow), line.keys, line.values[preset])
+    return {name: value for name, value in filled.items() if name in params}
+
+
+def _fill(part: Any, keys: tuple[str, ...], value: Any) -> Any:
+    """Return nested mappings with a value under the keys, where the mapping is there and the value is not."""
+    first, *rest = keys
+    if not isinstance(part, Mapping):
+        return part
+    if not rest:
+        return {first: value, **part}
+    names = [name for name in (part if first == EACH else [first]) if name in part]
+    return {**part, **{name: _fill(part[name], tuple(rest), value) for name in names}}
+
+
+def list_chosen(params: Mapping[str, Any], flows: Iterable[str]) -> list[ChosenPreset]:
+    """Return the presets of flows other than the default, with what params.yaml sets otherwise.
+
+    params: what stands in params.yaml, before the presets' values were filled in.
+    """
+    chosen = []
+    for flow in list_preset_flows():
+        preset = find_preset(params, flow)
+        if flow in flows and preset != DEFAULT:
+            lines = [line for line in list_lines() if line.flow == flow]
+            overrides = [found for line in lines for found in _find_overrides(params, line, preset)]
+            chosen.append(ChosenPreset(flow, preset, tuple(overrides)))
+    return chosen
+
+
+def _find_overrides(params: Mapping[str, Any], line: PresetLine, preset: str) -> Iterator[Override]:
+    for name, written in _find_written(params.get(line.flow), (line.flow,), line.keys):
+        if written != line.values[preset]:
+            yield Override(".".join(name), written, line.values[preset], line.section)
+
+
+def _find_written(
+    part: Any, above: tuple[str, ...], keys: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the values that stand in params.yaml for a line, each with its place."""
+    if not keys:
+        yield above, part
+        return
+    first, *rest = keys
+    if isinstance(part, Mapping):
+        for name in part if first == EACH else [first]:
+            if name in part:
+                yield from _find_written(part[name], (*above, str(name)), tuple(rest))
+
+
+def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the table's cells that a stage depends on, as DVC's names.
+
+    names: sections of params.yaml that the stage reads, such as `longform.sets.${key}`. A cell is named by
+    the switch in params.yaml, so that DVC itself selects it.
+    """
+    read = [tuple(TEMPLATE.sub(EACH, name).split(".")) for name in names]
+    cells = []
+    for line in list_lines():
+        if line.fills and any(_overlaps(section, (line.flow, *line.keys)) for section in read):
+            part = params.get(line.flow)
+            switched = isinstance(part, Mapping) and KEY in part
+            cells.append(line.name_cell(f"${{{line.flow}.{KEY}}}" if switched else DEFAULT))
+    return cells
+
+
+def _overlaps(section: tuple[str, ...], keys: tuple[str, ...]) -> bool:
+    """Return whether one of two places contains the other; EACH stands for any name."""
+    return all(one == other or EACH in (one, other) for one, other in zip(section, keys, strict=False))
+
+
+def _show(value: Any) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), sort_keys=False)
+    text = text.removesuffix("\n").removesuffix("\n...")
+    return text if len(text) <= 60 else f"{text[:57]}..."
