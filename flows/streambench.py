@@ -41,7 +41,7 @@ STREAMBENCH = Flow(
         # Streams: their datasets' files, their items, the exact order by seed, few-shot examples (section 3)
         STREAM.stage("streambench.datasets", reads=(RAW,), drops=False),
         STREAM.stage("streambench.items", reads=("datasets",), covered=(RAW,)),
-        STREAM.stage("streambench.sequence", drops=False),
+        STREAM.stage("streambench.sequence", reads=("datasets",), covered=(RAW,), drops=False),
         STREAM.stage("streambench.shots", reads=("datasets",), covered=(RAW,), may_be_empty=True),
         STREAM.stage("streambench.contracts", out="contracts"),
         STREAM.stage("streambench.stream_page", out="data/reports/streambench-streams/${key}"),

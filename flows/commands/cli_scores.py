@@ -28,6 +28,10 @@ def score(
     keep_distinct: Annotated[
         bool, typer.Option("--keep-distinct", help="execution, test-suite: leave DISTINCT in.")
     ] = False,
+    reading: Annotated[
+        str | None,
+        typer.Option(help="execution, ds1000: how replies are read: lenient (default), released or none."),
+    ] = None,
     closed: Annotated[
         bool, typer.Option("--closed", help="grammar: an answer without all its true documents is incorrect.")
     ] = False,
@@ -50,6 +54,7 @@ def score(
         "url": url,
         "timeout": timeout,
         "keep_distinct": keep_distinct or None,
+        "reading": reading,
         "closed": closed or None,
         "turns": turns,
         "drop_zero": drop_zero or None,

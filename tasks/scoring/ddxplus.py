@@ -10,7 +10,8 @@ from tasks.scoring.items import BadItem, Record, get_optional_text
 from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 
 LABELS = 49
-NUMBER = re.compile(r"([0-9]+)\.")
+NUMBER = re.compile(r"(\d+)\.")
+MOST_DIGITS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class DDXPlus(Metric[LabelPrediction]):
 def find_label(text: str) -> int | None:
     """Find the label's number in a model's text; None if there is none."""
     found = NUMBER.search(text)
-    if found is None or len(found[1].lstrip("0")) > 2 or int(found[1]) >= LABELS:
+    if found is None or len(found[1]) > MOST_DIGITS:
         return None
-    return int(found[1])
+    label = int(found[1])
+    return label if label < LABELS else None

@@ -17,6 +17,7 @@ from tasks.errors import BadInput
 from tasks.scoring.ds1000_environment import find_interpreter
 from tasks.scoring.items import Record, get_optional_text, get_text
 from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
+from tasks.scoring.reply_readings import LENIENT, RELEASED, check_reading, read_released_code
 from tasks.scoring.sandbox import ProgramOutcome, Sandbox, SandboxLimits
 
 FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -38,16 +39,19 @@ class DS1000(Metric[CodeProblem]):
     """Share of problems whose code passes the test program (STREAMBENCH, appendix F.2.4; Lai et al. 2023).
 
     The test is `code_context`, then `test_execution(code)` and, if the context defines it,
-    `test_string(code)`; the code is the first fenced Python block, else the raw text. It passes if nothing
-    is raised within `timeout` seconds, counted from when the context's libraries are loaded. Items whose
+    `test_string(code)`. By the `reading` `lenient` the code is the first fenced Python block, else the raw
+    text; `released` is read_released_code; `none` takes a prediction as it is. The code passes if nothing is
+    raised within `timeout` seconds, counted from when the context's libraries are loaded. Items whose
     libraries the environment lacks (outcome `not-run`), or whose result cannot leave the process that ran
     the code (`not-shown`), are failed, not scored 0.
     """
 
     name: ClassVar[str] = "ds1000"
     timeout: float = 3.0
+    reading: str = LENIENT
 
     def __post_init__(self) -> None:
+        check_reading(self.reading)
         if not self.timeout > 0:
             raise BadInput("--timeout", "must be more than 0 seconds")
         self.sandbox.run("", "")
@@ -69,8 +73,14 @@ class DS1000(Metric[CodeProblem]):
         """Run one problem's test program."""
         if item.prediction is None:
             return FAILED
-        code = extract_code(item.prediction)
+        code = self.read_code(item.prediction)
         return score_ending(self.sandbox.run(item.code_context, code, list_libraries(item.code_context)))
+
+    def read_code(self, prediction: str) -> str:
+        """Return the code of a prediction, by the reading."""
+        if self.reading == LENIENT:
+            return extract_code(prediction)
+        return read_released_code(prediction) if self.reading == RELEASED else prediction
 
     def score(
         self, items: Iterable[CodeProblem], rules: Sequence[str]

@@ -18,6 +18,7 @@ from tasks.errors import BadInput
 from tasks.scoring.items import BadItem, Record, get_optional_text, get_text
 from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 from tasks.scoring.outcome import Outcome
+from tasks.scoring.reply_readings import LENIENT, RELEASED, check_reading, read_released_sql
 from tasks.scoring.sql_pool import QueryPair, SqlPool
 from tasks.scoring.sql_text import (
     drop_distinct,
@@ -29,6 +30,7 @@ from tasks.scoring.sql_text import (
 
 if TYPE_CHECKING:
     from tasks.scoring.sql_servers import SqlServers
+    from tasks.scoring.sql_worker import SqlVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Execution(Metric[QueryItem]):
 
     Under every rule NULL equals NULL, 1 equals 1.0, text never equals a number, an error or a query that does
     not end in `timeout` seconds is wrong, and a gold query that does not run makes the item failed. For `url`
-    see SqlServers; databases on servers have no suite.
+    see SqlServers; databases on servers have no suite. `reading`: how the query is taken from a prediction,
+    `lenient` (prepare_prediction), `released` (read_released_sql), or `none` for text that is only SQL.
     """
 
     name: ClassVar[str] = "execution"
@@ -63,8 +66,10 @@ class Execution(Metric[QueryItem]):
     url: str | None = None
     timeout: float = 30.0
     keep_distinct: bool = False
+    reading: str = LENIENT
 
     def __post_init__(self) -> None:
+        check_reading(self.reading)
         if not self.timeout > 0:
             raise BadInput("--timeout", "must be more than 0 seconds")
         if self.databases is not None and self.url is not None:
@@ -85,9 +90,12 @@ class Execution(Metric[QueryItem]):
         return "sqlite" if self.url is None else read_entry("url", {"url": self.url}).dialect
 
     def read(self, record: Record) -> QueryItem:
-        """Read the queries and the databases of db_id. Raises BadItem if no gold answer can stay the same."""
+        """Read the queries and the databases of db_id. Raises BadItem if no gold answer can stay the same.
+
+        Of a server the text of the gold query decides; a SQLite file is watched while the query runs.
+        """
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
-        if clock := find_clock(gold, self.dialect):
+        if self.url is not None and (clock := find_clock(gold, self.dialect)):
             raise BadItem(f"its gold query hangs on the clock, the session or chance: {clock[:40]}")
         name = get_text(record, "db_id")
         return QueryItem(gold, prediction, (name,) if self.url is not None else self.suites.locate(name))
@@ -105,7 +113,7 @@ class Execution(Metric[QueryItem]):
             verdicts = pool.judge(self.make_pairs(items, rules, waiting))
             while judged := tuple(islice(verdicts, len(rules))):
                 yield from _pop_missing(waiting, len(rules))
-                yield waiting.popleft(), tuple([score_outcome(verdict.outcome) for verdict in judged])
+                yield waiting.popleft(), tuple([self.score_verdict(verdict) for verdict in judged])
             yield from _pop_missing(waiting, len(rules))
         if self.url is None:
             self.suites.close()
@@ -125,9 +133,19 @@ class Execution(Metric[QueryItem]):
         for item in items:
             waiting.append(item)
             if item.prediction is not None:
-                prediction = prepare_prediction(item.prediction)
+                prediction = self.read_query(item.prediction)
                 for rule in rules:
                     yield self.make_pair(rule, item, prediction)
+
+    def read_query(self, prediction: str) -> str:
+        """Return the query of a prediction, by the reading."""
+        if self.reading == LENIENT:
+            return prepare_prediction(prediction)
+        return read_released_sql(prediction) if self.reading == RELEASED else prediction
+
+    def score_verdict(self, verdict: SqlVerdict) -> Score:
+        """Convert a pair's verdict to a score."""
+        return score_outcome(verdict.outcome)
 
     def make_pair(self, rule: str, item: QueryItem, prediction: str) -> QueryPair:
         """Make the pair of queries to compare under a rule."""

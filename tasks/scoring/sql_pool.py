@@ -39,6 +39,8 @@ class QueryPair(NamedTuple):
     gold: str
     predicted: str
     ordered: bool = False
+    soft: bool = False
+    """Whether the soft F1 is measured, too."""
 
 
 class NumberedPair(NamedTuple):

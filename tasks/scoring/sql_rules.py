@@ -40,6 +40,36 @@ def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> Outc
     return Outcome.CORRECT if same(gold, predicted) else Outcome.WRONG
 
 
+def measure_soft_f1(gold: Rows, predicted: Rows) -> float:
+    """Return how much of two results is equal, cell by cell within pairs of rows (BIRD's mini-dev, soft F1).
+
+    Equal rows of a result count once. A row that both results have is paired with itself; the other rows are
+    paired in their order. Of a pair, a predicted cell that occurs anywhere in the gold row is matched, one
+    that does not is a false positive, a gold cell that does not occur in the predicted row is a false
+    negative; each counts 1 / (number of gold columns), so the order of columns does not matter. A row without
+    a partner is one false positive or one false negative. F1 of the sums; two empty results are 1. NULL is a
+    value. BIRD's code pairs rows by Python's order of a set, which is another one in each process.
+    """
+    if not gold and not predicted:
+        return 1.0
+    wanted, given = dict.fromkeys(gold), dict.fromkeys(predicted)
+    shared = [row for row in wanted if row in given]
+    pairs = [*zip(shared, shared, strict=True)]
+    pairs += zip(
+        [row for row in wanted if row not in given], [row for row in given if row not in wanted], strict=False
+    )
+    matched = extra = missed = 0.0
+    for gold_row, row in pairs:
+        width = len(gold_row)
+        found = sum(cell in gold_row for cell in row)
+        matched += found / width
+        extra += (len(row) - found) / width
+        missed += sum(cell not in row for cell in gold_row) / width
+    extra += len(given) - len(pairs)
+    missed += len(wanted) - len(pairs)
+    return 2 * matched / (2 * matched + extra + missed) if matched else 0.0
+
+
 JUDGES: dict[str, Callable[[Rows, Rows, bool], Outcome]] = {
     "streambench": judge_streambench,
     "bird": judge_bird,

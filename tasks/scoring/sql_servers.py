@@ -18,7 +18,7 @@ from tasks.databases.reflection import reflect_times
 from tasks.errors import BadInput, DatabaseGone, SqlError, SqlTimeout
 from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_pool import QueryPair
-from tasks.scoring.sql_rules import JUDGES, Rows
+from tasks.scoring.sql_rules import JUDGES, Rows, measure_soft_f1
 from tasks.scoring.sql_worker import QueryOutcome, SqlVerdict
 
 PASSWORD = "BENCHLOOM_DB_PASSWORD"  # noqa: S105 (the name of a variable)
@@ -77,7 +77,8 @@ class SqlServers:
         given = self._run(pair.uris[0], pair.predicted)
         if given.failure:
             return SqlVerdict(given.failure, given.reason)
-        return SqlVerdict(JUDGES[pair.rule](right.rows, given.rows, pair.ordered))
+        soft_f1 = measure_soft_f1(right.rows, given.rows) if pair.soft else None
+        return SqlVerdict(JUDGES[pair.rule](right.rows, given.rows, pair.ordered), soft_f1=soft_f1)
 
     def _run_gold(self, name: str, sql: str) -> QueryOutcome:
         """Run a gold query; one whose answer hangs on the clock is an error.

@@ -28,13 +28,15 @@ from typing import Any, NamedTuple
 from tasks.databases.clock_guard import SUSPECT, ClockGuard, is_suspect
 from tasks.limits import limit_cpu
 from tasks.scoring.outcome import Outcome
-from tasks.scoring.sql_rules import JUDGES, Rows
+from tasks.scoring.sql_rules import JUDGES, Rows, measure_soft_f1
 
 LENGTH = struct.Struct(">I")
 POSITION = struct.Struct("=QII")
 """The number of steps begun in all; the index of the pair in its batch; the step within the pair."""
 GOLD, PREDICTED, COMPARED = range(3)
 CLOCK = "hangs on the clock, the time zone or chance"
+CLOCK_CHECK = "clock-check"
+"""In the place of a rule: only ask whether the gold query reads the clock, and run it only if it may."""
 PROGRESS_STEPS = 20_000
 KEPT_CONNECTIONS = 24
 KEPT_CELLS = 1_000_000
@@ -65,6 +67,8 @@ class SqlVerdict(NamedTuple):
     outcome: Outcome
     reason: str = ""
     lost: bool = False
+    soft_f1: float | None = None
+    """Of the first database, where the pair asks for it; None where a query gave no result."""
 
 
 class Worker:
@@ -82,42 +86,49 @@ class Worker:
         self.results: OrderedDict[tuple[str, str], QueryOutcome] = OrderedDict()
         self.cells = 0
 
-    def answer(self, batch: list[tuple[str, list[str], str, str, bool]]) -> Iterator[SqlVerdict]:
+    def answer(self, batch: list[tuple[str, list[str], str, str, bool, bool]]) -> Iterator[SqlVerdict]:
         """Compare pairs one after the other, until one is slow."""
         limit_cpu(2 * self.seconds + len(batch) * SLOW_SECONDS)
-        for place, (rule, uris, gold, predicted, ordered) in enumerate(batch):
+        for place, (rule, uris, gold, predicted, ordered, soft) in enumerate(batch):
             began = time.monotonic()
-            verdict = self.judge(place, rule, uris, gold, predicted, ordered)
+            verdict = self.judge(place, rule, uris, gold, predicted, ordered, soft)
             yield verdict
             if verdict.lost or time.monotonic() - began > SLOW_SECONDS:
                 return
 
     def judge(
-        self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool
+        self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool, soft: bool
     ) -> SqlVerdict:
-        """Compare on each database; the first that is not correct decides."""
+        """Compare on each database; the first that is not correct decides. soft: measure the soft F1, too."""
         verdict = SqlVerdict(Outcome.ERROR, "there is no database")
-        for uri in uris:
-            verdict = self.judge_one(place, rule, uri, gold, predicted, ordered)
+        soft_f1 = None
+        for number, uri in enumerate(uris):
+            verdict = self.judge_one(place, rule, uri, gold, predicted, ordered, soft and not number)
+            soft_f1 = verdict.soft_f1 if not number else soft_f1
             if verdict.outcome != Outcome.CORRECT:
                 break
-        return verdict
+        return verdict._replace(soft_f1=soft_f1)
 
     def judge_one(
-        self, place: int, rule: str, uri: str, gold: str, predicted: str, ordered: bool
+        self, place: int, rule: str, uri: str, gold: str, predicted: str, ordered: bool, soft: bool
     ) -> SqlVerdict:
         """Run both queries on one database and compare."""
         self.begin(place, GOLD)
+        if rule == CLOCK_CHECK and not self.is_watched(uri, gold):
+            return SqlVerdict(Outcome.CORRECT)
         right = self.run_gold(uri, gold)
         if right.failure:
             return SqlVerdict(Outcome.GOLD_ERROR, f"the gold query: {right.reason}", right.lost)
+        if rule == CLOCK_CHECK:
+            return SqlVerdict(Outcome.CORRECT)
         self.begin(place, PREDICTED)
         given = right if predicted == gold and _is_deterministic(gold) else self.run(uri, predicted)
         if given.failure:
             return SqlVerdict(given.failure, given.reason, given.lost)
         self.begin(place, COMPARED)
         try:
-            return SqlVerdict(JUDGES[rule](right.rows, given.rows, ordered))
+            soft_f1 = measure_soft_f1(right.rows, given.rows) if soft else None
+            return SqlVerdict(JUDGES[rule](right.rows, given.rows, ordered), soft_f1=soft_f1)
         except MemoryError:
             return SqlVerdict(Outcome.ERROR, "the comparison needs more memory than it may have", lost=True)
 
@@ -128,11 +139,7 @@ class Worker:
 
     def run_gold(self, uri: str, sql: str) -> QueryOutcome:
         """Run a gold query; one that reads the clock, the time zone or chance as it runs is an error."""
-        try:
-            watched = SUSPECT.search(sql) is not None or self.may_read_clock(uri)
-        except sqlite3.Error:
-            watched = False  # the query says why
-        if not watched:
+        if not self.is_watched(uri, sql):
             return self.run(uri, sql)
         self.deadline = time.monotonic() + self.seconds
         if uri not in self.guards:
@@ -150,6 +157,13 @@ class Worker:
         if guard.touched:
             return QueryOutcome((), Outcome.ERROR, f"it {CLOCK}: {guard.touched}()")
         return outcome
+
+    def is_watched(self, uri: str, sql: str) -> bool:
+        """Tell whether a query may read the clock: by what it names, or by views and columns."""
+        try:
+            return SUSPECT.search(sql) is not None or self.may_read_clock(uri)
+        except sqlite3.Error:
+            return False  # the query says why
 
     def may_read_clock(self, uri: str) -> bool:
         """Tell whether a view or a column of a database may read the clock."""

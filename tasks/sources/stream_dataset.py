@@ -13,6 +13,8 @@ from pathlib import Path
 from tasks.files import remove_leftovers
 
 ABOUT, ITEMS, SHOTS, FILES, SKIPPED = "dataset.json", "items.jsonl", "shots.jsonl", "files", "skipped.jsonl"
+ROWS = "rows"
+"""The field of dataset.json that has `SplitRows`."""
 PUBLISHED = "published/"
 """Before the names of published files in `sha256`: they are not in the folder."""
 CHUNK = 2**20
@@ -32,6 +34,8 @@ class DatasetItem:
     details: Mapping[str, object] = field(default_factory=dict)
     file: str = ""
     """Below the dataset's folder."""
+    row: int | None = None
+    """Its row in the published split, from 0 on; only of datasets with `SplitRows`."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,21 @@ class DatasetShot:
     text: str
     memory_key: str
     answer: str
+    row: int | None = None
+    """Its row in the split of examples, from 0 on; only of datasets with `SplitRows`."""
+
+
+@dataclass(frozen=True)
+class SplitRows:
+    """How many rows the published splits have, with what was left out: what `order: released` permutes.
+
+    items, shots: rows of the streamed split and of the examples' split. shuffled: whether examples are drawn
+    from their split shuffled by the stream's seed; otherwise the first ones are taken.
+    """
+
+    items: int
+    shots: int
+    shuffled: bool
 
 
 @dataclass(frozen=True)
@@ -74,12 +93,14 @@ def write_dataset(
     published: Mapping[str, str] | None = None,
     skipped: Iterable[Mapping[str, str]] = (),
     draw: Mapping[str, int | None] | None = None,
+    rows: SplitRows | None = None,
 ) -> None:
     """Write a dataset's folder in one piece; one that was there before is replaced.
 
     files: name below `files/` -> the file that is copied there, or its content. published: name -> SHA-256 of
     the files that were read. skipped: what was not taken, a line each. draw: the seed that items and shots
-    were drawn by, and how many items (None: all); None where nothing was drawn.
+    were drawn by, and how many items (None: all); None where nothing was drawn. rows: of
+    the released splits.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder.parent, f".{folder.name}.")
@@ -87,8 +108,8 @@ def write_dataset(
     draft.mkdir()
     try:
         counts = {
-            "items": write_lines(draft / ITEMS, map(asdict, items)),
-            "shots": write_lines(draft / SHOTS, map(asdict, shots)),
+            "items": write_lines(draft / ITEMS, map(list_fields, items)),
+            "shots": write_lines(draft / SHOTS, map(list_fields, shots)),
         }
         write_lines(draft / SKIPPED, skipped)
         for name, content in sorted(files.items()):
@@ -101,7 +122,9 @@ def write_dataset(
         sums = {f"{PUBLISHED}{name}": digest for name, digest in (published or {}).items()}
         for file in sorted(place for place in draft.rglob("*") if place.is_file()):
             sums[file.relative_to(draft).as_posix()] = digest_file(file)
-        drawn = {} if draw is None else {"draw": dict(draw)}
+        drawn: dict[str, object] = {} if draw is None else {"draw": dict(draw)}
+        if rows is not None:
+            drawn[ROWS] = asdict(rows)
         about = {**asdict(head), **counts, **drawn, "sha256": dict(sorted(sums.items()))}
         (draft / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         if folder.exists():
@@ -109,6 +132,11 @@ def write_dataset(
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def list_fields(record: DatasetItem | DatasetShot) -> dict[str, object]:
+    """List the fields of a line; without a row it has no such field."""
+    return {name: value for name, value in asdict(record).items() if name != "row" or value is not None}
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> int:

@@ -11,6 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from tasks.distinct import Names
 from tasks.settings import Settings
 
+Order = Literal["hashed", "released", "distribution_shift"]
+Reading = Literal["lenient", "released"]
 Use = Literal["all", "correct", "incorrect"]
 MemoryRule = Literal["store_on_turn", "shadow"]
 KIND_K: Mapping[str, int] = {"ds1000": 4, "hotpotqa": 4}
@@ -47,15 +49,22 @@ class QuestionDatabase(Settings):
 class Stream(Settings):
     """One entry of `streambench.streams`: items of datasets in a seeded order."""
 
+    order: Order = "hashed"
+    """`hashed`: by the hashes of seed and item. `released`: the paper's, of a dataset that `benchloom import
+    streambench` brought in. `distribution_shift`: the same rows sorted by database, under every seed."""
+    reading: Reading = "lenient"
+    """How replies are read: `released` as StreamBench's published code does (docs/streambench.md)."""
+
     datasets: Names
     """Folders below data/raw/streambench, all of one kind."""
     take: int | None = Field(default=None, gt=0)
-    """T: so many items, drawn by `draw_seed`; null takes all. DDXPlus draws as many of each diagnosis."""
+    """T: so many items, drawn by `draw_seed`; null takes all. DDXPlus draws as many of each diagnosis. Under
+    other orders than `hashed`: the first so many rows of the split."""
     draw_seed: int = 42
     seeds: Seeds = (42,)
     """Of the shuffled orders; the paper has 42, and 2, 3, 7, 21, 42 for robustness (section 5.2)."""
     shots: int = Field(default=16, ge=0)
-    """Few-shot examples drawn, by `draw_seed`."""
+    """Few-shot examples drawn, by `draw_seed`; under `released` by the order's own seed."""
     rule: str = ""
     """The metric's rule (`streambench`, `bird`, `test-suite`), or the judge's (`released`, `strict`); empty
     is the default."""

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from tasks.errors import BadInput
 from tasks.models.ask import Ask
 from tasks.scoring.outcome import Outcome
+from tasks.scoring.reply_readings import LENIENT
 from tasks.streambench.build.items import StreamItem
 
 Style = Literal["direct", "chain", "refine"]
@@ -77,8 +79,10 @@ class EnvironmentSetup:
     """`streambench.streams.<stream>.options`. Raises BadInput in `__init__` for one that is not known."""
     ask: Ask
     judge: str
-    """The judge's role."""
+    """The judge's role; empty where the judge must not be asked."""
     embedder: str
+    reading: str = LENIENT
+    """How replies are read: a name of the environment's `readings`."""
 
 
 class Environment(ABC):
@@ -100,8 +104,15 @@ class Environment(ABC):
     """Of a reply: 512 for SQL, code and every chain, 256 ToolBench, 64 DDXPlus and HotpotQA."""
     words: ClassVar[Mapping[bool, str]]
     """A bit -> the bit in words."""
+    readings: ClassVar[tuple[str, ...]] = (LENIENT,)
+    """The ways to read replies, the default first."""
 
     def __init__(self, setup: EnvironmentSetup) -> None:
+        """Keep the setup. Raises BadInput for a reading that the environment does not have."""
+        if setup.reading not in self.readings:
+            problem = f"{self.name} does not read replies as {setup.reading!r}"
+            hint = f"there are {', '.join(self.readings)}"
+            raise BadInput("streambench.streams: reading", problem, hint=hint)
         self.setup = setup
 
     async def __aenter__(self) -> Environment:

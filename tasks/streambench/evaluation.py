@@ -36,14 +36,25 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     """Read and check the stream. Raises BadInput, one line."""
     params = read(STAGE, OwnLimits)
     folder = check_folder(options.dataset)
-    stream = Stream(datasets=(folder.name,), seeds=params.seeds, rule=params.rule, options=params.options)
+    stream = Stream(
+        datasets=(folder.name,),
+        order=params.order,
+        reading=params.reading,
+        seeds=params.seeds,
+        rule=params.rule,
+        options=params.options,
+    )
     found = read_items(folder.parent, stream)
     ordered = sorted(found.rows, key=lambda item: item.id)[: options.limit]
     items = [replace(item, origin=(Origin("file", ITEMS),)) for item in ordered]
     find_environment(items[0].kind)
     shots = read_shots(folder.parent, stream).rows
-    settings = entry.model_dump(mode="json"), params.model_dump(mode="json")
-    asked = [[asdict(item) for item in items], [asdict(shot) for shot in shots]]
+    # Settings that are younger than some evaluations enter the key only where they are set.
+    fields = OwnLimits.model_fields
+    usual = {name for name in ("order", "reading") if getattr(params, name) == fields[name].default}
+    settings = entry.model_dump(mode="json"), params.model_dump(mode="json", exclude=usual)
+    texts = [{name: value for name, value in asdict(shot).items() if value is not None} for shot in shots]
+    asked = [[asdict(item) for item in items], texts]
     key = make_id("evaluation", "streambench", options.system, asked, *settings, options.as_of)
     own = {
         "stream": key,
@@ -56,7 +67,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
         {"streambench.systems": own},
         {
             "items": (StreamItem, items),
-            "sequence": (SequencePlace, order_items(items, stream, key).rows),
+            "sequence": (SequencePlace, order_items(items, folder.parent, stream, key).rows),
             "shots": (StreamShot, shots),
         },
         (STAGE,),

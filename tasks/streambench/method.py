@@ -60,6 +60,8 @@ class StepReply:
     """What the prompt really showed."""
     stop: bool = False
     """Of a feedback prompt: whether the agreed marker stood in it."""
+    style: Style = "direct"
+    """How the answer was asked for."""
 
 
 class StepTalk(Protocol):

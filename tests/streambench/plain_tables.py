@@ -117,6 +117,7 @@ def compute_tables(made: Evaluated) -> Tables:
         "seeds": {(model, TITLES[m]): compute_seeds(runs, own) for (m, model), own in runs.runs.items()},
         "kinds": compute_kinds(runs),
         "values": compute_values(runs),
+        "readings": compute_readings(runs),
         "times": {},
         "regrets": {},
         "tokens-gains": {},
@@ -219,7 +220,15 @@ def compute_kinds(runs: PlainRuns) -> Any:
 
 def compute_values(runs: PlainRuns) -> Any:
     values = {
-        system: [json.loads(step.values) for steps in own.values() for step in steps]
+        system: [
+            {
+                name: value
+                for name, value in json.loads(step.values).items()
+                if not name.startswith("reading.")
+            }
+            for steps in own.values()
+            for step in steps
+        ]
         for system, own in runs.runs.items()
     }
     names = sorted({name for own in values.values() for one in own for name in one})
@@ -227,6 +236,20 @@ def compute_values(runs: PlainRuns) -> Any:
         (model, TITLES[method]): [mean_or_none(one[name] for one in own if name in one) for name in names]
         for (method, model), own in values.items()
     }
+
+
+def compute_readings(runs: PlainRuns) -> Any:
+    """Rate all steps by each reading: the bit where both read alike; and count the others."""
+    steps = {system: [step for one in own.values() for step in one] for system, own in runs.runs.items()}
+    values = {step.id: json.loads(step.values) for own in steps.values() for step in own}
+    names = sorted({name for own in values.values() for name in own if name.startswith("reading.")})
+    found: Any = {}
+    for (method, model), own in steps.items() if names else ():
+        rates = [[values[step.id].get(name, float(step.bit)) for step in own] for name in names]
+        shares = [None if None in bits else mean(bits) for bits in rates]
+        differ = sum(any(name in values[step.id] for name in names) for step in own)
+        found[model, TITLES[method]] = [*shares, differ]
+    return found
 
 
 def mean_or_none(values: Iterable[float]) -> float | None:

@@ -81,7 +81,7 @@ def test_a_draw_does_not_hang_on_the_order_of_what_it_is_given():
 def test_a_sequence_is_each_item_once_in_an_order_by_seed(tmp_path):
     rows = list(items(write(tmp_path, 30), Stream(datasets=("one",))).rows)
     entry = Stream(datasets=("one",), seeds=(42, 7))
-    places = list(sequence(rows, entry, "s").rows)
+    places = list(sequence(rows, tmp_path, entry, "s").rows)
     assert len({place.id for place in places}) == 60
     orders = {
         seed: [own.item for own in sorted(places, key=lambda own: own.position) if own.seed == seed]
@@ -91,7 +91,7 @@ def test_a_sequence_is_each_item_once_in_an_order_by_seed(tmp_path):
     assert orders[42] != orders[7]
     assert orders[42] != [row.id for row in rows]
     assert [own.position for own in places if own.seed == 7] == list(range(1, 31))
-    shuffled = list(sequence(rows[::-1], entry, "s").rows)
+    shuffled = list(sequence(rows[::-1], tmp_path, entry, "s").rows)
     assert {own.id: own for own in shuffled} == {own.id: own for own in places}
 
 
@@ -112,16 +112,29 @@ def test_shots_are_drawn_once_and_none_is_an_item(tmp_path):
 
 
 def test_what_cannot_be_asked_is_dropped_with_its_reason(tmp_path):
+    pets = tmp_path / make_database(tmp_path)
+    golds = {
+        "a": "SELECT 1",
+        "b": "SELECT date('now')",
+        "c": " ",
+        # The text decides nothing: this one reads the clock through a function of what it puts together, and
+        # the next one names the clock in a branch that is never reached.
+        "d": "SELECT date('no' || 'w') FROM pets",
+        "e": "SELECT CASE WHEN age > 99 THEN date('now') ELSE name END FROM pets",
+        "f": "SELECT nothing FROM pets",
+    }
     given = [
-        DatasetItem("a", "a?", "a?", "", "SELECT 1", {"db_id": "x"}),
-        DatasetItem("b", "b?", "b?", "", "SELECT date('now')", {"db_id": "x"}),
-        DatasetItem("c", "c?", "c?", "", " ", {"db_id": "x"}),
+        DatasetItem(key, f"{key}?", f"{key}?", "", gold, {"db_id": "pets"}, "files/pets/pets.sqlite")
+        for key, gold in golds.items()
     ]
-    write_dataset(tmp_path / "sql", replace(HEAD, kind="sql", stratum=""), given, [], {})
+    head = replace(HEAD, kind="sql", stratum="")
+    write_dataset(tmp_path / "sql", head, given, [], {"pets/pets.sqlite": pets})
     found = items(tmp_path, Stream(datasets=("sql",)))
-    assert [row.key for row in found.rows] == ["a"]
-    assert sorted(own.reason for own in found.dropped) == ["clock", "no_gold"]
-    gold = replace(given[0], gold="49")
+    assert sorted(row.key for row in found.rows) == ["a", "e", "f"]
+    assert sorted(own.reason for own in found.dropped) == ["clock", "clock", "no_gold"]
+    hung = "it hangs on the clock, the time zone or chance: date()"
+    assert sorted(own.detail for own in found.dropped) == [hung, hung, "the gold answer is empty"]
+    gold = replace(given[0], gold="49", file="")
     write_dataset(tmp_path / "ill", replace(HEAD, kind="ddxplus", stratum=""), [gold], [], {})
     with pytest.raises(BadInput, match=r"all of them are dropped.*gold is '49'"):
         items(tmp_path, Stream(datasets=("ill",)))

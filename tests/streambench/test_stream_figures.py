@@ -33,8 +33,8 @@ from tests.streambench.plain_tables import (
 
 KEYS = {
     "means", "gains", "model-agent", "model-second_agent", "memories", "uses", "seeds", "kinds", "values",
-    "times", "regrets", "pairs-agent", "pairs-second_agent", "tokens-agent", "tokens-second_agent",
-    "tokens-gains", "tokens-means",
+    "readings", "times", "regrets", "pairs-agent", "pairs-second_agent", "tokens-agent",
+    "tokens-second_agent", "tokens-gains", "tokens-means",
 }  # fmt: skip
 
 

@@ -155,6 +155,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows["sequence"],
         rows["shots"],
         folder / "sample/contracts",
+        Stream(datasets=("films", "flights"), order="released", reading="released"),
         "sample",
         out,
         **place_figures(out, "metrics"),

@@ -91,7 +91,8 @@ def run_stages(
     settings |= {f"{section}.{name}": value for name, value in stream.options.items()}
     ask: Any = models
     rows = list(items(raw, stream).rows)
-    order, examples = list(sequence(rows, stream, evaluation.stream).rows), list(shots(raw, stream).rows)
+    order = list(sequence(rows, raw, stream, evaluation.stream).rows)
+    examples = list(shots(raw, stream).rows)
     made = asyncio.run(steps(rows, order, examples, raw, evaluation, StreamLimits(), settings, ask))
     own, calls = list(made.rows), list(models.calls.values())
     scored = list(scores(own, calls).rows)

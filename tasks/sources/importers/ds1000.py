@@ -31,16 +31,20 @@ class Ds1000(Importer):
             if isinstance(record, BrokenRecord):
                 yield where, LeftOutRecord("broken", record.why)
                 continue
-            own = record if isinstance(record, Mapping) else {}
-            meta = own.get("metadata") if isinstance(own.get("metadata"), Mapping) else {}
-            number = meta.get("problem_id", count) if isinstance(meta, Mapping) else count
-            key = str(number) if isinstance(number, int | str) else str(count)
-            text, gold, test = tidy(own.get("prompt")), own.get("reference_code"), own.get("code_context")
-            if not text or not isinstance(test, str) or not test.strip():
-                yield where, LeftOutRecord("incomplete", f"{key}: no {'code_context' if text else 'prompt'}")
-                continue
-            library = tidy_line(meta.get("library")) if isinstance(meta, Mapping) else ""
-            # The reference solution may be indented: it stands amid a function.
-            solution = gold.encode("utf-8", "replace").decode() if isinstance(gold, str) else ""
-            details = {"library": library, "code_context": test.replace("\0", "")}
-            yield where, DatasetItem(key, text, text, "", solution, details)
+            yield where, make_problem(record, count)
+
+
+def make_problem(record: object, count: int) -> DatasetItem | LeftOutRecord:
+    """Make an item of a published problem; count: its key, where it has no `problem_id`."""
+    own = record if isinstance(record, Mapping) else {}
+    meta = own.get("metadata") if isinstance(own.get("metadata"), Mapping) else {}
+    number = meta.get("problem_id", count) if isinstance(meta, Mapping) else count
+    key = str(number) if isinstance(number, int | str) else str(count)
+    text, gold, test = tidy(own.get("prompt")), own.get("reference_code"), own.get("code_context")
+    if not text or not isinstance(test, str) or not test.strip():
+        return LeftOutRecord("incomplete", f"{key}: no {'code_context' if text else 'prompt'}")
+    library = tidy_line(meta.get("library")) if isinstance(meta, Mapping) else ""
+    # The reference solution may be indented: it stands amid a function.
+    solution = gold.encode("utf-8", "replace").decode() if isinstance(gold, str) else ""
+    details = {"library": library, "code_context": test.replace("\0", "")}
+    return DatasetItem(key, text, text, "", solution, details)

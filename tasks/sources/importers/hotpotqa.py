@@ -36,8 +36,12 @@ class Hotpotqa(Importer):
             if isinstance(item, LeftOutRecord):
                 yield where, item
             else:
-                text = f"{item.context}\n\n{item.text}"
-                yield where, DatasetShot(item.key, text, item.memory_key, item.gold)
+                yield where, make_hotpotqa_shot(item)
+
+
+def make_hotpotqa_shot(item: DatasetItem) -> DatasetShot:
+    """Make an example of a question with its paragraphs."""
+    return DatasetShot(item.key, f"{item.context}\n\n{item.text}", item.memory_key, item.gold)
 
 
 def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
@@ -46,10 +50,11 @@ def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord
         if isinstance(record, BrokenRecord):
             yield where, LeftOutRecord("broken", record.why)
             continue
-        yield where, _make_item(record, f"{path.name.partition('.')[0]}-{count}")
+        yield where, make_hotpotqa_item(record, f"{path.name.partition('.')[0]}-{count}")
 
 
-def _make_item(record: object, place: str) -> DatasetItem | LeftOutRecord:
+def make_hotpotqa_item(record: object, place: str) -> DatasetItem | LeftOutRecord:
+    """Make an item of a published question; place: its key, where it has none of its own."""
     own = record if isinstance(record, Mapping) else {}
     key = tidy_line(own.get("_id") or own.get("id")) or place
     question, answer = tidy_line(own.get("question")), tidy_line(own.get("answer"))

@@ -13,10 +13,12 @@ from tasks.sources.stream_dataset import (
     ABOUT,
     FILES,
     ITEMS,
+    ROWS,
     SHOTS,
     DatasetHead,
     DatasetItem,
     DatasetShot,
+    SplitRows,
     digest_file,
     tidy,
 )
@@ -33,6 +35,8 @@ class StreamDataset:
 
     folder: Path
     head: DatasetHead
+    rows: SplitRows | None = None
+    """Of a dataset with the released rows."""
 
     def read_items(self) -> list[DatasetItem]:
         """Read the items. Raises BadInput for a line that is none, or whose file is not there."""
@@ -80,7 +84,16 @@ def open_dataset(folder: Path) -> StreamDataset:
     for file, digest in sorted(sums.items() if isinstance(sums, Mapping) else ()):
         if file in {ITEMS, SHOTS} or file.startswith(f"{FILES}/"):
             _check_sum(folder, file, digest)
-    return StreamDataset(folder, DatasetHead(name, kind, *said))
+    return StreamDataset(folder, DatasetHead(name, kind, *said), _read_rows(folder, about.get(ROWS)))
+
+
+def _read_rows(folder: Path, rows: object) -> SplitRows | None:
+    match rows:
+        case None:
+            return None
+        case {"items": int(items), "shots": int(shots), "shuffled": bool(shuffled)}:
+            return SplitRows(items, shots, shuffled)
+    raise BadInput(folder / ABOUT, f"has other {ROWS} than are written", hint="import it again")
 
 
 def read_shot_texts(path: Path) -> Iterator[tuple[str, str]]:
@@ -122,6 +135,7 @@ def _make_item(path: Path, where: str, record: Mapping[str, object]) -> DatasetI
         _take(path, where, record, "gold"),
         details,
         _take(path, where, record, "file"),
+        _take_row(path, where, record),
     )
 
 
@@ -132,7 +146,15 @@ def _make_shot(path: Path, where: str, record: Mapping[str, object]) -> DatasetS
         text,
         _take(path, where, record, "memory_key") or text,
         _take(path, where, record, "answer", needed=True),
+        _take_row(path, where, record),
     )
+
+
+def _take_row(path: Path, where: str, record: Mapping[str, object]) -> int | None:
+    row = record.get("row")
+    if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 0):
+        raise BadInput(path, f"{where}: row is {row!r:.40}; a number from 0 on is expected", hint=HINT)
+    return row
 
 
 def _take(path: Path, where: str, record: Mapping[str, object], field: str, *, needed: bool = False) -> str:

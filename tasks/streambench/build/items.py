@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.databases.clock import find_clock
+from tasks.databases.snapshot import Snapshot
 from tasks.errors import BadInput
 from tasks.scoring.ddxplus import LABELS
+from tasks.scoring.sql_pool import QueryPair, SqlPool
+from tasks.scoring.sql_worker import CLOCK, CLOCK_CHECK
 from tasks.sources.drawing import draw_evenly
 from tasks.sources.stream_dataset import ITEMS, DatasetItem
 from tasks.streambench.build.dataset_reading import StreamDataset, open_dataset
+from tasks.streambench.build.released_order import HASHED, require_rows
 from tasks.streambench.entries import Stream
 
 FOLDER = "data/raw/streambench"
@@ -65,24 +70,31 @@ class _Candidate:
 def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[StreamItem]:
     """Read and draw the items. What cannot be asked is dropped with a reason.
 
-    streambench: data/raw/streambench.
+    streambench: data/raw/streambench. Gold queries that may read the clock are run, to see whether they do.
 
-    Raises BadInput for a folder that is missing, changed since its import (checksum), or of another kind.
+    Raises BadInput for a folder that is missing, changed since its import (checksum), or of another kind, and
+    where the dataset does not have the entry's order.
     """
     datasets = open_datasets(streambench, entry.datasets)
     candidates: list[_Candidate] = []
     dropped: list[Dropped] = []
     for dataset in datasets:
-        for item in dataset.read_items():
-            problem = find_problem(dataset.head.kind, item)
+        read = dataset.read_items()
+        clocks = find_clocks(dataset, read)
+        for item in read:
+            problem = find_problem(dataset.head.kind, item) or clocks.get(item.key)
             if problem is None:
                 candidates.append(_Candidate(dataset, item))
             else:
                 dropped.append(Dropped(_make_item_id(dataset, item), *problem, (_find_origin(dataset),)))
-    drawn = draw_evenly(
-        candidates, entry.take, entry.draw_seed, lambda own: own.name, lambda own: own.stratum
-    )
-    if not drawn or (entry.take is not None and len(drawn) < entry.take):
+    if entry.order == HASHED:
+        drawn = draw_evenly(
+            candidates, entry.take, entry.draw_seed, lambda own: own.name, lambda own: own.stratum
+        )
+    else:
+        count = require_rows(entry, datasets).items
+        drawn = [own for own in candidates if own.item.row is not None and own.item.row < count]
+    if not drawn or (entry.order == HASHED and entry.take is not None and len(drawn) < entry.take):
         asked = f"take asks for {entry.take:,}, and" if entry.take is not None else "all of them are dropped:"
         raise BadInput(
             "streambench.streams",
@@ -97,8 +109,6 @@ def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
     """Find (reason, detail) why an item cannot be asked; None where it can. Other kinds are not looked at."""
     if kind in {"sql", "hotpotqa"} and not item.gold.strip():
         return "no_gold", "the gold answer is empty"
-    if kind == "sql" and (word := find_clock(item.gold, "sqlite")):
-        return "clock", f"its gold query hangs on the clock, the session or chance: {word[:40]}"
     if kind == "ds1000" and not isinstance(item.details.get("code_context"), str):
         return "no_details", "details have no code_context"
     if kind == "toolbench" and not (
@@ -108,6 +118,36 @@ def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
     if kind == "ddxplus" and item.gold not in {str(label) for label in range(LABELS)}:
         return "bad_gold", f"gold is {item.gold[:40]!r}; a label from 0 to {LABELS - 1} is wanted"
     return None
+
+
+def find_clocks(dataset: StreamDataset, items: Sequence[DatasetItem]) -> Mapping[str, tuple[str, str]]:
+    """Find the items whose gold query reads the clock, the session or chance as it runs: key -> problem.
+
+    A query without its database cannot be run, and is never judged.
+    """
+    if dataset.head.kind != "sql":
+        return {}
+    asked: list[tuple[str, QueryPair]] = []
+    with ExitStack() as stack:
+        addresses: dict[str, str] = {}
+        for item in items:
+            if item.file and item.file not in addresses:
+                addresses[item.file] = ""
+                with suppress(BadInput, OSError):  # the steps say what is wrong with a database
+                    snapshot = Snapshot(dataset.folder / item.file)
+                    stack.callback(snapshot.close)
+                    addresses[item.file] = snapshot.uri
+            if uri := addresses.get(item.file):
+                asked.append((item.key, QueryPair(CLOCK_CHECK, (uri,), item.gold, item.gold)))
+        if not asked:
+            return {}
+        pool = stack.enter_context(SqlPool(workers=os.cpu_count() or 1))
+        verdicts = zip(asked, pool.judge(pair for _, pair in asked), strict=True)
+        return {
+            key: ("clock", verdict.reason.removeprefix("the gold query: "))
+            for (key, _), verdict in verdicts
+            if CLOCK in verdict.reason
+        }
 
 
 def read_object(text: str) -> dict[str, object]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.errors import BadInput
 from tasks.sources.drawing import order_by_seed
-from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.items import StreamItem, open_datasets
+from tasks.streambench.build.released_order import HASHED, order_rows
 from tasks.streambench.entries import Stream
 
 
@@ -24,10 +27,11 @@ class SequencePlace:
     origin: tuple[Origin, ...]
 
 
-def sequence(items: list[StreamItem], entry: Stream, key: str) -> Drafts[SequencePlace]:
-    """Shuffle the items, sorted by id, by each seed; T places for each.
+def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str) -> Drafts[SequencePlace]:
+    """Order the items by each seed; T places for each.
 
-    The order is that of the hashes of seed and item: the same under every version of Python.
+    streambench: data/raw/streambench. The order `hashed` is that of the hashes of seed and item: the same
+    under every version of Python. Raises BadInput where the dataset does not have the entry's order.
     """
     if not items:
         raise BadInput("streambench.sequence", "there is no item", hint="look at the stream's datasets")
@@ -41,6 +45,15 @@ def sequence(items: list[StreamItem], entry: Stream, key: str) -> Drafts[Sequenc
                 (Origin("row", f"items#{item.id}"),),
             )
             for seed in entry.seeds
-            for position, item in enumerate(order_by_seed(items, seed, lambda own: own.id, "sequence"), 1)
+            for position, item in enumerate(order_items(items, streambench, entry, seed), 1)
         ]
     )
+
+
+def order_items(items: Sequence[StreamItem], streambench: Path, entry: Stream, seed: int) -> list[StreamItem]:
+    """Order items by a seed; those of a preview alone, where it has some of them."""
+    if entry.order == HASHED:
+        return order_by_seed(items, seed, lambda own: own.id, "sequence")
+    (dataset,) = open_datasets(streambench, entry.datasets)
+    there = {item.key: item for item in items}
+    return [there[key] for key in order_rows(entry, dataset, seed) if key in there]

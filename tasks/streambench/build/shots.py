@@ -7,8 +7,10 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.sources.drawing import draw_evenly
-from tasks.sources.stream_dataset import SHOTS
+from tasks.sources.stream_dataset import SHOTS, DatasetShot
+from tasks.streambench.build.dataset_reading import StreamDataset
 from tasks.streambench.build.items import FOLDER, open_datasets
+from tasks.streambench.build.released_order import HASHED, permute, require_rows
 from tasks.streambench.entries import Stream
 
 
@@ -25,17 +27,24 @@ class StreamShot:
     answer: str
     """As a prompt shows it, not as a metric reads it."""
     origin: tuple[Origin, ...]
+    seed: int | None = None
+    """The seed of the runs that show it; None for all runs."""
 
 
 def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
     """Draw examples of the datasets' shots.jsonl: none of them is an item of the stream.
 
     As many of each dataset as of any other. Where the datasets have fewer, these are all; few_shot says so.
-    Drop reason: `asked` (an item of its dataset has the same text).
+    Under another order than `hashed` the paper's rows are taken instead, for each seed of the stream.
+    Drop reasons: `asked` (an item of its dataset has the same text; the paper keeps it), `left_out` (a row
+    of the paper's that could not be imported).
     """
+    datasets = open_datasets(streambench, entry.datasets)
+    if entry.order != HASHED:
+        return take_released(datasets[0], entry)
     found = []
     dropped = []
-    for dataset in open_datasets(streambench, entry.datasets):
+    for dataset in datasets:
         asked = {item.text for item in dataset.read_items()}
         name = dataset.folder.name
         for shot in dataset.read_shots():
@@ -46,25 +55,44 @@ def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
     drawn = draw_evenly(
         found, entry.shots, entry.draw_seed, lambda own: f"{own[0]} {own[1].key}", lambda own: own[0]
     )
-    return Drafts(
-        [
-            StreamShot(
-                _make_id(name, shot.key),
-                name,
-                place,
-                shot.text,
-                shot.memory_key,
-                shot.answer,
-                (_make_origin(name),),
-            )
-            for place, (name, shot) in enumerate(drawn)
-        ],
-        dropped,
+    return Drafts([_make_row(name, place, shot) for place, (name, shot) in enumerate(drawn)], dropped)
+
+
+def take_released(dataset: StreamDataset, entry: Stream) -> Drafts[StreamShot]:
+    """Take the first rows of the split of examples, shuffled by each seed where the paper shuffles it."""
+    rows, name = require_rows(entry, [dataset]), dataset.folder.name
+    shots = {shot.row: shot for shot in dataset.read_shots()}
+    seeds: tuple[int | None, ...] = entry.seeds if rows.shuffled else (None,)
+    made, dropped = [], []
+    for seed in seeds:
+        order = range(rows.shots) if seed is None else permute(rows.shots, seed)
+        for place, row in enumerate(order[: entry.shots]):
+            if row in shots:
+                made.append(_make_row(name, place, shots[row], seed))
+            else:
+                detail = f"row {row} of the examples (seed {seed}) was not imported"
+                lost = make_id("stream shot", name, f"row {row}", seed)
+                dropped.append(Dropped(lost, "left_out", detail, (_make_origin(name),)))
+    return Drafts(made, dropped)
+
+
+def _make_row(dataset: str, place: int, shot: DatasetShot, seed: int | None = None) -> StreamShot:
+    return StreamShot(
+        _make_id(dataset, shot.key, seed),
+        dataset,
+        place,
+        shot.text,
+        shot.memory_key,
+        shot.answer,
+        (_make_origin(dataset),),
+        seed,
     )
 
 
-def _make_id(dataset: str, key: str) -> str:
-    return make_id("stream shot", dataset, key)
+def _make_id(dataset: str, key: str, seed: int | None = None) -> str:
+    return (
+        make_id("stream shot", dataset, key) if seed is None else make_id("stream shot", dataset, key, seed)
+    )
 
 
 def _make_origin(dataset: str) -> Origin:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from tasks.errors import BadInput
 from tasks.scoring.ddxplus import LABELS, DDXPlus, find_label
+from tasks.scoring.reply_readings import READINGS, RELEASED, read_released_diagnosis
 from tasks.sources.stream_dataset import FILES
 from tasks.sources.whole_json import read_json_list
 from tasks.streambench.build.items import StreamItem
@@ -24,11 +25,15 @@ INSTRUCTIONS: Mapping[Style, str] = {
 
 
 class DDXPlusEnvironment(Environment):
-    """The diagnoses are those of the dataset's `files/diagnoses.json`; their places are the labels."""
+    """The diagnoses are those of the dataset's `files/diagnoses.json`; their places are the labels.
+
+    Readings `lenient`, `released`; they differ after reasoning alone.
+    """
 
     name = "ddxplus"
     metric = "ddxplus"
     primary = "accuracy"
+    readings = READINGS
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 64, "chain": 512, "refine": 64}
     words: ClassVar[Mapping[bool, str]] = {
         True: "The diagnosis is correct.",
@@ -59,8 +64,10 @@ class DDXPlusEnvironment(Environment):
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Take the first number before a full stop and name its diagnosis; without one the text as it is."""
-        answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
-        if style == "chain" and answer is text:  # reasoning is often a numbered list
+        answer = check_reply(text)
+        if style == "chain" and self.setup.reading == RELEASED:
+            answer = read_released_diagnosis(text)
+        elif style == "chain" and (answer := cut_reasoning(text)) is text:  # often a numbered list
             answer = text.strip().splitlines()[-1]
         label = find_label(answer)
         return f"{label}. {self._diagnoses[label]}" if label is not None else " ".join(answer.split())

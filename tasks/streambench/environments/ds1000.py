@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 from tasks.scoring.ds1000 import DS1000, extract_code
+from tasks.scoring.reply_readings import LENIENT, NONE, READINGS, RELEASED, read_released_code
 from tasks.streambench.build.items import StreamItem, read_object
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
 from tasks.streambench.environments.replies import (
@@ -28,14 +30,25 @@ INSTRUCTIONS: Mapping[Style, str] = {
     "block fenced by ```python.",
     "refine": "Reply with the improved Python code, in a block fenced by ```python, and with nothing else.",
 }
+PUT_INTO = (
+    "Your code is put in the place of `[insert]` in this program, which is then run and its result tested:"
+)
+EXECUTION_CONTEXT = re.compile(
+    r"""^exec_context\s*=\s*[rR]?(?P<quotes>\'{3}|"{3})(?P<program>.*?)(?P=quotes)""",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 class DS1000Environment(Environment):
-    """Option `timeout`: seconds of a test program, from when its libraries are loaded."""
+    """Option `timeout`: seconds of a test program, from when its libraries are loaded.
+
+    Readings `lenient`, `released`.
+    """
 
     name = "ds1000"
     metric = "ds1000"
     primary = "accuracy"
+    readings = READINGS
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 512, "chain": 512, "refine": 512}
     words: ClassVar[Mapping[bool, str]] = {
         True: "The code passes the tests.",
@@ -55,12 +68,13 @@ class DS1000Environment(Environment):
         await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
 
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Show the problem, which names the variables that its answer must set."""
+        """Show the problem, and the code that the answer is put into (its execution context)."""
+        program = find_execution_context(str(read_object(item.details).get("code_context") or ""))
         return PromptParts(
             task="Complete a Python program. You are given a problem with the code around its solution; only "
             "the solution is wanted, and the code before it has run already.",
             common="",
-            context="",
+            context=f"{PUT_INTO}\n```python\n{write_text(program)}\n```" if program else "",
             question=f"Problem:\n{write_text(item.text)}",
             instruction=INSTRUCTIONS[style],
         )
@@ -70,7 +84,12 @@ class DS1000Environment(Environment):
         return write_step(f"Problem:\n{write_text(key)}", f"```python\n{answer.strip(chr(10))}\n```", words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Take the first fenced Python block, else the text as it is; indentation stays."""
+        """Take the first fenced Python block, else the text as it is; indentation stays.
+
+        `released` reads the whole reply, whatever the style.
+        """
+        if self.setup.reading == RELEASED:
+            return read_released_code(check_reply(text))
         answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
         if style == "chain" and answer is text:
             answer = find_last_block(text) or text
@@ -91,5 +110,12 @@ class DS1000Environment(Environment):
     def _judge(self, record: dict[str, object]) -> Feedback:
         with self._opening:
             if self._metric is None:
-                self._metric = DS1000(**self._options)
+                reading = NONE if self.setup.reading == RELEASED else LENIENT
+                self._metric = DS1000(reading=reading, **self._options)
         return score_record(self._metric, "", record, self.primary, self.words)
+
+
+def find_execution_context(code_context: str) -> str:
+    """Find the program in a problem's tests that an answer is put into; empty where there is none."""
+    found = EXECUTION_CONTEXT.search(code_context)
+    return found["program"].strip("\n") if found else ""

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from tasks.scoring.hotpotqa import HotpotQA
+from tasks.scoring.reply_readings import READINGS, RELEASED, read_released_answer
 from tasks.sources.stream_dataset import SHOTS
 from tasks.streambench.build.dataset_reading import read_shot_texts
 from tasks.streambench.build.items import StreamItem
@@ -31,12 +32,14 @@ INSTRUCTIONS: Mapping[Style, str] = {
 class HotpotQAEnvironment(Environment):
     """Rules of F1: `official`, `streambench`; the bit is exact match under both.
 
-    Option `paragraphs_in_shots`: whether examples have their paragraphs (the paper's have, k = 4).
+    Readings `lenient`, `released`. Option `paragraphs_in_shots`: whether examples have their paragraphs (the
+    paper's have, k = 4).
     """
 
     name = "hotpotqa"
     metric = "hotpotqa"
     primary = "em"
+    readings = READINGS
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 64, "chain": 512, "refine": 64}
     words: ClassVar[Mapping[bool, str]] = {
         True: "The answer is correct.",
@@ -69,6 +72,8 @@ class HotpotQAEnvironment(Environment):
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Take the answer of the first JSON object; without one the text as it is."""
+        if self.setup.reading == RELEASED:
+            return write_plain(read_released_answer(check_reply(text)))
         found = find_object(check_reply(text))
         answer = found.get("answer") if found is not None else None
         if isinstance(answer, bool):

@@ -7,11 +7,14 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from tasks.scoring.execution import Execution, score_outcome
 from tasks.scoring.items import BadItem
+from tasks.scoring.reply_readings import LENIENT, NONE, READINGS, RELEASED, read_released_sql
+from tasks.scoring.soft_f1 import read_soft_f1
 from tasks.scoring.sql_pool import SqlPool
 from tasks.scoring.sql_text import prepare_prediction
 from tasks.streambench.build.items import StreamItem, read_object
@@ -31,6 +34,8 @@ from tasks.streambench.environments.verdicts import (
     read_options,
 )
 
+SOFT_F1 = "soft_f1"
+"""The figure beside accuracy: as `benchloom score soft-f1` has it, under every rule."""
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with one SQLite query that answers the question, and with nothing else.",
     "chain": "Think about it step by step: which tables and columns, which conditions, what to return. Then "
@@ -40,11 +45,15 @@ INSTRUCTIONS: Mapping[Style, str] = {
 
 
 class SqlEnvironment(Environment):
-    """Rules `streambench`, `bird`, `test-suite`; options `timeout` (seconds) and `keep_distinct`."""
+    """Rules `streambench`, `bird`, `test-suite`; options `timeout` (seconds) and `keep_distinct`.
+
+    Readings `lenient`, `released`.
+    """
 
     name = "sql"
     metric = "execution"
     primary = "accuracy"
+    readings = READINGS
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 512, "chain": 512, "refine": 512}
     words: ClassVar[Mapping[bool, str]] = {
         True: "The query gives the right result.",
@@ -81,7 +90,12 @@ class SqlEnvironment(Environment):
         return write_step(f"Question: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Take the query out of a fence, or of the reasoning, and add a SELECT that is missing."""
+        """Take the query out of a fence, or of the reasoning, and add a SELECT that is missing.
+
+        `released` reads the whole reply, whatever the style.
+        """
+        if self.setup.reading == RELEASED:
+            return read_released_sql(check_reply(text))
         answer = cut_reasoning(check_reply(text)) if style == "chain" else drop_labels(check_reply(text))
         if style == "chain" and answer is text:
             answer = find_last_block(text) or text
@@ -107,16 +121,20 @@ class SqlEnvironment(Environment):
                 own = metric.read(self.make_record(item, answer, None))
         except BadItem as error:
             return make_unjudged(str(error), self.words)
-        pair = metric.make_pair(self._rule, own, prepare_prediction(answer))
+        pair = metric.make_pair(self._rule, own, metric.read_query(answer))._replace(soft=True)
         (verdict,) = pool.judge([pair])
-        return make_feedback(
+        found = make_feedback(
             metric, self._rule, own, score_outcome(verdict.outcome), self.primary, self.words
         )
+        problem = f"{found.problem}: {verdict.reason}" if found.problem else ""
+        return replace(found, values={**found.values, SOFT_F1: read_soft_f1(verdict)}, problem=problem)
 
     def _open_metric(self, folder: Path) -> Execution:
         with self._opening:
             if folder not in self._metrics:
-                self._metrics[folder] = Execution(databases=folder, **self._options)
+                # What `released` has read is SQL; `lenient` reads its own answers again and finds the same.
+                reading = NONE if self.setup.reading == RELEASED else LENIENT
+                self._metrics[folder] = Execution(databases=folder, reading=reading, **self._options)
             return self._metrics[folder]
 
 

@@ -21,6 +21,15 @@ import numpy as np
 from tasks.errors import BadInput
 from tasks.judging.quoting import quote
 from tasks.scoring.label import Label
+from tasks.scoring.reply_readings import (
+    LENIENT,
+    READINGS,
+    RELEASED,
+    ReadCall,
+    make_call,
+    read_released_call,
+    write_call,
+)
 from tasks.scoring.toolbench import WITHOUT_JUDGE, ToolBench
 from tasks.sources.drawing import order_by_seed
 from tasks.sources.stream_dataset import FILES
@@ -37,6 +46,7 @@ from tasks.streambench.environments.replies import (
 )
 from tasks.streambench.environments.verdicts import (
     choose_rule,
+    make_unjudged,
     read_options,
     score_record,
 )
@@ -62,6 +72,7 @@ INSTRUCTIONS: Mapping[Style, str] = {
 RULES = ("released", "strict")
 FIRST_WORD = re.compile(r"[\s*\"'`]*(\w+)")
 JUDGE_TOKENS = 64
+NOT_READ = "No call could be read: "
 
 
 @dataclass(frozen=True)
@@ -205,6 +216,7 @@ GRAMMAR = f'root ::= "{ArgumentVerdict.RIGHT}" | "{ArgumentVerdict.WRONG}"'
 class ToolBenchEnvironment(Environment):
     """Rules of the judge: `released`, wrong only if "No." occurs; `strict`, must begin with Yes or No.
 
+    Readings of replies: `lenient`, `released`.
     Options: `descriptions`, so many are shown of all, found by the query (0: those of the tested APIs, in an
     order by seed 0, as the paper has it; -1: all); `search`, `embedding` or `words`.
     """
@@ -212,6 +224,7 @@ class ToolBenchEnvironment(Environment):
     name = "toolbench"
     metric = "toolbench"
     primary = "accuracy"
+    readings = READINGS
     max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 256, "chain": 512, "refine": 256}
     words: ClassVar[Mapping[bool, str]] = {True: "The call is correct.", False: "The call is not correct."}
 
@@ -244,7 +257,13 @@ class ToolBenchEnvironment(Environment):
         return write_step(f"The user asks: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Take the first JSON object and write it on one line; without one the text as it is."""
+        """Take the first JSON object and write it on one line; without one the text as it is.
+
+        `released` reads the whole reply, whatever the style; what it does not read says so.
+        """
+        if self.setup.reading == RELEASED:
+            call = read_released_call(check_reply(text))
+            return write_plain(f"{NOT_READ}{text}") if call is None else write_call(call)
         answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
         found = find_object(answer)
         return write_plain(answer if found is None else json.dumps(found, ensure_ascii=False))
@@ -259,6 +278,9 @@ class ToolBenchEnvironment(Environment):
             or gold["api"] in WITHOUT_JUDGE
         ):
             return score_record(self._metric, "", record, self.primary, self.words)
+        if not self.setup.judge:
+            return make_unjudged("the judge is not asked", self.words)
+        call = self._read_call(answer)
         asked = await self.setup.ask(
             PROMPT,
             {
@@ -266,7 +288,7 @@ class ToolBenchEnvironment(Environment):
                 "description": write_text(self._apis.describe(str(gold["api"]))),
                 "query": quote(item.text).text,
                 "gold": quote(json.dumps(gold.get("arguments"), ensure_ascii=False)).text,
-                "given": quote(json.dumps(record["predicted_arguments"], ensure_ascii=False)).text,
+                "given": quote(json.dumps(call.arguments if call else None, ensure_ascii=False)).text,
             },
             role=self.setup.judge,
             row=row,
@@ -283,19 +305,38 @@ class ToolBenchEnvironment(Environment):
     ) -> dict[str, object]:
         """Make the line for `benchloom score toolbench`."""
         gold = read_object(item.details)
-        call = find_object(answer) if answer is not None else None
-        api, arguments = (call.get("api"), call.get("arguments")) if call is not None else (None, None)
-        well_formed = isinstance(api, str) and isinstance(arguments, dict)
+        call = self._read_call(answer) if answer is not None else None
         asked = feedback is not None and bool(feedback.calls)
         return {
             "id": item.id,
             "api": gold.get("api"),
             "arguments": gold.get("arguments"),
-            "predicted_api": api if well_formed else None,
-            "predicted_arguments": arguments if well_formed else None,
-            "well_formed": well_formed or answer is None,
+            "predicted_api": call.api if call is not None else None,
+            "predicted_arguments": list_arguments(call, gold) if call is not None else None,
+            "well_formed": call is not None or answer is None,
             "judged": feedback.bit if feedback is not None and asked else None,
         }
+
+    def _read_call(self, answer: str) -> ReadCall | None:
+        """Read the call of an answer; None where it is not well-formed."""
+        if self.setup.reading == LENIENT:
+            found = find_object(answer) or {}
+            api, arguments = found.get("api"), found.get("arguments")
+            return ReadCall(api, arguments) if isinstance(api, str) and isinstance(arguments, dict) else None
+        if answer.startswith(NOT_READ):
+            return None
+        api, arguments = json.loads(answer).values()
+        return make_call(api if isinstance(api, str) else json.dumps(api), arguments)
+
+
+def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
+    """List the arguments that are compared with the gold ones.
+
+    The published code compares each gold argument, so that without any every valid JSON value is right.
+    """
+    if isinstance(call.arguments, dict):
+        return call.arguments
+    return {} if call.valid and not gold.get("arguments") else json.dumps(call.arguments, ensure_ascii=False)
 
 
 def read_verdict(text: str, rule: str) -> tuple[bool, str]:

@@ -16,8 +16,10 @@ from tasks.files import write_text
 from tasks.lineage.derivation import Derivation
 from tasks.reports.tables import Cell, FigureTable, Line, round_figures
 from tasks.scoring.ddxplus import find_label
+from tasks.scoring.reply_readings import LENIENT
 from tasks.scoring.statistics import LEAST, Interval, compare_outcomes, compare_paired, correct_holm
 from tasks.streambench.build.items import StreamItem, read_object
+from tasks.streambench.build.released_order import HASHED
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.measures import derive, leave_out, pair_steps
 from tasks.streambench.publish.stream_cautions import list_stream_cautions
@@ -64,6 +66,10 @@ class StreamFigures:
     warnings: tuple[str, ...]
     tables: Mapping[str, FigureTable]
     confusions: tuple[ConfusionMatrix, ...]
+    order: str = HASHED
+    reading: str = LENIENT
+    rule: str = ""
+    """Of the stream: its order, how replies are read, and what scores them (empty: the default)."""
 
 
 def evaluation_figures(
@@ -107,10 +113,18 @@ def evaluation_figures(
             **tabulate_tokens(runs),
         },
         confusions=tuple(draw_confusions(runs)),
+        **read_stream(settings, entry.stream),
     )
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     counted = {"failed": failed, "unjudged": unjudged}
     return Counts(len(steps), len(steps), {name: n for name, n in counted.items() if n})
+
+
+def read_stream(settings: Mapping[str, Any], stream: str) -> dict[str, str]:
+    """Read a stream's order, reading and rule of a stage's settings."""
+    section = f"streambench.streams.{stream}"
+    usual = {"order": HASHED, "reading": LENIENT, "rule": ""}
+    return {name: str(settings.get(f"{section}.{name}") or value) for name, value in usual.items()}
 
 
 @dataclass(frozen=True)

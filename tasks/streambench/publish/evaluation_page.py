@@ -33,6 +33,7 @@ from tasks.reports.report_page import write_page
 from tasks.reports.tables import FigureTable, read_systems
 from tasks.scoring.statistics import Interval
 from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.released_order import TITLES
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.measures import choose_shared, derive, join_tied
 from tasks.streambench.publish.evaluation_figures import StreamFigures
@@ -47,7 +48,7 @@ from tasks.streambench.view import show_runs, view_steps
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("streambench.css", "streambench.js")
 CONFUSIONS = "confusions.html"
-RIGHT_TABLES = ("means", "gains", "model", "memories", "uses", "seeds", "kinds", "values")
+RIGHT_TABLES = ("means", "gains", "model", "memories", "uses", "seeds", "kinds", "values", "readings")
 SUBTITLE = (
     "How methods do over a stream of inputs, each answered in turn and followed by one bit of feedback: "
     "right or wrong."
@@ -281,6 +282,9 @@ def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[t
         ("Models", ", ".join(figures.models)),
         ("Seeds", ", ".join(map(str, figures.seeds))),
         ("k", ", ".join(map(str, figures.k))),
+        ("Order", TITLES[figures.order]),
+        ("Replies read as", figures.reading),
+        ("Scored by the rule", figures.rule or "the metric's only one, or its default"),
         ("Embedder", entry.embedder),
         ("Steps of each stream", "all" if entry.steps is None else f"the first {entry.steps:,}"),
     ]

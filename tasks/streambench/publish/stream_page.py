@@ -25,8 +25,10 @@ from tasks.reports.parts import (
 from tasks.reports.report_page import write_page
 from tasks.reports.tables import FigureTable, Line, count_cell
 from tasks.streambench.build.items import StreamItem
+from tasks.streambench.build.released_order import TITLES
 from tasks.streambench.build.sequence import SequencePlace
 from tasks.streambench.build.shots import StreamShot
+from tasks.streambench.entries import Stream
 from tasks.streambench.publish.stream_cautions import FEW
 from tasks.streambench.tables import read_kind
 from tasks.streambench.view import view_items
@@ -42,6 +44,7 @@ def stream_page(
     sequence: list[SequencePlace],
     shots: list[StreamShot],
     contracts: Path,
+    entry: Stream,
     key: str,
     out: Path,
     metrics: Path,
@@ -82,11 +85,15 @@ def stream_page(
                 "Orders",
                 [
                     TextBlock(
-                        "Each seed shuffles the same items. The first of each order, by their keys; the "
+                        "Each seed orders the same items. The first of each order, by their keys; the "
                         "artifact sequence holds all."
                     ),
                     Facts(
                         [
+                            ("order", TITLES[entry.order]),
+                            ("replies are read as", entry.reading),
+                        ]
+                        + [
                             (f"seed {seed}", ", ".join(keys))
                             for seed, keys in list_orders(items, sequence).items()
                         ]

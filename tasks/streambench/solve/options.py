@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from tasks.settings import Settings
-from tasks.streambench.entries import Choices, MethodChoice, Seeds
+from tasks.streambench.entries import Choices, MethodChoice, Order, Reading, Seeds
 
 
 class StreamLimits(Settings):
@@ -39,5 +39,7 @@ class OwnLimits(StreamLimits):
     embedder: str = "embedder"
     judge: str = "judge"
     rule: str = ""
-    """As of a stream, as is `options`."""
+    """As of a stream, as are the next ones."""
     options: Mapping[str, Any] = {}
+    order: Order = "hashed"
+    reading: Reading = "lenient"

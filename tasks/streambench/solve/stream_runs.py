@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from tasks.errors import ModelFailed, StageFailed
 from tasks.models.ask import Ask
 from tasks.models.stream_board import BOARD
 from tasks.scoring.outcome import Outcome
+from tasks.scoring.reply_readings import LENIENT
 from tasks.settings import read_nested
 from tasks.streambench.build.items import StreamItem
 from tasks.streambench.build.sequence import SequencePlace
@@ -69,16 +71,24 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
     """
     asked = sorted({item.id: item for run in runs for _, item in work.orders[run.seed]}.items())
     items = [item for _, item in asked]
-    made = find_environment(work.items[0].kind)(make_environment_setup(work))
+    kind, own = find_environment(work.items[0].kind), make_environment_setup(work)
+    made = kind(own)
+    second = next((name for name in kind.readings if name != own.reading), None)
+    other = kind(replace(own, reading=second, judge="")) if second is not None else None
     unanswered = Unanswered(work.params.count_unanswered)
     setup = TalkSetup(
-        made, work.agents, lambda agent: find_window(agent, work), work.params.critique_tokens, unanswered
+        made,
+        work.agents,
+        lambda agent: find_window(agent, work),
+        work.params.critique_tokens,
+        unanswered,
+        other,
     )
     methods = {run.name: run.method(make_method_setup(run, work, made)) for run in runs}
     vectors: Mapping[str, Vector] = {}
     if any(run.method.searches for run in runs):
         vectors = await embed_keys(items, work.ask, work.embedder)
-    async with made:
+    async with made, other or nullcontext():
         rows = await follow_all(runs, methods, vectors, setup, work)
     problems = unanswered.problems
     if problems and not work.params.count_unanswered:
@@ -139,6 +149,7 @@ def make_environment_setup(work: StreamWork) -> EnvironmentSetup:
         ask=work.ask,
         judge=work.judge,
         embedder=work.embedder,
+        reading=str(work.settings.get(f"{section}.reading") or LENIENT),
     )
 
 
@@ -148,7 +159,11 @@ def make_method_setup(run: StreamRun, work: StreamWork, environment: Environment
         choice=run.choice,
         agents=run.agents,
         k=run.k,
-        shots=tuple(sorted(work.shots, key=lambda shot: shot.place)),
+        shots=tuple(
+            sorted(
+                (shot for shot in work.shots if shot.seed in (None, run.seed)), key=lambda shot: shot.place
+            )
+        ),
         make_memory=lambda: VectorMemory(work.params.exact_up_to),
         say=environment.say,
         refinements=work.params.refinements,
@@ -237,6 +252,7 @@ async def take_step(
     reply = await method.step(seen, talk)
     feedback = await talk.judge(reply)
     stored = await method.learn(seen, reply, feedback, talk) if run.method.sequential else None
+    feedback = replace(feedback, values={**feedback.values, **await talk.compare(reply, feedback)})
     return make_row(step, run, place, item, reply, feedback, stored, method.measure_memory(), talk.booked)
 
 

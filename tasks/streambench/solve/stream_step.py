@@ -8,6 +8,9 @@ from tasks.artifacts.rows import Origin
 from tasks.scoring.outcome import Outcome
 from tasks.streambench.memory import MemoryEntry, RetrievedEntry
 
+READ_AS = "reading."
+"""Before a reading's name in `values`: the bit under it, of a reply that the two readings read otherwise."""
+
 
 @dataclass(frozen=True)
 class StreamStep:

@@ -18,6 +18,7 @@ from tasks.streambench.environment import Environment, Feedback, PromptParts, St
 from tasks.streambench.memory import RetrievedEntry
 from tasks.streambench.method import ShownExample, StepReply
 from tasks.streambench.solve.agents import PROMPTS, StreamAgents
+from tasks.streambench.solve.stream_step import READ_AS
 
 ZERO_SHOT, WITH_EXAMPLES = PROMPTS / "zero_shot.md", PROMPTS / "with_examples.md"
 CRITIQUE, REFINE = PROMPTS / "critique.md", PROMPTS / "refine.md"
@@ -53,6 +54,8 @@ class TalkSetup:
     windows: Callable[[str], int]
     critique_tokens: int
     unanswered: Unanswered
+    other: Environment | None = None
+    """The same environment with its other reading of replies, for figures alone; None where it has one."""
     examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
     """Past steps as prompts have them, by key, answer and words: each comes back in many prompts."""
     verdicts: dict[tuple[str, str], Feedback] = field(default_factory=dict)
@@ -131,7 +134,8 @@ class StreamTalk:
             room = -1
         self.booked.left_out += [f"round {number} of the history" for number in range(1, cut + 1)]
         fields = {**list_fields(parts), "history": "\n\n".join(rounds[cut:])}
-        return await self._ask(agent, REFINE, fields, room, tokens, self._read("refine"))
+        reply = await self._ask(agent, REFINE, fields, room, tokens, self._read("refine"))
+        return replace(reply, style="refine")
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
         """Ask by a prompt of the method's own."""
@@ -169,6 +173,32 @@ class StreamTalk:
         self.booked.judge_calls += feedback.calls
         return feedback
 
+    async def compare(self, reply: StepReply, feedback: Feedback) -> Mapping[str, float | None]:
+        """Give the bit of a reply under each reading, where the other one reads another answer; else nothing.
+
+        Nobody is asked for it: where a judge would decide, the other reading has no bit.
+        """
+        own, other = self._environment, self._setup.other
+        if reply.answer is None or other is None:
+            return {}
+        answer = other.read_answer(self._item, reply.text, reply.style)
+        # A line break at either end of code makes no other answer.
+        lines = [
+            {name: value.strip("\n") if isinstance(value, str) else value for name, value in record.items()}
+            for record in (
+                own.make_record(self._item, reply.answer, None),
+                other.make_record(self._item, answer, None),
+            )
+        ]
+        if lines[0] == lines[1]:
+            return {}
+        second = await other.feedback(self._item, answer, row=self._row)
+        unjudged = second.outcome == Outcome.UNJUDGED
+        return {
+            f"{READ_AS}{own.setup.reading}": float(feedback.bit),
+            f"{READ_AS}{other.setup.reading}": None if unjudged else float(second.bit),
+        }
+
     async def _show(self, agent: str, style: Style) -> PromptParts | StepReply:
         try:
             parts = await self._environment.show(self._item, style, row=self._row)
@@ -193,7 +223,8 @@ class StreamTalk:
             fields |= {"examples": BETWEEN.join(texts[cut:]), "judged": judged}
             prompt = WITH_EXAMPLES
         sources = tuple([one.source for one in shown])
-        return await self._ask(agent, prompt, fields, room, tokens, self._read(style), sources)
+        reply = await self._ask(agent, prompt, fields, room, tokens, self._read(style), sources)
+        return replace(reply, style=style)
 
     async def _ask(
         self,

@@ -1,0 +1,155 @@
+"""How replies of models are read: `lenient` is ours, `released` is what StreamBench's published code does.
+
+Where the published code would stop with an error, `released` gives a wrong answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tasks.errors import BadInput
+from tasks.scoring.items import MAX_DEPTH, is_deeper
+
+LENIENT, RELEASED, NONE = "lenient", "released", "none"
+READINGS = (LENIENT, RELEASED)
+FENCE = "```"
+RELEASED_NAMES, OWN_NAMES = ("action", "action_input"), ("api", "arguments")
+"""The names of a call's two parts: in the published prompts, and in ours."""
+
+
+def check_reading(given: str, allowed: tuple[str, ...] = (*READINGS, NONE), where: str = "--reading") -> str:
+    """Return a reading's name. Raises BadInput for an unknown one."""
+    if given not in allowed:
+        raise BadInput(where, f"{given!r} is not a reading", hint=f"there are {', '.join(allowed)}")
+    return given
+
+
+def read_released_sql(reply: str) -> str:
+    """Return the query of a reply.
+
+    - A reply that begins with a fence, `sql` and a line break, and ends with a fence: what is between.
+    - Any other reply with a fence: the first block that opens like that and whose closing fence begins a
+      line; without such a block, all text after the first fence, without `sql` or `SQL` and its line break
+      behind a fence, and without further fences.
+    - Any other reply: the whole text.
+
+    Outer white space is removed. `SELECT ` is put in front unless the text begins with upper-case `SELECT`.
+    """
+    opening, closing = f"{FENCE}sql\n", f"\n{FENCE}"
+    sql = reply
+    if reply.startswith(opening) and reply.endswith(FENCE):
+        sql = reply[len(opening) : -len(FENCE)]
+    elif FENCE in reply:
+        begin = reply.find(opening)
+        end = reply.find(closing, begin + len(opening)) if begin >= 0 else -1
+        if end >= 0:
+            sql = reply[begin + len(opening) : end]
+        else:
+            for language in ("sql", "SQL"):
+                sql = sql.replace(f"{FENCE}{language}\n", FENCE)
+            sql = sql.partition(FENCE)[2].replace(FENCE, "")
+    sql = sql.strip()
+    return sql if sql.startswith("SELECT") else f"SELECT {sql}"
+
+
+def read_released_code(reply: str) -> str:
+    """Return what is between the first fence with `python` and the next fence; without both, the whole reply.
+
+    A block without `python`, or one that is cut off, is therefore no block: its fence stays and is an error.
+    """
+    opening = f"{FENCE}python"
+    begin = reply.find(opening)
+    end = reply.find(FENCE, begin + len(opening)) if begin >= 0 else -1
+    return reply[begin + len(opening) : end] if end >= 0 else reply
+
+
+def cut_object(reply: str) -> str | None:
+    """Return the text from the first opening brace to the brace that closes it; empty without such a pair.
+
+    Braces within strings count, too. None where a closing brace comes before any opening one.
+    """
+    depth, begin = 0, 0
+    for place, sign in enumerate(reply):
+        if sign == "{":
+            begin = begin if depth else place
+            depth += 1
+        elif sign == "}":
+            if not depth:
+                return None
+            depth -= 1
+            if not depth:
+                return reply[begin : place + 1]
+    return ""
+
+
+def load_object(reply: str) -> Mapping[str, object] | None:
+    """Return the JSON object of a reply; None where there is none, or where it is not valid."""
+    text = cut_object(reply)
+    try:
+        found = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and not is_deeper(found, MAX_DEPTH) else None
+
+
+def read_released_answer(reply: str) -> str:
+    """Return the short answer of a reply (HotpotQA): `answer` of its JSON object.
+
+    An object without `answer` is the answer itself; without a valid object the whole reply is. Empty, and so
+    wrong, where the published code would stop: a closing brace comes first, or the answer is not text.
+    """
+    text = cut_object(reply)
+    if text is None:
+        return ""
+    found = load_object(reply)
+    if found is None:
+        return reply
+    answer = found.get("answer", text)
+    return answer if isinstance(answer, str) else ""
+
+
+@dataclass(frozen=True)
+class ReadCall:
+    """A call as `released` reads it. arguments: any JSON value; text is read as JSON, if it is valid."""
+
+    api: object
+    arguments: object
+    valid: bool = True
+    """False where the arguments are text that is not valid JSON."""
+
+
+def read_released_call(reply: str) -> ReadCall | None:
+    """Return the call of a reply (ToolBench); None where it is not well-formed.
+
+    It is well-formed if its JSON object has both parts, under the published names or under ours.
+    """
+    found = load_object(reply) or {}
+    for api, arguments in (RELEASED_NAMES, OWN_NAMES):
+        if api in found and arguments in found:
+            return make_call(found[api], found[arguments])
+    return None
+
+
+def make_call(api: object, arguments: object) -> ReadCall:
+    """Make a call of its two parts, and read arguments that are text as JSON."""
+    try:
+        return ReadCall(api, json.loads(arguments) if isinstance(arguments, str) else arguments)
+    except (ValueError, RecursionError):
+        return ReadCall(api, arguments, valid=False)
+
+
+def write_call(call: ReadCall) -> str:
+    """Write a call on one line, under the names that our prompts ask for; `make_call` reads the parts."""
+    text = call.valid and isinstance(call.arguments, str)
+    parts = (call.api, json.dumps(call.arguments) if text else call.arguments)
+    written = json.dumps(dict(zip(OWN_NAMES, parts, strict=True)), ensure_ascii=False)
+    return written.encode("utf-8", "replace").decode("utf-8")
+
+
+def read_released_diagnosis(reply: str) -> str:
+    """Return the part of reasoning that has the diagnosis (DDXPlus): `answer` of a JSON object, else all."""
+    found = load_object(reply) or {}
+    answer = found.get("answer")
+    return answer if isinstance(answer, str) else reply

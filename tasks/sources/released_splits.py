@@ -1,0 +1,97 @@
+"""Splits of the released StreamBench: their files, plain or from the hub, and their rows in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.errors import BadInput
+from tasks.sources.json_records import BrokenRecord, read_records
+from tasks.sources.streams import say
+
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+PARQUET = ".parquet"
+ENDINGS = (PARQUET, ".jsonl", ".jsonl.gz", ".json")
+BATCH = 64
+"""Rows of Parquet that are held at once."""
+
+
+@contextmanager
+def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
+    """Give the folder of the released set: `path`, or a copy of these configurations from the hub.
+
+    Raises BadInput for a path that is neither a folder nor a name on the hub, or is out of reach.
+    """
+    if path.is_dir():
+        yield path
+        return
+    if path.exists() or not HUB_NAME.fullmatch(str(path)):
+        raise BadInput(path, "is not a folder", hint="the released set: a folder, or its name on the hub")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        hint = "pip install 'benchloom[publish]', or name a folder"
+        raise BadInput(path, "is on the hub, and huggingface_hub is not installed", hint=hint) from error
+    with TemporaryDirectory(prefix="benchloom-hub-") as name:
+        patterns = [f"{configuration}/*" for configuration in configurations]
+        try:
+            snapshot_download(str(path), repo_type="dataset", allow_patterns=patterns, local_dir=name)
+        except Exception as error:
+            hint = "without a network, name a folder that has the set"
+            raise BadInput(path, f"cannot be fetched from the hub: {say(error)}", hint=hint) from error
+        yield Path(name)
+
+
+def find_folder(root: Path, configuration: str) -> Path | None:
+    """Find the folder of a configuration: below the set's, or the set's own folder if it is named so."""
+    below = root / configuration
+    if below.is_dir():
+        return below
+    return root if root.name == configuration else None
+
+
+def find_files(folder: Path, split: str) -> list[Path]:
+    """List the files of a split in the order of their rows: `SPLIT.jsonl`, `SPLIT-00000-of-00002.parquet`.
+
+    Where a split has files of several formats, those of the first one in ENDINGS.
+    """
+    for ending in ENDINGS:
+        found = [
+            file
+            for file in sorted(folder.glob(f"{split}*{ending}"))
+            if (part := file.name.removesuffix(ending)) == split or part.startswith(f"{split}-")
+        ]
+        if found:
+            return found
+    return []
+
+
+def read_rows(files: Sequence[Path]) -> Iterator[tuple[str, object]]:
+    """Yield each row with its place, `test.jsonl, line 3`; a BrokenRecord for one that cannot be read.
+
+    Raises BadInput for a file that is not Parquet or JSON Lines.
+    """
+    for file in files:
+        rows = _read_parquet(file) if file.name.endswith(PARQUET) else read_records(file)
+        for where, row in rows:
+            yield f"{file.name}, {where}", row
+
+
+def _read_parquet(path: Path) -> Iterator[tuple[str, object]]:
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=BATCH, use_threads=False):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"row {number}", row
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        if not number:
+            raise BadInput(path, f"is not a Parquet file: {say(error)}") from error
+        yield f"row {number + 1}", BrokenRecord(say(error), ended=True)

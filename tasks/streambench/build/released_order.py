@@ -1,0 +1,62 @@
+"""The paper's order of a stream: the released rows as the library `datasets` shuffles or sorts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tasks.errors import BadInput
+from tasks.sources.stream_dataset import SplitRows
+from tasks.streambench.build.dataset_reading import StreamDataset
+from tasks.streambench.entries import Stream
+
+HASHED, SHIFT = "hashed", "distribution_shift"
+DATABASE = "db_id"
+TITLES: Mapping[str, str] = {
+    HASHED: "hashed: by the hashes of seed and item",
+    "released": "released: the paper's, datasets.Dataset.shuffle(seed)",
+    SHIFT: "distribution_shift: the released rows sorted by database, under every seed",
+}
+"""Order -> its name on reports."""
+
+
+def permute(count: int, seed: int) -> list[int]:
+    """Return the rows of a split in the order of `datasets.Dataset.shuffle(seed)`; count: all its rows."""
+    return [int(row) for row in np.random.default_rng(seed).permutation(count)]
+
+
+def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
+    """Return the rows of the entry's dataset; `items` are those that are streamed, by `take`.
+
+    Raises BadInput for several datasets, one without the released rows, and more items than it has.
+    """
+    where = "streambench.streams"
+    if len(datasets) != 1:
+        raise BadInput(where, f"order: {entry.order} is of one dataset, not of {len(datasets)}")
+    name, rows = datasets[0].folder.name, datasets[0].rows
+    if rows is None:
+        raise BadInput(
+            where,
+            f"order: {entry.order}: the dataset {name} does not have the released rows",
+            hint="benchloom import streambench, or order: hashed",
+        )
+    if entry.take is not None and entry.take > rows.items:
+        raise BadInput(where, f"take asks for {entry.take:,} rows, and {name} has {rows.items:,}")
+    return SplitRows(entry.take or rows.items, rows.shots, rows.shuffled)
+
+
+def order_rows(entry: Stream, dataset: StreamDataset, seed: int) -> list[str]:
+    """Return the keys of the items of a dataset in the order of the entry; rows that were left out have none.
+
+    Raises BadInput as `require_rows`, and for a sort by database of items without any.
+    """
+    count = require_rows(entry, [dataset]).items
+    items = {item.row: item for item in dataset.read_items() if item.row is not None and item.row < count}
+    if entry.order == SHIFT:
+        if any(DATABASE not in item.details for item in items.values()):
+            raise BadInput("streambench.streams", f"order: {SHIFT}: the items have no {DATABASE}")
+        rows = sorted(items, key=lambda row: (str(items[row].details[DATABASE]), row))
+    else:
+        rows = [row for row in permute(count, seed) if row in items]
+    return [items[row].key for row in rows]
