@@ -60,9 +60,9 @@ def make_database(folder: Path, name: str = "pets") -> str:
     return place.relative_to(folder).as_posix()
 
 
-def make_environment(kind, files, items=(), ask=None, rule="", **options):
+def make_environment(kind, files, items=(), ask=None, rule="", reading="lenient", **options):
     """Make the environment of a kind."""
-    setup = EnvironmentSetup(files, items, rule, options, ask or ScriptedAsk(), "judge", "embedder")
+    setup = EnvironmentSetup(files, items, rule, options, ask or ScriptedAsk(), "judge", "embedder", reading)
     return find_environment(kind)(setup)
 
 
