@@ -429,3 +429,48 @@ def test_a_numbered_list_of_reasons_is_no_diagnosis(tmp_path):
     said = "1. The cough is dry.\n2. There is fever.\n12. illness 12"
     assert environment.read_answer(item, said, "chain") == "12. illness 12"
     assert environment.read_answer(item, said + "\nAnswer: 3. illness 3", "chain") == "3. illness 3"
+
+
+def test_every_prompt_of_ds1000_shows_the_program_that_the_answer_is_put_into(tmp_path):
+    program = "\nx = test_input\nif x:\n    [insert]\n"
+    test = f'import os\nexec_context = r"""{program}"""\n\ndef test_execution(s):\n    """No."""'
+    item = make_stream_item("ds1000", details={"code_context": test})
+    environment = make_environment("ds1000", tmp_path)
+    for style in ("direct", "chain", "refine"):
+        parts = asyncio.run(environment.show(item, style, row="r"))
+        assert "x = test_input\nif x:\n    [insert]\n```" in parts.context
+        assert "test_execution" not in parts.context
+    other = make_stream_item("ds1000", details={"code_context": "def test_execution(s): pass"})
+    assert asyncio.run(environment.show(other, "direct", row="r")).context == ""
+
+
+def test_toolbench_takes_arguments_as_json_text_under_the_released_reading_alone(tmp_path):
+    item = make_stream_item("toolbench", details={"api": "add_date", "arguments": {"days": 3}})
+    reply = '{"api": "add_date", "arguments": "{\\"days\\": \\" 3\\"}"}'
+    for reading, right in (("released", True), ("lenient", False)):
+        environment = make_environment("toolbench", tmp_path, rule="released", reading=reading)
+        answer = environment.read_answer(item, reply, "direct")
+        (found,) = assert_bits_equal_scores(tmp_path, environment, [(item, answer)])
+        assert found.bit is right
+    with pytest.raises(BadInput, match="toolbench does not read replies as 'loose'"):
+        make_environment("toolbench", tmp_path, reading="loose")
+
+
+def test_sql_under_the_released_reading_is_what_score_gives_without_reading_again(tmp_path):
+    file = make_database(tmp_path)
+    item = make_stream_item("sql", gold="SELECT name FROM pets", details={"db_id": "pets"}, file=file)
+    environment = make_environment("sql", tmp_path, reading="released")
+    replies = {
+        "SELECT name FROM pets": True,
+        "select name from pets": False,
+        "```sql\nSELECT name FROM pets\n```": True,
+        # The whole reply is a block, whose inside has a fence: an error, though a block in it is right.
+        "```sql\nSELECT 1\n```\nor\n```sql\nSELECT name FROM pets\n```": False,
+    }
+    answers = [environment.read_answer(item, reply, "chain") for reply in replies]
+    pairs = [(item, answer) for answer in answers]
+    found = assert_bits_equal_scores(
+        tmp_path, environment, pairs, databases=tmp_path / "own/files", reading="none"
+    )
+    assert [own.bit for own in found] == list(replies.values())
+    assert [own.values["soft_f1"] for own in found] == [1, 0, 1, 0]

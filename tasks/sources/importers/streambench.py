@@ -280,7 +280,7 @@ class Streambench(SqlImporter):
         if name == "toolbench":
             if self.apis is None:
                 problem = "the released set has no descriptions of the APIs, which prompts show"
-                raise BadInput(name, problem, hint=f"--apis DIR: STE's folder with {DESCRIPTIONS}")
+                raise BadInput(self.folder, problem, hint=f"--apis DIR: STE's folder with {DESCRIPTIONS}")
             words = json.dumps(list_descriptions(self.apis), ensure_ascii=False, indent=1) + "\n"
             return {"descriptions.json": words.encode()}
         return self.list_files(items) if CONFIGURATIONS[name].dataset.kind == "sql" else {}
