@@ -91,9 +91,11 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
             entries = GenericAlias(dict, (str, hints["entry"]))
             if sections.setdefault(over, entries) != entries:
                 raise own.refuse(f"takes another type of `entry` than other stages over {over}")
-    for own in declared:
+    # Of all stages: one may read entries that only stages which do not run now fan out over.
+    for own in graph.declared.values():
         if own.stage.scope.over:
             sections.setdefault(own.stage.scope.over, dict[str, Any])
+    for own in declared:
         for name in own.stage.settings:
             if not _is_known(name.partition(".${")[0], sections):
                 raise own.refuse(
