@@ -139,6 +139,8 @@ def test_a_mistake_is_marked_by_the_schema_and_refused_by_the_validation(
         ("grammar.retrieval", "systems.good", "systems.good.retriever", "bm52", "is none of what it may be"),
         ("grammar.company.employees", "companies.halden", "companies.halden.employes", 3, "no such key"),
         ("grammar.schema", "databases.films", "databases.films.fil", "x", "no such key"),
+        # it reads a section over which only stages that do not run are fanned out
+        ("tanq.predictions", "roles.reader", "roles.reader.temperature", "hot", "must be a number"),
     ],
 )  # fmt: skip
 def test_a_stage_is_stopped_by_an_invalid_parameter_that_it_reads_and_by_no_other(
