@@ -75,14 +75,22 @@ HOUSE: Mapping[str, object] = {
 def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) -> dict[str, Any]:
     """Return the annotation that validates each section, by dotted name, read from the stages' signatures.
 
-    stages: the names of the only stages to import; None for all. Raises BadInput if a stage cannot be
-    imported, or reads a section without a known model.
+    stages: the names of the only stages to import, with those whose parameters they read; None for all.
+    Raises BadInput if a stage cannot be imported, or reads a section without a known model.
     """
     sections = {**HOUSE, **{f"{flow}.{KEY}": PresetName for flow in list_preset_flows()}}
     for flow in graph.flows:
         sections |= {name: _load_model(place) for name, place in flow.sections.items()}
     declared = [own for name, own in graph.declared.items() if stages is None or name in stages]
-    for own in declared:
+    # A stage may read the parameters, or the entries, of others, which then validate them.
+    read = {f"{name}." for own in declared for name in own.stage.settings}
+    others = [
+        own
+        for name, own in graph.declared.items()
+        if own not in declared
+        and any(part.startswith((f"{name}.", f"{own.stage.scope.over or name}.")) for part in read)
+    ]
+    for own in [*declared, *others]:
         over = own.stage.scope.over
         hints = _read_hints(own) if {"params", "entry"} & set(own.arguments) else {}
         if "params" in hints:

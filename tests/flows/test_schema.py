@@ -221,6 +221,14 @@ def test_settings_that_no_model_validates_are_refused():
         find_sections(DeclaredGraph(ROOT, [flow]))
 
 
+def test_any_stage_alone_finds_what_validates_the_settings_that_it_reads(graph):
+    for name, own in graph.declared.items():
+        found = find_sections(graph, {name})
+        for read in own.stage.settings:
+            part = read.partition(".${")[0]
+            assert any(f"{part}.".startswith(f"{known}.") or known.startswith(f"{part}.") for known in found)
+
+
 def test_the_house_has_no_section_that_a_flow_has(graph):
     assert not {flow.name for flow in graph.flows} & {name.partition(".")[0] for name in HOUSE}
 
