@@ -71,7 +71,7 @@ class Templates(BaseImporter):
             )
         )
         project.tell(f"{source}, ", [word_problem(problem) for problem in errors])
-        project.tell(f"{source}, ", [word_problem(problem) for problem in warnings])
+        project.tell(f"{source}, ", word_warnings(warnings))
         kept = {name: read for name, read in checked.items() if read.templates}
         if errors and not (self.drop and kept):
             broken = len({problem.line for problem in errors})
@@ -82,7 +82,9 @@ class Templates(BaseImporter):
             )
         for name in kept:
             place(project, name, parts[name])
-        said = [line for name, read in kept.items() for line in word_kept(name, read, modes[name])]
+        said = [word_kept(name, read, modes[name]) for name, read in kept.items()]
+        if warnings:
+            said.append(f"{len(warnings)} warnings; with --strict they would be errors")
         settings: dict[tuple[str, ...], object] = {
             ("databases", name, "templates"): modes[name] for name in kept
         }
@@ -150,8 +152,19 @@ def check(
 def word_problem(problem: Problem) -> str:
     """Say in a line what is wrong: where, which rule, what, what to do."""
     advice = f" ({problem.advice})" if problem.advice else ""
-    kind = "warning: " if problem.warning else ""
-    return f"line {problem.line}: {kind}{problem.reason}: {problem.what}{advice}"
+    return f"line {problem.line}: {problem.reason}: {problem.what}{advice}"
+
+
+def word_warnings(warnings: Iterable[Problem]) -> list[str]:
+    """Say in a line for each rule how often it is broken, and where first: a person may well mean it so."""
+    found: defaultdict[str, list[Problem]] = defaultdict(list)
+    for problem in warnings:
+        found[problem.reason].append(problem)
+    return [
+        f"line {first.line}: warning: {reason}: {first.what}"
+        + (f" (and {len(others)} more)" if others else "")
+        for reason, (first, *others) in found.items()
+    ]
 
 
 def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
@@ -164,16 +177,11 @@ def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
     project.place(path).write_bytes(content)
 
 
-def word_kept(name: str, checked: CheckedLines, mode: str) -> list[str]:
+def word_kept(name: str, checked: CheckedLines, mode: str) -> str:
     """Say what was imported, and what to run."""
     texts = sum(len(template.texts) for template in checked.templates)
     how = "instead of" if mode == "instead" else "beside"
-    lines = [
+    return (
         f"{name}: {len(checked.templates)} SQL templates with {texts} texts, {how} a model's "
         f"(data/templates/{name}.jsonl); now: benchloom run grammar-dataset@{name}"
-    ]
-    if checked.warnings:
-        lines.append(
-            f"{name}: {len(checked.warnings)} warnings (--strict makes errors of the rules for a model's)"
-        )
-    return lines
+    )
