@@ -12,6 +12,8 @@ RATERS = ("ann", "bo", "cy")
 MACHINES = ("kiln", "loom", "press", "lathe", "pump", "crane", "oven", "mill")
 PARTS = ("valve", "rotor", "hinge")
 WORDS = {"valve": "brass", "rotor": "graphite", "hinge": "walnut"}
+TOLD = 4
+"""The passages of every fourth conversation share the question's words, so that E2 finds them."""
 SCALE = [{"value": f"grade {n}", "numeric_value": n} for n in range(1, 5)]
 
 
@@ -27,9 +29,9 @@ def make_evaluations() -> dict:
             supplier, task = f"Supplier{number}{place}", f"talk{number}<::>{place + 1}"
             question = f"Who makes the {part} of the {machine}?"
             reference = f"{supplier} makes it, of {WORDS[part]}."
-            documents.append(
-                make_document(f"{machine}-{part}", f"{supplier} deals in {WORDS[part]} since 1962.")
-            )
+            fact = f"{supplier} deals in {WORDS[part]} since 1962."
+            told = f"{supplier} makes the {part} of the {machine}." if number % TOLD == 0 else ""
+            documents.append(make_document(f"{machine}-{part}", f"{fact} {told}".strip()))
             turns.append({"speaker": "user", "text": question})
             tasks.append(
                 {"task_id": task, "input": list(turns), "contexts": [{"document_id": f"{machine}-{part}"}],
