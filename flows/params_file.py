@@ -6,6 +6,7 @@ One value can be written into the text of a YAML file: every other character sta
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -247,8 +248,10 @@ def list_parts(node: yaml.CollectionNode) -> Iterator[yaml.Node]:
 
 
 def dump_flow(value: object) -> str:
-    """Write a value as YAML on one line."""
+    """Write a value as YAML on one line, such that it may stand within braces, too."""
+    # As a list's only item: by itself, a text with a comma would have no quotes.
     text = yaml.safe_dump(
-        value, default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True
+        [value], default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True
     )
-    return text.removesuffix("\n").removesuffix("\n...")
+    line = text.rstrip("\n")[1:-1]
+    return line if "\n" not in line else json.dumps(value, ensure_ascii=False)

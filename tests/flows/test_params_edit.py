@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.params_file import put_value, write_value
+from flows.params_file import dump_flow, put_value, write_value
 from tasks.errors import BadInput
 
 PARAMS = """\
@@ -61,6 +61,15 @@ def test_one_value_is_written_and_the_rest_stays_to_the_letter(keys, written, ol
     assert edited == PARAMS.replace(old, new)
     wanted = put_value(yaml.safe_load(PARAMS), keys.split("."), yaml.safe_load(written))
     assert yaml.safe_load(edited) == wanted
+
+
+@pytest.mark.parametrize(
+    "value", ["x, y: {z}", None, "a line\nanother", [1, "b, c"], {"k": "a, b"}, "", "it's", True, 1.5]
+)
+def test_any_value_is_written_on_one_line_within_braces_too(value):
+    text = write_value("a: {n: 1}\n", ["a", "m"], dump_flow(value))
+    assert yaml.safe_load(text) == {"a": {"n": 1, "m": value}}
+    assert text.count("\n") == 1
 
 
 def test_line_ends_and_a_mark_at_the_beginning_stay():
