@@ -199,7 +199,7 @@ def run_command(words: Sequence[str]) -> int | None:
 
         if not is_inside():
             return import_apart(words)
-    code: int | None = app(words, standalone_mode=False)
+    code: int | None = app(words, prog_name="benchloom", standalone_mode=False)
     return code
 
 

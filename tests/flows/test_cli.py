@@ -12,6 +12,7 @@ import typer
 
 from flows import cli
 from flows.discovery import list_flows
+from flows.import_process import INSIDE
 
 CLI = [sys.executable, "-m", "flows.cli"]
 FILES = (path.stem.rstrip("_") for path in (Path(cli.__file__).parent / "commands").glob("*.py"))
@@ -131,3 +132,9 @@ def test_a_file_that_may_not_be_written_is_one_line_that_names_it(number, why, m
     said = capsys.readouterr().err
     assert said.startswith(f"benchloom: /shared/project/.dvc/tmp/lock: Refused: {why} (")
     assert said.count("\n") == 1
+
+
+def test_help_names_the_command_in_a_process_of_its_own_too(monkeypatch, capsys):
+    monkeypatch.setenv(INSIDE, "1")
+    assert cli.run_command(["import", "tanq", "--help"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: benchloom import tanq ")
