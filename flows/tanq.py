@@ -45,6 +45,7 @@ TANQ = Flow(
         ),
         # The graph, what its articles say, and what can be asked of it
         SOURCE.stage("tanq.facts", reads=("${item.graph}",)),
+        SOURCE.stage("tanq.unread", reads=("${item.graph}",), drops=False, may_be_empty=True),
         SOURCE.stage("tanq.relations", reads=("${item.graph}",)),
         SOURCE.stage("tanq.things", reads=("${item.graph}",)),
         SOURCE.stage("tanq.articles", reads=("${item.articles}",), out="articles"),

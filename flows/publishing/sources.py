@@ -24,7 +24,16 @@ from tasks.sources.stream_dataset import OF_THE_DATABASE
 
 UNKNOWN = "unknown"
 PRIVATE = frozenset(
-    {UNKNOWN, "all rights reserved", "confidential", "internal", "none", "private", "proprietary"}
+    {
+        UNKNOWN,
+        "all rights reserved",
+        "confidential",
+        "internal",
+        "none",
+        "not stated",
+        "private",
+        "proprietary",
+    }
 )
 """Licences, in small letters, under which a source is not for others."""
 OWN_INPUTS = ("flows/", "tasks/", "data/labels", "data/templates", "data/worlds", "pyproject.toml")

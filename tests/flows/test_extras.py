@@ -1,6 +1,8 @@
 """What an extra brings is enough for its commands, and what is missing is named in one line."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -12,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from flows.extras import explain_missing, list_extras, list_requirements
+from tests.flows.conftest import make_folder
 
 RUN = """
 import sys
@@ -90,6 +93,7 @@ def test_the_extra_score_is_enough_to_score(metric, item, tmp_path):
         (["score", "rms", "x.jsonl"], "score"),
         (["status"], "project"),
         (["publish", "shop", "--to", "x"], "publish"),
+        (["import", "wikipedia", "x"], "project"),
     ],
 )
 def test_a_command_whose_libraries_are_missing_names_their_extra(words, extra):
@@ -98,6 +102,32 @@ def test_a_command_whose_libraries_are_missing_names_their_extra(words, extra):
     assert done.stderr.startswith(f"benchloom: benchloom {words[0]}: needs ")
     assert done.stderr.endswith(f"(pip install 'benchloom[{extra}]')\n")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "source", ["texts", "dump.xml", "pages.ndjson", "https://en.wikipedia.org/w/api.php"]
+)
+def test_articles_of_wikipedia_name_the_extra_before_anything_is_read(source, tmp_path, monkeypatch):
+    root = make_folder(tmp_path / "project")
+    (root / "params.yaml").write_text("{}\n")
+    (root / "dvc.yaml").write_text("stages: {}\n")
+    (root / "texts").mkdir()
+    (root / "texts/Dublin.txt").write_text("Dublin is a city.")
+    (root / "dump.xml").write_text("<mediawiki/>")
+    (root / "pages.ndjson").write_text("{}\n")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("BENCHLOOM_IMPORT", str(os.getpid()))  # the process that reads, itself
+    done = call_with("project", "import", "wikipedia", source, "--contact", "me@example.org")
+    assert done.returncode == 2
+    assert done.stderr.endswith("is not installed here (pip install 'benchloom[wiki]')\n")
+    assert done.stderr.count("\n") == 1
+    assert not (root / "data").exists() or not list((root / "data").rglob("*.*"))
+
+
+def test_every_extra_stands_in_the_documentation():
+    text = (Path(__file__).parents[2] / "docs/install.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z0-9]+)`|\[([a-z0-9,]+)\]", text)
+    assert set(list_extras()) <= {extra for pair in named for part in pair for extra in part.split(",")}
 
 
 def test_a_library_of_the_users_own_code_is_no_matter_of_extras():

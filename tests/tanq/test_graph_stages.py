@@ -35,7 +35,10 @@ def show_time(year: int, precision: int, month: int | None = None, day: int | No
         (show_time(-44, 9), "44 BCE"),
         (show_time(-44, 11, 3, 15), "15 March 44 BCE"),
         (show_time(-50, 7), "1st century BCE"),
-        (show_time(1001, 6), ""),  # a millennium
+        (show_time(1001, 6), "2nd millennium"),
+        (show_time(2000, 6), "2nd millennium"),  # the millennium that 2000 ends
+        (show_time(-2500, 6), "3rd millennium BCE"),
+        (show_time(-250_000, 5), ""),  # ten thousand years
     ],
 )
 def test_a_date_is_shown_down_to_its_precision(shown: str, expected: str) -> None:

@@ -20,6 +20,7 @@ from tasks.tanq.graph.facts import facts
 from tasks.tanq.graph.relations import relations
 from tasks.tanq.graph.seed_question import Condition, SeedProof, SeedQuestion
 from tasks.tanq.graph.things import things
+from tasks.tanq.graph.unread import unread
 from tasks.tanq.importers.answer_noun import find_noun
 
 WIKI = "https://en.wikipedia.org/wiki/"
@@ -282,7 +283,12 @@ def test_a_hundred_imported_questions_are_extended_over_the_graph_of_their_answe
     )
     known = facts(source).rows
     asked = extend(
-        seeds, list(known), list(things(known, source).rows), list(relations(known, source).rows), Extend()
+        seeds,
+        list(known),
+        list(things(known, source).rows),
+        list(relations(known, source).rows),
+        list(unread(source).rows),
+        Extend(),
     )
     assert len(seeds) == len(asked.rows) == 100
     # Nobody is asked for the director, whom every question names.

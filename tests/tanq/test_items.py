@@ -351,7 +351,7 @@ def find_broken(folder, rows, item):
 
 def test_statistics_are_what_a_plain_count_gives(tmp_path):
     dropped = {}
-    for stem in ("extend", "proofs", "candidates", "verify", "tables", "rephrase", "items"):
+    for stem in ("list_questions", "extend", "proofs", "candidates", "verify", "tables", "rephrase", "items"):
         dropped[f"{stem}_dropped"] = tmp_path / f"{stem}.dropped.parquet"
         write_rows(dropped[f"{stem}_dropped"], Dropped, [Dropped("a", "some_reason", "")])
     out = tmp_path / "statistics.json"

@@ -14,20 +14,22 @@ from tasks.errors import StageFailed
 from tasks.tanq.build.extend import Extend, ExtendedQuestion, can_ask, extend
 from tasks.tanq.build.seeds import Seeds, seeds
 from tasks.tanq.entries import GraphSource, RelationWords, TanqSet
-from tasks.tanq.graph.facts import Fact, facts
+from tasks.tanq.graph.facts import Fact, Unread, facts
 from tasks.tanq.graph.list_questions import ListQuestions, list_questions
 from tasks.tanq.graph.relations import Relation, relations
 from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION, SIMPLE, SeedQuestion
 from tasks.tanq.graph.showing import say_name, say_value
 from tasks.tanq.graph.things import Thing, things
+from tasks.tanq.graph.unread import unread
 from tests.tanq.made_graph import item, write_graph
 
 TWO_UP = ListQuestions(answers=(2, 5))
 
 
-def read_all(entry: GraphSource) -> tuple[list[Fact], list[Thing], list[Relation]]:
+def read_all(entry: GraphSource) -> tuple[list[Fact], list[Thing], list[Relation], list[Unread]]:
     found = facts(entry).rows
-    return list(found), list(things(found, entry).rows), list(relations(found, entry).rows)
+    own = list(things(found, entry).rows), list(relations(found, entry).rows)
+    return list(found), *own, list(unread(entry).rows)
 
 
 def ask(entry: GraphSource, params: ListQuestions = TWO_UP) -> dict[str, SeedQuestion]:
@@ -163,9 +165,9 @@ def test_kinds_and_shapes_are_taken_in_turn(tmp_path: Path) -> None:
 
 
 def extend_one(entry: GraphSource, text: str, **params: object) -> Drafts[ExtendedQuestion]:
-    found, own, known = read_all(entry)
-    seed = next(row for row in list_questions(found, own, known, entry, TWO_UP).rows if row.text == text)
-    return extend([seed], found, own, known, Extend.model_validate(params))
+    own = read_all(entry)
+    seed = next(row for row in list_questions(*own, entry, TWO_UP).rows if row.text == text)
+    return extend([seed], *own, Extend.model_validate(params))
 
 
 def test_relations_hold_for_all_answers_and_are_not_asked_already(tmp_path: Path) -> None:
@@ -212,7 +214,7 @@ def test_all_relations_that_hold_are_taken_where_all_are_asked_for(tmp_path: Pat
 
 
 def test_a_relation_that_leads_back_to_what_answers_were_found_by_is_not_asked(tmp_path: Path) -> None:
-    found, _, known = read_all(write_graph(tmp_path))
+    found, _, known, _ = read_all(write_graph(tmp_path))
     capital = {fact.entity: fact.value.item for fact in found if fact.relation == "P36"}
     (seed,) = (row for row in ask(write_graph(tmp_path)).values() if row.text == "Which lands are in South?")
     answers = tuple(replace(one, through=(str(capital[one.entity]),)) for one in seed.answers)

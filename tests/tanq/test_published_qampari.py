@@ -13,6 +13,7 @@ from tasks.tanq.graph.facts import facts
 from tasks.tanq.graph.relations import relations
 from tasks.tanq.graph.seed_question import SeedQuestion
 from tasks.tanq.graph.things import things
+from tasks.tanq.graph.unread import unread
 from tasks.tanq.importers.qampari import Qampari
 from tests.shared_data import SHARED, needs
 
@@ -65,7 +66,12 @@ def test_a_hundred_published_questions_are_extended_over_a_made_up_graph(tmp_pat
     source = GraphSource(graph=graph, articles=tmp_path, seeds=tmp_path / "seeds", relations=asked)
     known = list(facts(source).rows)
     made = extend(
-        seeds, known, list(things(known, source).rows), list(relations(known, source).rows), Extend()
+        seeds,
+        known,
+        list(things(known, source).rows),
+        list(relations(known, source).rows),
+        list(unread(source).rows),
+        Extend(),
     )
     assert len(seeds) == 100
     assert {row.seed for row in made.rows} == {seed.id for seed in seeds}

@@ -24,7 +24,18 @@ from tests.longform.test_page import EVIL, make_call, read_data
 from tests.reports.figure_folders import place_figures
 from tests.tanq.scored_items import make_item, make_proof
 
-STAGES = ("seeds", "extend", "proofs", "candidates", "verify", "tables", "rephrase", "skills", "items")
+STAGES = (
+    "list_questions",
+    "seeds",
+    "extend",
+    "proofs",
+    "candidates",
+    "verify",
+    "tables",
+    "rephrase",
+    "skills",
+    "items",
+)
 COUNTED = {"count": 1, "share": 0.25}
 STATISTICS: dict[str, Any] = {
     "items": 4,
@@ -73,6 +84,8 @@ def write_set(folder: Path) -> tuple[Path, Counts]:
     write_rows(paths["items"], TanqItem, items)
     dropped = [Dropped(f"d{n}", "no_mention", f"nothing of {n} {EVIL}") for n in range(60)]
     write_rows(folder / "proofs.dropped.parquet", Dropped, dropped)
+    open_ = [Dropped("o", "incomplete", "P57 of Q304: unknown value (films.json, line 9): Which films?")]
+    write_rows(folder / "list_questions.dropped.parquet", Dropped, open_)
     write_rows(folder / "verify.calls.parquet", Call, [make_call("c2"), make_call("lost")])
     write_rows(folder / "rephrase.calls.parquet", Call, [make_call("c1")])
     canaries = folder / "verify_canaries.parquet"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import portalocker
 
@@ -43,6 +44,9 @@ FOLDER = Path("data/raw/wikidata")
 PARTS = ".parts"
 """Folder of what was read of a dump, until all of it was."""
 LICENCE, SOURCE = "CC0-1.0", "https://www.wikidata.org"
+NOT_STATED = "not stated"
+HOST = re.compile(r"(?:[a-z0-9-]+\.)*wikidata\.org")
+"""Of the servers whose data are Wikidata's."""
 ATTRIBUTION = (
     "Wikidata, the Wikidata contributors (structured data under CC0 1.0; credit is asked, not required)"
 )
@@ -86,6 +90,8 @@ class Wikidata(BaseImporter):
     columns: list[str] | None = option(
         "A table's column and its property; NAME=P2047:Q7727: in a unit.", "NAME=P..", "--column"
     )
+    licence: str | None = option("Of a source other than Wikidata, such as a table of yours.", "NAME")
+    attribution: str | None = option("Who is to be credited for such a source.", "TEXT")
     called: str = option("Of the folder under data/raw/wikidata.", "NAME", "--name", default="main")
     contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
     workers: int | None = option("Processes that read a dump. Default: one a core.", "N", least=1)
@@ -140,14 +146,25 @@ class Wikidata(BaseImporter):
             sites=None if every else sites,
         )
 
+    def state_rights(self) -> tuple[str, str, str]:
+        """Return the source, its licence and whom to credit: as told, or Wikidata's, or not stated."""
+        first = self.places[0]
+        host = urlsplit(first).hostname or "" if "://" in first else ""
+        own = not HOST.fullmatch(host) if host else is_database(Path(first))
+        source, licence, credit = SOURCE, LICENCE, ATTRIBUTION
+        if own:
+            source, licence, credit = host or Path(first).name, NOT_STATED, NOT_STATED
+        return source, self.licence or licence, self.attribution or credit
+
     def _describe(self, found: tuple[int, int], report: ReadingReport) -> dict[str, object]:
         """Make what about.json says."""
         entities, claims = found
+        source, licence, attribution = self.state_rights()
         return {
             "name": self.called,
-            "source": SOURCE,
-            "licence": LICENCE,
-            "attribution": ATTRIBUTION,
+            "source": source,
+            "licence": licence,
+            "attribution": attribution,
             "read_from": [Path(place).name if "://" not in place else place for place in self.places],
             "counts": {
                 "entities": entities,
@@ -168,8 +185,11 @@ class Wikidata(BaseImporter):
             lines.append(f"redirects followed: {len(report.redirects):,}")
         lines += count_reasons(report.counts, place)
         if report.counts:
-            lines[-1] += ", values by property"
-        return [*lines, f"licence: {LICENCE}; {ATTRIBUTION}"]
+            lines[-1] += ", values of other types by property"
+        _, licence, attribution = self.state_rights()
+        if NOT_STATED in (licence, attribution):
+            return [*lines, f"licence: {licence}; attribution: {attribution} (--licence, --attribution)"]
+        return [*lines, f"licence: {licence}; {attribution}"]
 
 
 @contextmanager
@@ -238,7 +258,7 @@ def read_dump(
     for path, found in zip(paths, before, strict=True):
         if identify(path) != found:
             raise BadInput(path, "was changed while it was read", hint="import it again")
-    counts = PartJoiner(store, report).join(parts, folder)
+    counts = PartJoiner(store, selection, report).join(parts, folder)
     shutil.rmtree(store)
     return counts
 
@@ -267,9 +287,7 @@ def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -
     report.finish()
     if not found:
         return 0, 0
-    old: defaultdict[str, list[str]] = defaultdict(list)
-    for name, target in sorted(report.redirects.items()):
-        old[target].append(name)
+    old = report.list_redirects()
     write_rows(folder / "claims.parquet", ClaimRow, claims)
     if old:
         renamed: Spool[EntityRow] = Spool(IN_MEMORY)

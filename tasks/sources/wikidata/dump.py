@@ -17,7 +17,7 @@ import orjson
 
 from tasks.errors import BadInput
 from tasks.sources.streams import BROKEN, TooLong, is_packed, open_packed, read_line
-from tasks.sources.wikidata.entities import Entity, EntitySelection
+from tasks.sources.wikidata.entities import Entity, EntitySelection, report_missing
 from tasks.sources.wikidata.known_ids import KnownIds
 from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
 from tasks.sources.wikidata.wikibase_json import read_entity
@@ -54,6 +54,7 @@ class DumpSource:
                     yield entity
                 else:
                     report.skip(SkippedEntity(TWICE, where, entity.id, detail="the first one counts"))
+        report_missing(selection, known, name_files(self.paths), report)
 
     def _read_file(
         self, path: Path, selection: EntitySelection, report: ReadingReport
@@ -81,6 +82,11 @@ class FileProgress:
         if self.opened and not self.broken:
             where = name_line(path, self.lines + 1)
             report.skip(SkippedEntity(NO_END, where, detail="the file may be cut off"))
+
+
+def name_files(paths: Sequence[Path]) -> str:
+    """Name the files of a dump for the report."""
+    return ", ".join(path.name for path in paths)
 
 
 def name_line(path: Path, number: int) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from tasks.errors import BadInput
-from tasks.sources.wikidata.report import ReadingReport
+from tasks.sources.wikidata.known_ids import KnownIds
+from tasks.sources.wikidata.report import MISSING, ReadingReport, SkippedEntity
 from tasks.sources.wikidata.values import ENTITY, Text, Value
 
 Rank = Literal["preferred", "normal", "deprecated"]
@@ -65,7 +66,8 @@ class EntitySelection:
 
     entities, classes: items of these ids, or that are an instance (P31) of one of the classes; neither = all.
     properties: claims of these, None = of all. Properties that are named are given as entities too, since
-    their labels are needed. languages, sites: of labels, aliases and sitelinks; None = all.
+    their labels are needed. languages: of labels and aliases; a label falls back as `list_fallbacks` says.
+    sites: of sitelinks. None = all.
     """
 
     entities: frozenset[str] | None = None
@@ -102,6 +104,16 @@ class EntitySource(Protocol):
         Raises BadInput for a source that is none, or cannot select so; DatabaseGone where it does not answer.
         """
         ...
+
+
+def report_missing(selection: EntitySelection, known: KnownIds, where: str, report: ReadingReport) -> None:
+    """Report the ids that were asked for and not found. known: the ids that were found."""
+    for name in list_named(selection):
+        if name not in known:
+            target = report.redirects.get(name)
+            detail = f"redirects to {target}: ask for {target}" if target and target not in known else ""
+            if target is None or detail:
+                report.skip(SkippedEntity(MISSING, where, name, detail=detail))
 
 
 def list_named(selection: EntitySelection) -> list[str]:

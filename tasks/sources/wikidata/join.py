@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,8 @@ import pyarrow.compute as pc
 from tasks.artifacts.rows import schema_of
 from tasks.artifacts.sorted_tables import RUN, iterate_tables, merge_files, write_tables
 from tasks.limits import go_on
-from tasks.sources.wikidata.dump import TWICE, FileProgress, name_line
+from tasks.sources.wikidata.dump import TWICE, FileProgress, name_files, name_line
+from tasks.sources.wikidata.entities import EntitySelection, report_missing
 from tasks.sources.wikidata.known_ids import KnownIds
 from tasks.sources.wikidata.parts import CLAIMS, ENTITIES, iterate_order, iterate_skipped, load_summary
 from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
@@ -29,8 +29,8 @@ OWNERS = {ENTITIES: "id", CLAIMS: "entity"}
 class PartJoiner:
     """Joins parts that lie in `folder`, each under its key; temporary files lie there, too."""
 
-    def __init__(self, folder: Path, report: ReadingReport) -> None:
-        self._folder, self._report = folder, report
+    def __init__(self, folder: Path, selection: EntitySelection, report: ReadingReport) -> None:
+        self._folder, self._selection, self._report = folder, selection, report
         self._known = KnownIds()
         self._tables: dict[str, list[Path]] = {name: [] for name in TABLES}
 
@@ -38,6 +38,8 @@ class PartJoiner:
         """Write entities.parquet and claims.parquet, unless nothing was found; return their rows."""
         with tempfile.TemporaryDirectory(prefix=".join-", dir=self._folder) as scratch:
             self._read_all(parts, Path(scratch))
+            files = list(dict.fromkeys(part.path for part in parts))
+            report_missing(self._selection, self._known, name_files(files), self._report)
             self._report.finish()
             claims = merge_files(self._tables[CLAIMS], Path(scratch))
             entities = merge_files(self._tables[ENTITIES], Path(scratch))
@@ -45,7 +47,7 @@ class PartJoiner:
             if first is None:
                 return 0, 0
             count = write_tables(target / CLAIMS, schema_of(ClaimRow), claims)
-            tables = add_redirects(_chain(first, entities), self._report.redirects)
+            tables = add_redirects(_chain(first, entities), self._report.list_redirects())
             return write_tables(target / ENTITIES, schema_of(EntityRow), tables), count
 
     def _read_all(self, parts: Sequence[DumpPart], scratch: Path) -> None:
@@ -102,11 +104,8 @@ class PartJoiner:
             self._tables[name].append(path)
 
 
-def add_redirects(tables: Iterator[pa.Table], redirects: Mapping[str, str]) -> Iterator[pa.Table]:
-    """Tell each entity which ids have become it. redirects: old id -> entity's id."""
-    old: defaultdict[str, list[str]] = defaultdict(list)
-    for name, target in sorted(redirects.items()):
-        old[target].append(name)
+def add_redirects(tables: Iterator[pa.Table], old: Mapping[str, list[str]]) -> Iterator[pa.Table]:
+    """Tell each entity which ids have become it. old: entity's id -> its old ids."""
     for table in tables:
         if old:
             place = table.schema.get_field_index("redirects")

@@ -11,6 +11,12 @@ class KnownIds:
     def __init__(self) -> None:
         self._blocks: dict[tuple[str, int], bytearray] = {}
 
+    def __contains__(self, name: str) -> bool:
+        """Return whether an id was added."""
+        block, place = divmod(int(name[1:]), BLOCK)
+        bits = self._blocks.get((name[0], block))
+        return bits is not None and bool(bits[place // 8] & 1 << place % 8)
+
     def add(self, name: str) -> bool:
         """Add an id; tell whether it is new."""
         block, place = divmod(int(name[1:]), BLOCK)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 LONGEST = 300
+UNKNOWN_VALUE, NO_VALUE = "unknown value", "no value"
+OTHER_TYPE = "value of another type"
+NO_LABEL = "no label"
+MISSING = "no such entity"
 
 
 @dataclass(frozen=True)
 class SkippedEntity:
-    """One thing that was skipped, or `count` values of a property for the same reason, from this place on."""
+    """One thing that was skipped, or `count` values of a property for the same reason, from this place on.
+
+    rank: of a statement, empty if it is not known. value: the item that a statement names, if that much was
+    read.
+    """
 
     reason: str
     where: str
@@ -20,6 +28,8 @@ class SkippedEntity:
     property: str = ""
     detail: str = ""
     count: int = 1
+    rank: str = ""
+    value: str = ""
 
 
 class ReadingReport:
@@ -52,6 +62,18 @@ class ReadingReport:
         self._kept_counts[key] += count
         if key not in self._kept_out:
             self._kept_out[key] = SkippedEntity(reason, where, entity, name, detail)
+
+    def list_redirects(self) -> dict[str, list[str]]:
+        """List the old ids of each entity that redirects end at; a circle of redirects ends nowhere."""
+        old: defaultdict[str, list[str]] = defaultdict(list)
+        for name in sorted(self.redirects):
+            seen, target = {name}, self.redirects[name]
+            while target in self.redirects and target not in seen:
+                seen.add(target)
+                target = self.redirects[target]
+            if target not in seen:
+                old[target].append(name)
+        return dict(old)
 
     def list_kept_out(self) -> list[SkippedEntity]:
         """List what `finish` would write."""

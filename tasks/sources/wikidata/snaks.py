@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tasks.sources.wikidata.calendars import Calendar
+from tasks.sources.wikidata.report import NO_VALUE, OTHER_TYPE, UNKNOWN_VALUE
 from tasks.sources.wikidata.values import (
     ItemValue,
     NoValue,
@@ -37,16 +38,16 @@ def read_snak(snak: object) -> Value:
         raise NoValue("is no snak")
     kind = snak.get("snaktype")
     if kind == "somevalue":
-        raise KeptOut("unknown value")
+        raise KeptOut(UNKNOWN_VALUE)
     if kind == "novalue":
-        raise KeptOut("no value")
+        raise KeptOut(NO_VALUE)
     held = snak.get("datavalue")
     if kind != "value" or not isinstance(held, dict):
         raise NoValue("holds no value")
     type_ = held.get("type")
     reader = READERS.get(type_) if isinstance(type_, str) else None
     if reader is None:
-        raise KeptOut("value of another type", show(snak.get("datatype") or type_))
+        raise KeptOut(OTHER_TYPE, show(snak.get("datatype") or type_))
     value = held.get("value")
     if not isinstance(value, dict):
         raise NoValue(f"{show(value)} is no value")
@@ -76,7 +77,7 @@ def _read_item(value: Mapping[str, object]) -> ItemValue:
     # Dumps of the first years have the number alone.
     name = value.get("id") or f"{LETTERS.get(kind, '?')}{show(number)}"
     if kind and kind not in LETTERS:
-        raise KeptOut("value of another type", kind)
+        raise KeptOut(OTHER_TYPE, kind)
     return make_item(name)
 
 

@@ -23,11 +23,18 @@ from tasks.sources.wikidata.entities import (
     list_named,
 )
 from tasks.sources.wikidata.known_ids import KnownIds
-from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
+from tasks.sources.wikidata.languages import MUL, pick_labels
+from tasks.sources.wikidata.report import MISSING, NO_LABEL, OTHER_TYPE, ReadingReport, SkippedEntity
 from tasks.sources.wikidata.snaks import KeptOut
 from tasks.sources.wikidata.sparql_values import Binding, cut, read_value, take
 from tasks.sources.wikidata.values import ENTITY, NoValue, Text, Value, make_text
-from tasks.sources.wikidata.wikibase_json import BROKEN_CLAIM, BROKEN_PART, BROKEN_QUALIFIER, MISSING, TWICE
+from tasks.sources.wikidata.wikibase_json import (
+    BROKEN_CLAIM,
+    BROKEN_PART,
+    BROKEN_QUALIFIER,
+    IN_QUALIFIER,
+    TWICE,
+)
 
 ITEMS = 50
 ACCEPT = "application/sparql-results+json"
@@ -155,8 +162,15 @@ class _Asking:
             except NoValue as error:
                 self.report.skip(SkippedEntity(BROKEN_PART, self.url, name, detail=str(error)))
                 continue
+            if take(row, "kind") == "label":
+                drafts[name].labels.append(text)
+            elif languages is None or text.language in {*languages, MUL}:
+                drafts[name].aliases.append(text)
+        for name in names if languages else ():
             draft = drafts[name]
-            (draft.labels if take(row, "kind") == "label" else draft.aliases).append(text)
+            draft.labels = list(pick_labels(draft.labels, languages or ()))
+            if not (draft.labels or draft.is_empty()):
+                self.report.keep_out(NO_LABEL, self.url, name, "", ", ".join(sorted(languages or ())))
 
     def fill_pages(self, names: Sequence[str], drafts: defaultdict[str, _Draft]) -> None:
         sites = self.selection.sites
@@ -177,13 +191,13 @@ class _Asking:
         places: defaultdict[tuple[str, str], int] = defaultdict(int)
         for row in sorted(rows, key=lambda row: take(row, "statement")):
             name, statement, held = cut(row, "item"), cut(row, "statement"), cut(row, "property")
-            value = self.read(row, BROKEN_CLAIM, name, held, held)
             rank = RANKS.get(cut(row, "rank", "#").removesuffix(RANK_END).lower())
+            value = self.read_claim(row, name, held, rank or "", statement)
             if value is None:
                 continue
             if statement in known or rank is None:
                 reason = TWICE if rank else BROKEN_CLAIM
-                self.report.skip(SkippedEntity(reason, self.url, name, held, statement))
+                self.report.skip(SkippedEntity(reason, self.url, name, held, statement, rank=rank or ""))
                 continue
             known.add(statement)
             position = places[name, held]
@@ -201,21 +215,29 @@ class _Asking:
         found: defaultdict[str, set[Qualifier]] = defaultdict(set)
         for row in self.query(queries.write_query(queries.QUALIFIERS, items=names, properties=wanted)):
             name, held = cut(row, "item"), cut(row, "property")
-            value = self.read(row, BROKEN_QUALIFIER, name, held, f"qualifier {held}")
-            if value is not None:
-                found[cut(row, "statement")].add(Qualifier(held, value))
+            try:
+                found[cut(row, "statement")].add(Qualifier(held, read_value(row)))
+            except NoValue as error:
+                self.report.skip(SkippedEntity(BROKEN_QUALIFIER, self.url, name, held, str(error)))
+            except KeptOut as kept:
+                reason = IN_QUALIFIER.format(kept.reason)
+                self.report.keep_out(reason, self.url, name, f"qualifier {held}", kept.detail)
         return {
             statement: sorted(values, key=lambda own: (own.property, repr(own.value)))
             for statement, values in found.items()
         }
 
-    def read(self, row: Binding, reason: str, entity: str, held: str, what: str) -> Value | None:
+    def read_claim(self, row: Binding, entity: str, held: str, rank: str, statement: str) -> Value | None:
         try:
             return read_value(row)
         except NoValue as error:
-            self.report.skip(SkippedEntity(reason, self.url, entity, held, str(error)))
+            detail = f"{statement}: {error}"
+            self.report.skip(SkippedEntity(BROKEN_CLAIM, self.url, entity, held, detail, rank=rank))
         except KeptOut as kept:
-            self.report.keep_out(kept.reason, self.url, entity, what, kept.detail)
+            if kept.reason == OTHER_TYPE:
+                self.report.keep_out(kept.reason, self.url, entity, held, kept.detail)
+            else:
+                self.report.skip(SkippedEntity(kept.reason, self.url, entity, held, statement, rank=rank))
         return None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tasks.sources.wikidata.languages import list_fallbacks
+
 PREFIXES = """\
 PREFIX owl: <http://www.w3.org/2002/07/owl#>
 PREFIX p: <http://www.wikidata.org/prop/>
@@ -80,13 +82,20 @@ def write_query(
 ) -> str:
     """Fill a query in. All ids have been checked to be ids; languages are quoted."""
     variable = "?main" if template is QUALIFIERS else "?property"
-    quoted = None if languages is None else ", ".join(f'"{_escape(name)}"' for name in sorted(languages))
     return PREFIXES + template.format(
         items=_list(items),
         classes=_list(classes),
         properties="" if properties is None else f"VALUES {variable} {{ {_list(properties)} }}",
-        languages="" if quoted is None else f"FILTER(LANG(?text) IN ({quoted}))",
+        languages="" if languages is None else _filter_languages(sorted(languages)),
     )
+
+
+def _filter_languages(languages: Iterable[str]) -> str:
+    """Write a filter that lets through the texts in the languages, in their fallbacks and variants."""
+    codes = sorted({_escape(code) for name in languages for code in list_fallbacks(name)})
+    variants = [f'STRSTARTS(LANG(?text), "{_escape(name)}-")' for name in languages]
+    quoted = ", ".join(f'"{code}"' for code in codes)
+    return f"FILTER({' || '.join([f'LANG(?text) IN ({quoted})', *variants])})"
 
 
 def _list(names: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from tasks.sources.wikidata.calendars import convert, count_days, to_historical
+from tasks.sources.wikidata.report import NO_VALUE, OTHER_TYPE, UNKNOWN_VALUE
 from tasks.sources.wikidata.snaks import KeptOut, name_entity, read_calendar
 from tasks.sources.wikidata.values import (
     NoValue,
@@ -38,12 +39,12 @@ def read_value(binding: Binding) -> Value:
     """Read the value of one result. Raises NoValue for a broken one, KeptOut for none of the four types."""
     kind = cut(binding, "type", "#")
     if kind not in TYPES:
-        raise KeptOut("value of another type", kind)
+        raise KeptOut(OTHER_TYPE, kind)
     simple = binding.get("simple")
     if simple is None and not binding.keys() & {"time", "amount"}:
-        raise KeptOut("no value")
+        raise KeptOut(NO_VALUE)
     if simple is not None and (simple["type"] == "bnode" or UNKNOWN in simple["value"]):
-        raise KeptOut("unknown value")
+        raise KeptOut(UNKNOWN_VALUE)
     if TYPES[kind] == "time":
         return read_time(binding)
     if TYPES[kind] == "quantity":

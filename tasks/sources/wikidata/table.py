@@ -1,52 +1,46 @@
-"""A table of a SQLite database whose rows have Wikidata's item ids: each column can be a property."""
+"""A table of a SQLite database whose rows have Wikidata's item ids: each column can be a property.
+
+It may be a table of one's own, or a result of Wikidata's query service, which has a row for each combination
+of an item's values.
+"""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from decimal import Decimal
+from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
 from tasks.errors import BadInput
-from tasks.sources.wikidata.entities import Entity, EntityClaim, EntitySelection
+from tasks.sources.wikidata.cells import choose_kind, clean_cell, read_cell, read_id
+from tasks.sources.wikidata.entities import Entity, EntityClaim, EntitySelection, report_missing
 from tasks.sources.wikidata.known_ids import KnownIds
-from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
-from tasks.sources.wikidata.values import (
-    ENTITY,
-    NoValue,
-    Precision,
-    Quantity,
-    Text,
-    Value,
-    make_amount,
-    make_date,
-    make_item,
-    make_text,
-    show,
-)
+from tasks.sources.wikidata.languages import LAST, list_fallbacks, pick_label
+from tasks.sources.wikidata.report import NO_LABEL, ReadingReport, SkippedEntity
+from tasks.sources.wikidata.snaks import KeptOut
+from tasks.sources.wikidata.values import NoValue, Text, Value, show
 
 MAGIC = b"SQLite format 3\0"
-COLUMN = re.compile(r"(?P<name>[^=]+)=(?P<property>P[1-9]\d*)(?::(?P<how>Q[1-9]\d*|item|time|text))?")
-DATE = re.compile(r"(-?)(\d{1,16})(?:-(\d\d)(?:-(\d\d))?)?")
-LABELS = ("title", "name", "label", "full_name")
-NO_ID, TWICE, BROKEN_CELL, NO_PROPERTY = (
-    "no item id",
-    "entity twice",
-    "broken cell",
-    "column without a property",
+COLUMN = re.compile(
+    r"(?P<name>[^=]+)=(?P<property>P[1-9]\d*)(?::(?P<how>Q[1-9]\d*|item|time|month|year|text))?"
 )
+IDS = ("qid", "item")
+LABELS = ("title", "name", "label", "full_name", "itemLabel")
+NO_ID, BROKEN_CELL, NO_PROPERTY = "no item id", "broken cell", "column without a property"
+OTHER_LABEL = "another label"
 
 
 @dataclass(frozen=True)
 class PropertyColumn:
     """A column and the property that it holds.
 
-    how: a unit's id, `item`, `time` or `text`; empty = a number, or what the cell looks like.
+    how: a unit's id, `item`, `time`, `month` or `year` (times known by these), or `text`; empty = the kind of
+    the property, or of most cells.
     """
 
     name: str
@@ -58,7 +52,7 @@ def read_column(text: str) -> PropertyColumn:
     """Read `runtime_minutes=P2047:Q7727`. Raises BadInput."""
     found = COLUMN.fullmatch(text)
     if found is None:
-        hint = "NAME=P577, with a unit NAME=P2047:Q7727, or with a type: item, time, text"
+        hint = "NAME=P577, with a unit NAME=P2047:Q7727, or with a type: item, time, month, year, text"
         raise BadInput("--column", f"{text!r:.80} is no column with its property", hint=hint)
     return PropertyColumn(found["name"], found["property"], found["how"] or "")
 
@@ -74,8 +68,9 @@ def is_database(path: Path) -> bool:
 class TableSource:
     """The rows of a table as entities. columns: those that are properties; others are named in the report.
 
-    table, label: by default the first table with a column of item ids named `id_column`, and its column
-    title, name, label or full_name. language: of the label and of texts.
+    table, label: by default the first table with a column of item ids, and its column title, name, label,
+    full_name or itemLabel. Labels in other languages stand in columns named by their codes: `label_mul`.
+    id_column: qid or item, if it is not said.
     """
 
     def __init__(
@@ -84,12 +79,11 @@ class TableSource:
         columns: Sequence[PropertyColumn],
         *,
         table: str | None = None,
-        id_column: str = "qid",
+        id_column: str | None = None,
         label: str | None = None,
-        language: str = "en",
     ) -> None:
         self._path, self._columns = path, columns
-        self._table, self._id, self._label, self._language = table, id_column, label, language
+        self._table, self._ids, self._label = table, (id_column,) if id_column else IDS, label
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected by id, in the order of ids; see `EntitySource.read`.
@@ -116,98 +110,150 @@ class TableSource:
     def _read_rows(
         self, connection: sqlite3.Connection, selection: EntitySelection, report: ReadingReport
     ) -> Iterator[Entity]:
-        table, names = self._find_table(connection)
+        table, names, id_column = self._find_table(connection)
         for column in self._columns:
             if column.name not in names:
                 there = ", ".join(names)
                 raise BadInput(self._path, f"{table} has no column {column.name!r}", hint=f"there: {there}")
-        label = self._label or next((name for name in LABELS if name in names), None)
+        languages = selection.languages or ()
+        language = next(iter(languages)) if len(languages) == 1 else LAST
+        labels = find_label_columns(names, self._label, language)
         for name in names:
-            if name not in (self._id, label, *(column.name for column in self._columns)):
+            if name not in (id_column, *labels, *(column.name for column in self._columns)):
                 report.keep_out(NO_PROPERTY, table, "", "", name)
         wanted = [
             column
             for column in self._columns
             if selection.properties is None or column.property in selection.properties
         ]
+        kinds = {column: find_kind(connection, table, column) for column in wanted}
+        reader = _RowReader(table, language, labels, kinds, report)
         known = KnownIds()
-        quoted = [_quote(self._id), _quote(table), _quote(self._id)]
-        query = "SELECT *, {} FROM {} ORDER BY {}".format(*quoted)  # noqa: S608 - quoted names
-        for number, row in enumerate(connection.execute(query), start=1):
-            # By its place: a column of the table may have any name.
-            name, where = row[-1], f"{table}, row {number}"
-            if not isinstance(name, str) or not ENTITY.fullmatch(name):
-                report.skip(SkippedEntity(NO_ID, where, detail=f"{name!r:.60}"))
+        connection.create_function("wikidata_id", 1, read_id, deterministic=True)
+        quoted = [f"wikidata_id({_quote(id_column)})", _quote(table), _quote(id_column)]
+        query = "SELECT *, {0}, {2} FROM {1} ORDER BY {0}".format(*quoted)  # noqa: S608 - quoted names
+        rows = enumerate(connection.execute(query), start=1)
+        # By their places: a column of the table may have any name.
+        for name, group in groupby(rows, key=lambda pair: pair[1][-2]):
+            if name is None:
+                for number, row in group:
+                    where = f"{table}, row {number}"
+                    report.skip(SkippedEntity(NO_ID, where, detail=f"{row[-1]!r:.60}"))
             elif selection.entities is not None and name not in selection.entities:
                 report.not_asked += 1
-            elif not known.add(name):
-                report.skip(SkippedEntity(TWICE, where, name, detail="the first one counts"))
             else:
-                yield self._read_row(row, label, wanted, name, where, report)
+                known.add(name)
+                yield reader.read(name, list(group))
+        report_missing(selection, known, table, report)
 
-    def _find_table(self, connection: sqlite3.Connection) -> tuple[str, list[str]]:
+    def _find_table(self, connection: sqlite3.Connection) -> tuple[str, list[str], str]:
         query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
         tables = [row["name"] for row in connection.execute(query)]
-        for table in tables if self._table is None else [self._table]:
-            names = [row["name"] for row in connection.execute(f"PRAGMA table_info({_quote(table)})")]
-            if self._id in names:
-                return table, names
+        for id_column in self._ids:
+            for table in tables if self._table is None else [self._table]:
+                names = [row["name"] for row in connection.execute(f"PRAGMA table_info({_quote(table)})")]
+                if id_column in names:
+                    return table, names, id_column
         what = "has no table" if self._table is None else f"has no table {self._table!r}"
-        raise BadInput(self._path, f"{what} with a column {self._id!r}", hint=f"tables: {', '.join(tables)}")
+        asked = " or ".join(map(repr, self._ids))
+        raise BadInput(self._path, f"{what} with a column {asked}", hint=f"tables: {', '.join(tables)}")
 
-    def _read_row(
-        self,
-        row: sqlite3.Row,
-        label: str | None,
-        columns: Sequence[PropertyColumn],
-        name: str,
-        where: str,
-        report: ReadingReport,
-    ) -> Entity:
+
+@dataclass(frozen=True)
+class _RowReader:
+    """Reads the rows of one item. labels: column -> language; kinds: column -> what `find_kind` found."""
+
+    table: str
+    language: str
+    labels: Mapping[str, str]
+    kinds: Mapping[PropertyColumn, str]
+    report: ReadingReport
+
+    def read(self, name: str, rows: Sequence[tuple[int, sqlite3.Row]]) -> Entity:
+        """Make the entity of an item's rows: each value of a column is one claim."""
         claims: list[EntityClaim] = []
         places: Counter[str] = Counter()
-        for column in columns:
-            cell = row[column.name]
-            if cell is None:
-                continue
-            try:
-                value = read_cell(cell, column.how, self._language)
-            except NoValue as error:
-                report.skip(
-                    SkippedEntity(BROKEN_CELL, where, name, column.property, f"{column.name}: {error}")
-                )
-                continue
-            identifier = f"{name}${column.property}-{column.name}"
-            claims.append(EntityClaim(identifier, column.property, places[column.property], "normal", value))
-            places[column.property] += 1
-        shown = row[label] if label is not None else None
+        for column in self.kinds:
+            for number, value in enumerate(self.list_values(name, column, rows)):
+                identifier = f"{name}${column.property}-{column.name}" + (f"-{number}" if number else "")
+                place = places[column.property]
+                claims.append(EntityClaim(identifier, column.property, place, "normal", value))
+                places[column.property] += 1
+        label = self.find_label(name, rows)
+        if label is None:
+            self.report.keep_out(NO_LABEL, self.table, name, "", self.language)
         return Entity(
             id=name,
             kind="item" if name.startswith("Q") else "property",
             revision=None,
-            labels=(Text(shown, self._language),) if isinstance(shown, str) and shown else (),
+            labels=(label,) if label else (),
             aliases=(),
             sitelinks=(),
             claims=tuple(sorted(claims, key=lambda claim: (claim.property, claim.position))),
         )
 
+    def list_values(
+        self, name: str, column: PropertyColumn, rows: Sequence[tuple[int, sqlite3.Row]]
+    ) -> list[Value]:
+        """List the values of a column, each once; report the cells that do not fit the column's kind."""
+        found: dict[Value, None] = {}
+        seen: set[object] = {None}
+        unit = column.how if column.how.startswith("Q") else None
+        for number, row in rows:
+            cell = row[column.name]
+            if cell in seen or clean_cell(cell)[0] is None:
+                continue
+            seen.add(cell)
+            where = f"{self.table}, row {number}"
+            try:
+                found[read_cell(cell, self.kinds[column], self.language, unit)] = None
+            except NoValue as error:
+                reason, detail = BROKEN_CELL, f"{column.name}: {error}"
+            except KeptOut as kept:
+                reason, detail = kept.reason, column.name
+            else:
+                continue
+            self.report.skip(SkippedEntity(reason, where, name, column.property, detail, rank="normal"))
+        return list(found)
 
-def read_cell(cell: object, how: str, language: str) -> Value:
-    """Read a cell: a number, a date of year, month or day, an item's id, or a text. Raises NoValue."""
-    if how == "time" or (not how and isinstance(cell, str) and DATE.fullmatch(cell) and "-" in cell[1:]):
-        found = DATE.fullmatch(str(cell)) if isinstance(cell, str | int) else None
-        if found is None:
-            raise NoValue(f"{show(cell)} is no date")
-        year, month, day = int(found[1] + found[2]), int(found[3] or 0), int(found[4] or 0)
-        precision = Precision.DAY if found[4] else Precision.MONTH if found[3] else Precision.YEAR
-        return make_date(year, month, day, precision, "gregorian")
-    if isinstance(cell, int | float) and how not in ("item", "text"):
-        return Quantity(make_amount(format(Decimal(str(cell)), "f")), how or None)
-    if how == "item" or (not how and isinstance(cell, str) and ENTITY.fullmatch(cell)):
-        return make_item(cell)
-    if how.startswith("Q"):
-        return Quantity(make_amount(cell), how)
-    return make_text(cell, language)
+    def find_label(self, name: str, rows: Sequence[tuple[int, sqlite3.Row]]) -> Text | None:
+        """Find the label of an item; where its rows have several, the first one counts."""
+        picked: dict[Text, int] = {}
+        for number, row in rows:
+            found = []
+            for column, language in self.labels.items():
+                text, told = clean_cell(row[column])
+                # The query service shows an item without a label by its id.
+                if isinstance(text, str | int) and text != name:
+                    found.append(Text(str(text), told or language))
+            label = pick_label(found, self.language)
+            if label is not None:
+                picked.setdefault(label, number)
+        for label, number in list(picked.items())[1:]:
+            where = f"{self.table}, row {number}"
+            detail = f"{show(label.text)}: the first one counts"
+            self.report.skip(SkippedEntity(OTHER_LABEL, where, name, detail=detail))
+        return next(iter(picked), None)
+
+
+def find_label_columns(names: Sequence[str], label: str | None, language: str) -> dict[str, str]:
+    """Find the columns of labels, each with its language: `label`, and `label_mul` for a fallback."""
+    bases = [label] if label else LABELS
+    for base in bases:
+        found = {f"{base}_{code.replace('-', '_')}": code for code in list_fallbacks(language)}
+        found[base] = language
+        if there := {name: code for name, code in found.items() if name in names}:
+            return there
+    return {}
+
+
+def find_kind(connection: sqlite3.Connection, table: str, column: PropertyColumn) -> str:
+    """Find the kind of a column: as it is said, or by its property and its cells."""
+    if column.how:
+        return "quantity" if column.how.startswith("Q") else column.how
+    query = f"SELECT {_quote(column.name)} FROM {_quote(table)}"  # noqa: S608 - quoted names
+    cells = (row[0] for row in connection.execute(query))
+    return choose_kind((cell for cell in cells if clean_cell(cell)[0] is not None), column.property)
 
 
 def _quote(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tasks.sources.wikidata.entities import (
@@ -14,17 +14,14 @@ from tasks.sources.wikidata.entities import (
     Qualifier,
     Sitelink,
 )
-from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
+from tasks.sources.wikidata.languages import MUL, may_name, pick_labels
+from tasks.sources.wikidata.report import MISSING, NO_LABEL, OTHER_TYPE, ReadingReport, SkippedEntity
 from tasks.sources.wikidata.snaks import KeptOut, read_snak
 from tasks.sources.wikidata.values import ENTITY, ItemValue, NoValue, Text, make_text, show
 
-BROKEN, MISSING, OTHER_KIND, TWICE = (
-    "broken entity",
-    "no such entity",
-    "no item",
-    "statement id twice",
-)
-BROKEN_PART, BROKEN_CLAIM, BROKEN_QUALIFIER = "broken part", "broken claim", "broken qualifier"
+BROKEN, OTHER_KIND, TWICE = "broken entity", "no item", "statement id twice"
+BROKEN_PART, BROKEN_CLAIM, BROKEN_CLAIMS = "broken part", "broken claim", "broken claims"
+BROKEN_QUALIFIER, IN_QUALIFIER = "broken qualifier", "{} in a qualifier"
 DEPRECATED = "deprecated"
 
 
@@ -36,8 +33,8 @@ class _Reading:
     where: str
     report: ReadingReport
 
-    def skip(self, reason: str, detail: str, name: str = "") -> None:
-        self.report.skip(SkippedEntity(reason, self.where, self.entity, name, detail))
+    def skip(self, reason: str, detail: str, name: str = "", rank: str = "") -> None:
+        self.report.skip(SkippedEntity(reason, self.where, self.entity, name, detail, rank=rank))
 
 
 def read_entity(
@@ -48,6 +45,8 @@ def read_entity(
         report.skip(SkippedEntity(BROKEN, where, detail=f"{show(record)} is no entity"))
         return None
     name, kind = record.get("id"), record.get("type")
+    if kind is None and _note_redirect(record, report):
+        return None
     reading = _Reading(show(name), where, report)
     if "missing" in record:
         reading.skip(MISSING, "")
@@ -65,7 +64,7 @@ def read_entity(
     if kind == "property" and not selection.names_property(name):
         reading.skip(OTHER_KIND, "is a property that was not asked for")
         return None
-    claims = _take_part(record, "claims", reading)
+    claims = _take_part(record, "claims", reading, BROKEN_CLAIMS)
     if kind == "item" and not _is_wanted(name, claims, selection):
         report.not_asked += 1
         return None
@@ -78,11 +77,20 @@ def read_entity(
         id=name,
         kind="item" if kind == "item" else "property",
         revision=revision if isinstance(revision, int) and 0 <= revision < 2**63 else None,
-        labels=tuple(_read_texts(_take_part(record, "labels", reading), "labels", selection, reading)),
-        aliases=tuple(_read_texts(_take_part(record, "aliases", reading), "aliases", selection, reading)),
+        labels=_read_labels(_take_part(record, "labels", reading), selection, reading),
+        aliases=tuple(_read_aliases(_take_part(record, "aliases", reading), selection, reading)),
         sitelinks=tuple(_read_sitelinks(_take_part(record, "sitelinks", reading), selection, reading)),
         claims=tuple(_read_claims(claims, selection.properties, reading)),
     )
+
+
+def _note_redirect(record: Mapping[str, object], report: ReadingReport) -> bool:
+    """Note a record that says which entity another one has become, as Wikibase writes it in place of one."""
+    old, new = record.get("entity"), record.get("redirect")
+    if not all(isinstance(name, str) and ENTITY.fullmatch(name) for name in (old, new)):
+        return False
+    report.redirects[str(old)] = str(new)
+    return True
 
 
 def find_classes(claims: Mapping[str, object]) -> Iterator[str]:
@@ -104,22 +112,43 @@ def _is_wanted(name: str, claims: Mapping[str, object], selection: EntitySelecti
     return bool(selection.classes) and not selection.classes.isdisjoint(find_classes(claims))
 
 
-def _take_part(record: Mapping[str, object], part: str, reading: _Reading) -> Mapping[str, object]:
+def _take_part(
+    record: Mapping[str, object], part: str, reading: _Reading, reason: str = BROKEN_PART
+) -> Mapping[str, object]:
     """Take an object; an empty one is written as a list, and one that nobody asked for is left out."""
     found = record.get(part)
     if isinstance(found, dict):
         return found
     if found not in (None, []):
-        reading.skip(BROKEN_PART, f"{part}: {show(found)} is no object")
+        reading.skip(reason, f"{part}: {show(found)} is no object")
     return {}
 
 
-def _read_texts(
-    part: Mapping[str, object], what: str, selection: EntitySelection, reading: _Reading
+def _read_labels(
+    part: Mapping[str, object], selection: EntitySelection, reading: _Reading
+) -> tuple[Text, ...]:
+    wanted = selection.languages
+    codes = [code for code in part if wanted is None or may_name(code, wanted)]
+    found = tuple(_read_texts(part, codes, "labels", reading))
+    if wanted:
+        found = tuple(pick_labels(found, wanted))
+        if not found:
+            reading.report.keep_out(NO_LABEL, reading.where, reading.entity, "", ", ".join(sorted(wanted)))
+    return found
+
+
+def _read_aliases(
+    part: Mapping[str, object], selection: EntitySelection, reading: _Reading
 ) -> Iterator[Text]:
-    for language in sorted(part):
-        if selection.languages is not None and language not in selection.languages:
-            continue
+    wanted = selection.languages
+    codes = [code for code in part if wanted is None or code in wanted or (wanted and code == MUL)]
+    return _read_texts(part, codes, "aliases", reading)
+
+
+def _read_texts(
+    part: Mapping[str, object], codes: Iterable[str], what: str, reading: _Reading
+) -> Iterator[Text]:
+    for language in sorted(codes):
         found = part[language]
         for entry in found if isinstance(found, list) else [found]:
             try:
@@ -149,12 +178,12 @@ def _read_claims(
     for name in sorted(claims if wanted is None else wanted & claims.keys()):
         statements = claims[name]
         if not isinstance(statements, list) or not ENTITY.fullmatch(name):
-            reading.skip(BROKEN_PART, f"{name:.40}: {show(statements)} is no list of statements")
+            reading.skip(BROKEN_CLAIMS, f"{show(statements)} is no list of statements", f"{name:.40}")
             continue
         for position, statement in enumerate(statements):
             claim = _read_claim(name, position, statement, reading)
             if claim is not None and claim.id in known:
-                reading.skip(TWICE, claim.id, name)
+                reading.skip(TWICE, claim.id, name, claim.rank)
             elif claim is not None:
                 known.add(claim.id)
                 yield claim
@@ -172,10 +201,13 @@ def _read_claim(name: str, position: int, statement: object, reading: _Reading) 
     try:
         value = read_snak(statement.get("mainsnak"))
     except NoValue as error:
-        reading.skip(BROKEN_CLAIM, f"{name_place(position)}: {error}", name)
+        reading.skip(BROKEN_CLAIM, f"{name_place(position)}: {error}", name, known_rank)
         return None
     except KeptOut as kept:
-        reading.report.keep_out(kept.reason, reading.where, reading.entity, name, kept.detail)
+        if kept.reason == OTHER_TYPE:
+            reading.report.keep_out(kept.reason, reading.where, reading.entity, name, kept.detail)
+        else:
+            reading.skip(kept.reason, name_place(position), name, known_rank)
         return None
     if not isinstance(identifier, str) or not _belongs(identifier, reading.entity):
         # Its place is as good a name as any; what comes from elsewhere could be another entity's.
@@ -212,4 +244,5 @@ def _read_qualifiers(name: str, position: int, part: object, reading: _Reading) 
                 reading.skip(BROKEN_QUALIFIER, f"{place}, {own:.40}: {error}", name)
             except KeptOut as kept:
                 detail = f"qualifier {own}" + (f", {kept.detail}" if kept.detail else "")
-                reading.report.keep_out(kept.reason, reading.where, reading.entity, name, detail)
+                reason = IN_QUALIFIER.format(kept.reason)
+                reading.report.keep_out(reason, reading.where, reading.entity, name, detail)

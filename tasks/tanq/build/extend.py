@@ -14,10 +14,11 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.settings import Settings
 from tasks.tanq.build.wording import extend_text
-from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.facts import Fact, Unread
 from tasks.tanq.graph.relations import Relation
 from tasks.tanq.graph.seed_question import SeedQuestion
 from tasks.tanq.graph.things import Thing
+from tasks.tanq.graph.unread import UnreadIndex, name_statement
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,16 @@ def extend(
     facts: list[Fact],
     things: list[Thing],
     relations: list[Relation],
+    unread: list[Unread],
     params: Extend,
 ) -> Drafts[ExtendedQuestion]:
     """Extend list questions with relations, those that were taken least so far first.
 
-    Left out of a question are the relations that it asks by, and one whose values it names. Drop reason:
-    `no_relation`, of a question with too few that hold for all its answers. Raises StageFailed if that is so
-    of all.
+    Left out of a question are the relations that it asks by, one whose values it names, and one of which a
+    value was not read. Drop reasons: `no_relation`, of a question with too few that hold for all its answers,
+    `incomplete`, of one with too few that were read. Raises StageFailed if that is so of all.
     """
+    index = UnreadIndex(unread, ())
     by_entity: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
     for fact in sorted(facts, key=lambda fact: fact.id):
         by_entity[fact.entity][fact.relation].append(fact)
@@ -75,8 +78,17 @@ def extend(
         origin = (Origin("row", f"seeds#{seed.id}"),)
         asked_of = [own for own in relations if own.id not in params.without]
         open_to = [own for own in asked_of if can_ask(own, seed, by_entity, params.most_values)]
-        choices = draw_relations(seed.id, open_to, used, params)
-        if len(open_to) < least or not choices:
+        whole, missed = [], ""
+        for own in open_to:
+            cells = (index.find_cell(answer.entity, own.id) for answer in seed.answers)
+            if cell := next(filter(None, cells), None):
+                missed = missed or name_statement(cell)
+            else:
+                whole.append(own)
+        choices = draw_relations(seed.id, whole, used, params)
+        if missed and (len(whole) < least or not choices):
+            dropped.append(Dropped(seed.id, "incomplete", f"{missed}: {seed.text}", origin))
+        elif len(whole) < least or not choices:
             detail = f"{len(open_to)} relations hold for all {len(seed.answers)} answers: {seed.text}"
             dropped.append(Dropped(seed.id, "no_relation", detail, origin))
         for choice in choices:

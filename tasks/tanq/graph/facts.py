@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
+from tasks.sources.wikidata.report import NO_VALUE, OTHER_TYPE, UNKNOWN_VALUE, SkippedEntity
 from tasks.sources.wikidata.rows import ClaimRow, QualifierRow, ValueRow
+from tasks.sources.wikidata.values import ENTITY
 from tasks.tanq.entries import GraphSource
-from tasks.tanq.graph.graph_files import INSTANCE_OF, find_label, pick_best, read_claims, read_entities
+from tasks.tanq.graph.graph_files import (
+    INSTANCE_OF,
+    find_best_rank,
+    find_label,
+    follow_redirects,
+    read_claims,
+    read_entities,
+    read_skipped,
+)
 from tasks.tanq.graph.relation_words import KNOWN
 from tasks.tanq.graph.showing import QUANTITY, show_value
 
+OF_ITSELF, NOT_SHOWN, OTHER_UNIT, UNRANKED = "of_itself", "not_shown", "other_unit", "unranked"
+BEARING = frozenset(
+    (
+        "archive cut off or damaged", "another entity was answered", "array without its end", "broken cell",
+        "broken claim", "broken claims", "broken entity", "broken line", "line too long", "no item id",
+        "statement id twice", NO_VALUE, OTHER_TYPE, UNKNOWN_VALUE,
+    )
+)  # fmt: skip
+"""Reasons for which an import skips what may hold a statement."""
 MOST_NAMED = 50
 """Of the facts that are left out for one reason, so many are named; the rest are counted."""
 
@@ -35,46 +54,137 @@ class Fact:
     origin: tuple[Origin, ...]
 
 
+@dataclass(frozen=True)
+class Unread:
+    """Stage unread: a statement that was not read, or cannot be shown, and so is not a fact.
+
+    entity, relation, value: empty where they are not known, and may be any. value: a thing's id.
+    """
+
+    id: str
+    entity: str
+    relation: str
+    value: str
+    reason: str
+    detail: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class GraphReading:
+    """What a graph's statements are: facts, left out, or unread."""
+
+    facts: list[Fact]
+    left: DroppedFacts
+    unread: list[Unread]
+
+
 def facts(entry: GraphSource) -> Drafts[Fact]:
     """Read the facts of the relations in R, and what things are instances of.
 
     An amount of a relation is given in the unit that most have. Drop reasons, of statements: `deprecated`,
     `outranked`, `of_itself` (Wikidata has Brazil as the country of Brazil), `not_shown` (a value without a
-    name, a date by millennia), `other_unit`. Raises BadInput for a graph that is none, StageFailed if no fact
-    is left.
+    name, a date by less than a millennium), `other_unit`, `not_read` (the import skipped it), `unranked` (the
+    rank of another statement of the same relation was not read). Raises BadInput for a graph that is none,
+    StageFailed if no fact is left.
     """
-    relations = set(entry.relations) or set(KNOWN)
-    labels = {entity.id: find_label(entity.labels) for entity in read_entities(entry.graph)}
+    reading = read_graph(entry)
+    if not reading.facts:
+        count = len(entry.relations) or len(KNOWN)
+        raise StageFailed(f"{entry.graph}: no statement of {count} relations can be used")
+    return Drafts(reading.facts, reading.left.list())
+
+
+def read_graph(entry: GraphSource) -> GraphReading:
+    """Tell the facts of a graph from what is left out, and from what was not read. Raises BadInput."""
+    wanted = {INSTANCE_OF, *(entry.relations or KNOWN)}
+    labels: dict[str, str] = {}
+    redirects: dict[str, str] = {}
+    for row in read_entities(entry.graph):
+        labels[row.id] = find_label(row.labels)
+        redirects.update(dict.fromkeys(row.redirects, row.id))
+    skipped = group_skipped(read_skipped(entry.graph), wanted)
     found: list[Fact] = []
     left = DroppedFacts()
-    own = (
-        claim
-        for claim in read_claims(entry.graph)
-        if claim.property in relations or claim.property == INSTANCE_OF
+    unread: list[Unread] = []
+    own = (claim for claim in read_claims(entry.graph) if claim.property in wanted)
+    ordered = sorted(
+        follow_redirects(own, redirects), key=lambda claim: (claim.entity, claim.property, claim.position)
     )
-    for (entity, name), group in groupby(
-        sorted(own, key=lambda claim: (claim.entity, claim.property, claim.position)),
-        key=lambda claim: (claim.entity, claim.property),
-    ):
-        claims = list(group)
-        best = pick_best(claims)
+    for place, group in groupby(ordered, key=lambda claim: (claim.entity, claim.property)):
+        claims, others = list(group), skipped.get(place, [])
+        best = find_best_rank({claim.rank for claim in claims} | {other.rank for other in others})
         for claim in claims:
-            if claim not in best:
+            if claim.rank != best:
                 left.add(claim, "deprecated" if claim.rank == "deprecated" else "outranked")
-        for claim in best:
-            if claim.value.item == entity:
-                left.add(claim, "of_itself")
-                continue
-            shown = show_value(claim.value, labels)
-            if not shown or not labels.get(entity):
-                left.add(claim, "not_shown")
-                continue
-            origin = (Origin("evidence", f"claims.parquet#{claim.id}"),)
-            found.append(Fact(claim.id, entity, name, claim.value, shown, claim.qualifiers, origin))
-    kept = _keep_units(found, left)
-    if not kept:
-        raise StageFailed(f"{entry.graph}: no statement of {len(relations)} relations can be used")
-    return Drafts(kept, left.list())
+            elif reason := UNRANKED if "" in {other.rank for other in others} else find_fault(claim, labels):
+                left.add(claim, reason)
+                unread.append(make_unread(claim, reason, name_fault(claim, labels)))
+            else:
+                shown = show_value(claim.value, labels)
+                origin = (Origin("evidence", f"claims.parquet#{claim.id}"),)
+                found.append(
+                    Fact(claim.id, claim.entity, claim.property, claim.value, shown, claim.qualifiers, origin)
+                )
+        skipped[place] = [other for other in others if other.rank in ("", best)]
+    kept = _keep_units(found, left, unread)
+    for others in skipped.values():
+        best = find_best_rank({other.rank for other in others})
+        unread += [
+            name_skipped(other) for other in others if other.reason != NO_VALUE and other.rank in ("", best)
+        ]
+    for statement in unread:
+        if statement.reason not in (OF_ITSELF, NOT_SHOWN, OTHER_UNIT, UNRANKED):
+            left.add(statement, "not_read")
+    return GraphReading(kept, left, sorted({row.id: row for row in unread}.values(), key=lambda row: row.id))
+
+
+def group_skipped(
+    skipped: Iterable[SkippedEntity], wanted: Collection[str]
+) -> dict[tuple[str, str], list[SkippedEntity]]:
+    """Group what an import skipped by entity and property, if it bears on the properties."""
+    grouped: defaultdict[tuple[str, str], list[SkippedEntity]] = defaultdict(list)
+    for own in skipped:
+        if own.reason in BEARING and own.rank != "deprecated" and own.property in (*wanted, ""):
+            # A line that counts several is of a whole property: it names the first of its entities alone.
+            entity = own.entity if ENTITY.fullmatch(own.entity) and not is_total(own) else ""
+            grouped[entity, own.property].append(own)
+    return dict(grouped)
+
+
+def is_total(skipped: SkippedEntity) -> bool:
+    """Return whether a line of an import counts all of a property, and names one entity as an example."""
+    return skipped.count > 1 or skipped.reason == OTHER_TYPE
+
+
+def name_skipped(skipped: SkippedEntity) -> Unread:
+    """Make the row of what an import skipped."""
+    entity = skipped.entity if ENTITY.fullmatch(skipped.entity) and not is_total(skipped) else ""
+    detail = ", ".join(filter(None, (skipped.where, skipped.detail)))
+    name = make_id("unread", entity, skipped.property, skipped.reason, detail)
+    origin = (Origin("evidence", f"skipped.jsonl#{skipped.where}"),)
+    return Unread(name, entity, skipped.property, skipped.value, skipped.reason, detail, origin)
+
+
+def make_unread(claim: ClaimRow | Fact, reason: str, detail: str) -> Unread:
+    """Make the row of a statement that cannot be shown."""
+    relation = claim.property if isinstance(claim, ClaimRow) else claim.relation
+    origin = (Origin("evidence", f"claims.parquet#{claim.id}"),)
+    return Unread(claim.id, claim.entity, relation, claim.value.item or "", reason, detail, origin)
+
+
+def find_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
+    """Find why a statement cannot be a fact; empty if it can."""
+    if claim.value.item == claim.entity:
+        return OF_ITSELF
+    return "" if labels.get(claim.entity) and show_value(claim.value, labels) else NOT_SHOWN
+
+
+def name_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
+    """Name what a statement that cannot be shown lacks."""
+    lacking = [name for name in (claim.entity, claim.value.item) if name and not labels.get(name)]
+    said = [f"{name} {'has no label' if name in labels else 'is not in the graph'}" for name in lacking]
+    return ", ".join(said) or f"{claim.value.kind} value of statement {claim.id}"
 
 
 class DroppedFacts:
@@ -84,12 +194,15 @@ class DroppedFacts:
         self._named: list[Dropped] = []
         self._counts: Counter[str] = Counter()
 
-    def add(self, claim: ClaimRow | Fact, reason: str) -> None:
+    def add(self, claim: ClaimRow | Fact | Unread, reason: str) -> None:
         """Leave out a statement."""
         self._counts[reason] += 1
         if self._counts[reason] <= MOST_NAMED:
             name = claim.property if isinstance(claim, ClaimRow) else claim.relation
-            self._named.append(Dropped(claim.id, reason, f"{name} of {claim.entity}"))
+            detail = f"{name} of {claim.entity}"
+            if isinstance(claim, Unread):
+                detail = f"{name or 'statements'} of {claim.entity or 'any'}: {claim.reason}, {claim.detail}"
+            self._named.append(Dropped(claim.id, reason, detail))
 
     def list(self) -> list[Dropped]:
         """List them; the last of a reason says how many more there are."""
@@ -107,7 +220,7 @@ def find_common_unit(facts: Iterable[Fact]) -> str:
     return min(counts, key=lambda unit: (-counts[unit], unit))
 
 
-def _keep_units(facts: Sequence[Fact], left: DroppedFacts) -> list[Fact]:
+def _keep_units(facts: Sequence[Fact], left: DroppedFacts, unread: list[Unread]) -> list[Fact]:
     amounts: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
         if fact.value.kind == QUANTITY:
@@ -116,7 +229,9 @@ def _keep_units(facts: Sequence[Fact], left: DroppedFacts) -> list[Fact]:
     kept = []
     for fact in facts:
         if fact.value.kind == QUANTITY and (fact.value.unit or "") != units[fact.relation]:
-            left.add(fact, "other_unit")
+            left.add(fact, OTHER_UNIT)
+            detail = f"{fact.value.unit or 'no unit'} in place of {units[fact.relation] or 'none'}"
+            unread.append(make_unread(fact, OTHER_UNIT, detail))
         else:
             kept.append(fact)
     return kept

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from tasks.artifacts.parquet import StoredRows
 from tasks.errors import BadInput
+from tasks.sources.wikidata.languages import MUL, pick_label
+from tasks.sources.wikidata.report import SkippedEntity
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow
 from tasks.sources.wikidata.values import Text
 
@@ -26,9 +30,41 @@ def read_claims(folder: Path) -> Iterator[ClaimRow]:
     return _read(folder / "claims.parquet", ClaimRow)
 
 
+def follow_redirects(claims: Iterable[ClaimRow], redirects: Mapping[str, str]) -> Iterator[ClaimRow]:
+    """Yield claims whose values are the entities that those of old ids have become."""
+    for claim in claims:
+        target = redirects.get(claim.value.item or "")
+        yield replace(claim, value=replace(claim.value, item=target)) if target else claim
+
+
+def read_skipped(folder: Path) -> Iterator[SkippedEntity]:
+    """Yield what the import of a graph did not read; nothing for a graph without the file that says it.
+
+    Raises BadInput for a file of another form.
+    """
+    path = folder / "skipped.jsonl"
+    if not path.is_file():
+        return
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield SkippedEntity(**json.loads(line))
+            except (ValueError, TypeError) as error:
+                hint = "import the graph again; see docs/wikidata.md"
+                raise BadInput(
+                    path, f"is not what an import writes: {error}", line=number, hint=hint
+                ) from error
+
+
 def find_label(texts: Iterable[Text]) -> str:
-    """Return the English text of several; empty if there is none."""
-    return next((own.text for own in texts if own.language == ENGLISH), "")
+    """Return the label of several texts that English shows, of a fallback if need be; empty for none."""
+    label = pick_label(texts, ENGLISH)
+    return label.text if label else ""
+
+
+def list_aliases(texts: Iterable[Text]) -> tuple[str, ...]:
+    """List the aliases that hold in English: its own, and those of all languages."""
+    return tuple(dict.fromkeys(own.text for own in texts if own.language in (ENGLISH, MUL)))
 
 
 def find_article(entity: EntityRow) -> str:
@@ -36,10 +72,9 @@ def find_article(entity: EntityRow) -> str:
     return next((link.title for link in entity.sitelinks if link.site == WIKI), "")
 
 
-def pick_best(claims: Sequence[ClaimRow]) -> list[ClaimRow]:
-    """Pick the claims of the best rank there is, as Wikidata's own truthy statements are."""
-    preferred = [claim for claim in claims if claim.rank == "preferred"]
-    return preferred or [claim for claim in claims if claim.rank == "normal"]
+def find_best_rank(ranks: Iterable[str]) -> str:
+    """Return the rank of the statements that count, as of Wikidata's own truthy statements."""
+    return "preferred" if "preferred" in ranks else "normal"
 
 
 def _read(path: Path, row: type[Row]) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from tasks.english import make_singular
 from tasks.errors import StageFailed
 from tasks.settings import Settings
 from tasks.tanq.entries import GraphSource
-from tasks.tanq.graph.facts import Fact
+from tasks.tanq.graph.facts import Fact, Unread
 from tasks.tanq.graph.relation_words import CONDITIONS
 from tasks.tanq.graph.relations import Relation
 from tasks.tanq.graph.seed_question import (
@@ -28,6 +28,7 @@ from tasks.tanq.graph.seed_question import (
 )
 from tasks.tanq.graph.showing import ITEM, say_name, say_value
 from tasks.tanq.graph.things import Thing
+from tasks.tanq.graph.unread import Others, UnreadIndex, name_statement
 
 GRAPH = "graph"
 
@@ -45,23 +46,31 @@ def list_questions(
     facts: list[Fact],
     things: list[Thing],
     relations: list[Relation],
+    unread: list[Unread],
     entry: GraphSource,
     params: ListQuestions,
 ) -> Drafts[SeedQuestion]:
     """List what can be asked: the imported questions, or the graph's own where `seeds` is the graph.
 
-    Drop reasons: `no_entity` (an imported question with an answer that the graph does not have), `no_article`
-    (an answer without one, which nothing could bear out), `many_alike`. Raises StageFailed if there is none.
+    Drop reasons: `incomplete` (a statement was not read that could change the answers), `no_entity` (an
+    imported question with an answer that the graph does not have), `no_article` (an answer without one, which
+    nothing could bear out), `many_alike`. Raises StageFailed if there is none.
     """
     imported = entry.seeds != entry.graph
+    index = UnreadIndex(unread, facts)
     drafts = (
-        read_rows(entry.seeds, SeedQuestion) if imported else _draft(facts, things, relations, entry, params)
+        [Draft(seed) for seed in read_rows(entry.seeds, SeedQuestion)]
+        if imported
+        else _draft(facts, things, relations, index, entry, params)
     )
     articles = {thing.id: thing.article for thing in things}
     kept: defaultdict[str, list[SeedQuestion]] = defaultdict(list)
     dropped = []
-    for seed in sorted(drafts, key=lambda seed: make_id(seed.id)):
-        if any(answer.entity not in articles for answer in seed.answers):
+    for draft in sorted(drafts, key=lambda draft: make_id(draft.seed.id)):
+        seed = draft.seed
+        if draft.open is not None:
+            dropped.append(Dropped(seed.id, "incomplete", f"{name_statement(draft.open)}: {seed.text}"))
+        elif any(answer.entity not in articles for answer in seed.answers):
             dropped.append(Dropped(seed.id, "no_entity", seed.text))
         elif not all(articles[answer.entity] for answer in seed.answers):
             dropped.append(Dropped(seed.id, "no_article", seed.text))
@@ -71,9 +80,10 @@ def list_questions(
             kept[seed.shape].append(seed)
     rows = [seed for own in kept.values() for seed in own]
     if not rows:
-        raise StageFailed(
-            f"{entry.seeds}: no list question of {len(drafts)} can be used: see the .dropped file"
-        )
+        reasons = Counter(own.reason for own in dropped)
+        said = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
+        first = f"; {said}; the first: {dropped[0].detail}" if dropped else ""
+        raise StageFailed(f"{entry.seeds}: no list question of {len(drafts)} can be used{first}")
     return Drafts(rows, dropped)
 
 
@@ -81,31 +91,46 @@ def _draft(
     facts: list[Fact],
     things: list[Thing],
     relations: list[Relation],
+    index: UnreadIndex,
     entry: GraphSource,
     params: ListQuestions,
-) -> list[SeedQuestion]:
+) -> list[Draft]:
     least, most = params.answers
     view = view_graph(facts, things, relations, entry)
-    asked = list_conditions(view, least)
+    asked = list_conditions(view, index, least)
     drafts = [
         *draft_simple(view, asked),
         *draft_intersections(view, asked),
-        *draft_through_values(view, asked),
-        *draft_values(view, asked, least),
+        *draft_through_values(view, index, asked),
+        *draft_values(view, index, asked, least),
     ]
     return [
-        seed for seed in {seed.id: seed for seed in drafts}.values() if least <= len(seed.answers) <= most
+        draft
+        for draft in {draft.seed.id: draft for draft in drafts}.values()
+        if least <= len(draft.seed.answers) <= most
     ]
 
 
 @dataclass(frozen=True)
+class Draft:
+    """A list question. open: a statement that was not read and could change its answers; None for none."""
+
+    seed: SeedQuestion
+    open: Unread | None = None
+
+
+@dataclass(frozen=True)
 class FulfilledCondition:
-    """A condition with the facts by which things of a class fulfil it. by: entity -> fact's id."""
+    """A condition with the facts by which things of a class fulfil it. by: entity -> fact's id.
+
+    others: what may fulfil it, too.
+    """
 
     target: str
     condition: Condition
     words: str
     by: Mapping[str, str]
+    others: Others
 
 
 @dataclass(frozen=True)
@@ -148,7 +173,7 @@ def view_graph(
     )
 
 
-def list_conditions(view: GraphView, least: int) -> list[FulfilledCondition]:
+def list_conditions(view: GraphView, index: UnreadIndex, least: int) -> list[FulfilledCondition]:
     """List the conditions that at least so many things of a class fulfil, all of them with an article."""
     found: defaultdict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
     for name in sorted(view.relations):
@@ -165,20 +190,22 @@ def list_conditions(view: GraphView, least: int) -> list[FulfilledCondition]:
             continue
         shown = say_name(thing.label)
         words = view.conditions[name].format(shown)
-        asked.append(FulfilledCondition(target, Condition(name, value, thing.label), words, by))
+        others = index.find_others(target, name, value, by.keys())
+        asked.append(FulfilledCondition(target, Condition(name, value, thing.label), words, by, others))
     return asked
 
 
-def draft_simple(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[SeedQuestion]:
+def draft_simple(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[Draft]:
     """Ask by one condition, such as `Which countries border Peru?`."""
     for own in asked:
         text = f"Which {view.nouns[own.target]} {own.words}?"
         answers = [SeedAnswer(entity, (fact,), ()) for entity, fact in sorted(own.by.items())]
         shape = f"{SIMPLE} {view.nouns[own.target]} {own.condition.relation}"
-        yield make_seed(view, SIMPLE, shape, text, own.target, (own.condition,), answers)
+        seed = make_seed(view, SIMPLE, shape, text, own.target, (own.condition,), answers)
+        yield Draft(seed, own.others.first())
 
 
-def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[SeedQuestion]:
+def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[Draft]:
     """Ask by two conditions, of different relations, neither of which leaves the other without effect."""
     by_entity: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, own in enumerate(asked):
@@ -195,7 +222,7 @@ def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) ->
             continue
         relations = sorted((first.condition.relation, second.condition.relation))
         noun = view.nouns[first.target]
-        yield make_seed(
+        seed = make_seed(
             view,
             INTERSECTION,
             f"{INTERSECTION} {noun} {' '.join(relations)}",
@@ -205,16 +232,20 @@ def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) ->
             [SeedAnswer(entity, (first.by[entity], second.by[entity]), ()) for entity in both],
             near=sorted(first.by.keys() ^ second.by.keys()),
         )
+        yield Draft(seed, first.others.meet(second.others))
 
 
-def draft_through_values(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[SeedQuestion]:
+def draft_through_values(
+    view: GraphView, index: UnreadIndex, asked: Sequence[FulfilledCondition]
+) -> Iterator[Draft]:
     """Name a condition's thing by a fact of its own: `Which countries border the one whose capital is Lima?`.
 
     The fact's value is that of no other thing.
     """
     for own in asked:
         thing = view.things[own.condition.value]
-        noun = next((view.nouns[name] for name in thing.classes if name in view.nouns), "")
+        class_ = next((name for name in thing.classes if name in view.nouns), "")
+        noun = view.nouns.get(class_, "")
         for name in sorted(view.relations):
             fact = _find_telling(view, thing.id, name)
             if fact is None or not noun or name == own.condition.relation:
@@ -224,7 +255,7 @@ def draft_through_values(view: GraphView, asked: Sequence[FulfilledCondition]) -
             described = f"the {single} whose {view.relations[name].one} is {value}"
             words = view.conditions[own.condition.relation].format(described)
             condition = Condition(own.condition.relation, fact.value.item or "", fact.shown, name)
-            yield make_seed(
+            seed = make_seed(
                 view,
                 COMPOSITION,
                 f"{COMPOSITION} {view.nouns[own.target]} {own.condition.relation} {name}",
@@ -233,9 +264,13 @@ def draft_through_values(view: GraphView, asked: Sequence[FulfilledCondition]) -
                 (condition,),
                 [SeedAnswer(entity, (by, fact.id), (thing.id,)) for entity, by in sorted(own.by.items())],
             )
+            shared = index.find_others(class_, name, fact.value.item or "", (thing.id,))
+            yield Draft(seed, own.others.first() or index.find_cell(thing.id, name) or shared.first())
 
 
-def draft_values(view: GraphView, asked: Sequence[FulfilledCondition], least: int) -> Iterator[SeedQuestion]:
+def draft_values(
+    view: GraphView, index: UnreadIndex, asked: Sequence[FulfilledCondition], least: int
+) -> Iterator[Draft]:
     """Ask for what answers have, such as `What are the capitals of the countries that border Peru?`."""
     for own in asked:
         for name in sorted(view.relations):
@@ -260,7 +295,7 @@ def draft_values(view: GraphView, asked: Sequence[FulfilledCondition], least: in
                 continue
             noun = view.nouns[own.target]
             condition = Condition(own.condition.relation, own.condition.value, own.condition.shown, name)
-            yield make_seed(
+            seed = make_seed(
                 view,
                 COMPOSITION,
                 f"{COMPOSITION} {view.nouns[target]} {name} {own.condition.relation}",
@@ -276,6 +311,8 @@ def draft_values(view: GraphView, asked: Sequence[FulfilledCondition], least: in
                     for value, facts in sorted(found.items())
                 ],
             )
+            cells = (index.find_cell(entity, name) for entity in sorted(own.by))
+            yield Draft(seed, own.others.first() or next(filter(None, cells), None))
 
 
 def make_seed(

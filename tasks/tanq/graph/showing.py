@@ -26,7 +26,7 @@ WITH_ARTICLE = re.compile(
 
 
 def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
-    """Show a value on one line; empty if it cannot be: an item without a label, a time before centuries.
+    """Show a value on one line; empty for an item without a label and a time by less than a millennium.
 
     labels: id -> label.
     """
@@ -51,12 +51,14 @@ def show_amount(amount: Decimal) -> str:
 def show_time(value: ValueRow) -> str:
     """Show a date down to its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
 
-    Years before 1 CE end in BCE. Empty for what is known by millennia and less.
+    Millennia likewise, `3rd millennium`. Years before 1 CE end in BCE. Empty for what is known by less.
     """
     year, precision = value.year, value.precision
-    if year is None or precision is None or precision < Precision.CENTURY:
+    if year is None or precision is None or precision < Precision.MILLENNIUM:
         return ""
     size, era = abs(year), " BCE" if year < 0 else ""
+    if precision == Precision.MILLENNIUM:
+        return f"{show_ordinal((size + 999) // 1000)} millennium{era}"
     if precision == Precision.CENTURY:
         return f"{show_ordinal((size + 99) // 100)} century{era}"
     if precision == Precision.DECADE:

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.facts import Fact
-from tasks.tanq.graph.graph_files import ENGLISH, INSTANCE_OF, find_article, find_label, read_entities
+from tasks.tanq.graph.graph_files import (
+    INSTANCE_OF,
+    find_article,
+    find_label,
+    list_aliases,
+    read_entities,
+)
 from tasks.tanq.graph.showing import ITEM
 from tasks.tanq.graph.unit_names import UNIT_NAMES
 
@@ -48,7 +54,7 @@ def things(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Thing]:
             continue
         origin = (Origin("evidence", f"entities.parquet#{entity.id}"),)
         if label := find_label(entity.labels):
-            aliases = tuple(dict.fromkeys(text.text for text in entity.aliases if text.language == ENGLISH))
+            aliases = list_aliases(entity.aliases)
             own = tuple(sorted(classes[entity.id]))
             rows.append(Thing(entity.id, label, aliases, find_article(entity), own, origin))
         else:

@@ -13,9 +13,10 @@ from tasks.errors import BadInput
 from tasks.sources.wikidata.entities import INSTANCE_OF
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow
 from tasks.sources.wikipedia.article import clean_title
+from tasks.tanq.graph.graph_files import find_label, list_aliases
 
 Row = TypeVar("Row")
-ENGLISH, WIKI = "en", "enwiki"
+WIKI = "enwiki"
 BY_ID, BY_ARTICLE, BY_NAME = "id", "article", "name"
 
 
@@ -105,7 +106,7 @@ class GraphNames:
             if link.site == WIKI and (title := clean_title(link.title)) in wanted.articles:
                 self._articles[title] = row.id
         labels = {fold_name(label) for label in _label(row)}
-        aliases = {fold_name(own.text) for own in row.aliases if own.language == ENGLISH} - labels
+        aliases = {fold_name(alias) for alias in list_aliases(row.aliases)} - labels
         for known, names in ((self._labels, labels), (self._aliases, aliases)):
             for name in sorted(names & wanted.names):
                 known[name].append(row.id)
@@ -126,8 +127,8 @@ def count_classes(entities: Iterable[str], names: GraphNames) -> Mapping[str, in
 
 
 def _label(row: EntityRow) -> Iterator[str]:
-    """Yield the English label, if there is one."""
-    return (own.text for own in row.labels if own.language == ENGLISH)
+    """Yield the label that English shows, if there is one."""
+    return filter(None, (find_label(row.labels),))
 
 
 def _read_entities(graph: Path) -> Iterator[EntityRow]:

@@ -60,6 +60,7 @@ FEW = 30
 
 
 def set_page(
+    list_questions: Path,
     seeds: Path,
     extend: Path,
     proofs: Path,
@@ -83,7 +84,7 @@ def set_page(
     statistics: the set's `statistics.json`. Counts are of questions. Raises BadInput if `statistics` is of
     another form.
     """
-    paths = (seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
+    paths = (list_questions, seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
     stages = [read_yield(path) for path in paths]
     rows = sorted(read_rows(items, TanqItem), key=lambda row: (row.kind, row.shape, row.id))
     told = read_figures(statistics, SetStatistics)

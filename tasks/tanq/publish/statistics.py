@@ -56,6 +56,7 @@ def statistics(
     items: list[TanqItem],
     tables: list[AnswerTable],
     relations: list[Relation],
+    list_questions_dropped: Path,
     extend_dropped: Path,
     proofs_dropped: Path,
     candidates_dropped: Path,
@@ -67,6 +68,7 @@ def statistics(
 ) -> Counts:
     """Write Tables 3 and 4, means, absent skills and the yields as JSON; shares are fractions of 1."""
     lost = (
+        list_questions_dropped,
         extend_dropped,
         proofs_dropped,
         candidates_dropped,

@@ -71,7 +71,8 @@ def test_a_selection_takes_ids_classes_properties_languages_and_sites(tmp_path):
     )  # fmt: skip
     assert ids(found) == ["Q1", "Q2", "P577"]
     assert [claim.property for claim in found[1].claims] == ["P577"]
-    assert [(each.labels, each.sitelinks) for each in found] == [((), ())] * 3
+    # German falls back to English.
+    assert [(each.labels, each.sitelinks) for each in found] == [((Text("one", "en"),), ())] * 3
     assert report.not_asked == 2
     assert lines == [
         {"reason": "no item", "where": "dump.json, line 7", "entity": "P31",
@@ -151,9 +152,9 @@ def test_broken_parts_of_an_entity_leave_the_others(tmp_path):
         ("broken claim", "P2", 1),
         ("broken claim", "P3", 1),
         ("broken qualifier", "P4", 1),
-        ("broken part", "", 1),  # P6
+        ("broken claims", "P6", 1),
         ("broken claim", "P7", 1),
-        ("unknown value", "P4", 1),
+        ("unknown value in a qualifier", "P4", 1),
         ("value of another type", "P5", 2),
     ]
 

@@ -12,6 +12,7 @@ from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import Entity, EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.sparql import SparqlSource, name_site
+from tasks.sources.wikidata.values import Text
 from tests.shared_data import SHARED, needs
 from tests.sources.wikidata.rdf import Endpoint, serve_sparql
 from tests.sources.wikidata.scenes import (
@@ -113,7 +114,8 @@ def test_properties_languages_and_sites_are_selected(source):
         sites=frozenset(),
     )
     assert [(each.id, [claim.property for claim in each.claims]) for each in found] == [("Q2", ["P1082"])]
-    assert (found[0].labels, found[0].sitelinks) == ((), ())
+    # German falls back to English.
+    assert (found[0].labels, found[0].sitelinks) == ((Text("one", "en"),), ())
     # The label of a property that is named would be given, and there is none.
     assert report.counts == {"no such entity": 1}
 

@@ -1,0 +1,124 @@
+"""Stage: the statements of a graph that bear on questions and cannot be used (step 1)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Drafts
+from tasks.tanq.entries import GraphSource
+from tasks.tanq.graph.facts import Fact, Unread, read_graph
+from tasks.tanq.graph.graph_files import INSTANCE_OF
+from tasks.tanq.graph.showing import ITEM
+
+ANY = ""
+"""An entity, relation or value that was not read: it may be any."""
+
+
+def unread(entry: GraphSource) -> Drafts[Unread]:
+    """List what was not read of the graph, or cannot be shown, of the relations in R and of classes.
+
+    Raises BadInput for a graph that is none.
+    """
+    return Drafts(read_graph(entry).unread)
+
+
+def name_statement(statement: Unread) -> str:
+    """Name an unread statement and why it was not read, for people."""
+    what = " of ".join(filter(None, (statement.relation, statement.entity)))
+    return " ".join(filter(None, (f"{what}:" if what else "", statement.reason, f"({statement.detail})")))
+
+
+@dataclass(frozen=True)
+class Others:
+    """The things that may fulfil a condition beside those known to, with the statements that leave it open.
+
+    An unread statement of an entity that is not known stands under `ANY`. by_value: statements that name the
+    value; by_relation: those whose value may be any.
+    """
+
+    known: Collection[str]
+    by_value: Mapping[str, Unread]
+    by_relation: Mapping[str, Unread]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the things; one may come twice."""
+        for found in (self.by_value, self.by_relation):
+            yield from (entity for entity in found if entity not in self.known)
+
+    def get(self, entity: str) -> Unread | None:
+        """Return the statement that leaves open whether a thing fulfils the condition."""
+        if entity in self.known:
+            return None
+        own = self.by_value.get(entity) or self.by_relation.get(entity)
+        return own or self.by_value.get(ANY) or self.by_relation.get(ANY)
+
+    def first(self) -> Unread | None:
+        """Return the statement of one of the things; None if there is none."""
+        return next(map(self.get, self), None)
+
+    def meet(self, others: Others) -> Unread | None:
+        """Return a statement by which a thing may fulfil both conditions, of which it is not known."""
+        for one, other in ((self, others), (others, self)):
+            for entity in one.known:
+                if entity not in other.known and (found := other.get(entity)):
+                    return found
+            if ANY in one and (ANY in other or any(entity not in one.known for entity in other.known)):
+                return one.get(ANY)
+        small, large = sorted((self, others), key=lambda own: len(own.by_value) + len(own.by_relation))
+        return next((small.get(entity) for entity in small if large.get(entity)), None)
+
+    def __contains__(self, entity: str) -> bool:
+        """Return whether a thing is among the others by a statement of its own."""
+        return entity not in self.known and (entity in self.by_value or entity in self.by_relation)
+
+
+class UnreadIndex:
+    """Finds the unread statements that bear on a condition or on a cell of a table."""
+
+    def __init__(self, unread: Iterable[Unread], facts: Iterable[Fact]) -> None:
+        """Arrange the statements. facts: those of the same graph, which tell the classes of things."""
+        self._open: dict[tuple[str, str], Mapping[str, Unread]] = {}
+        self._cells: dict[tuple[str, str], Unread] = {}
+        self._values: defaultdict[tuple[str, str], dict[str, Unread]] = defaultdict(dict)
+        self._classes: defaultdict[str, dict[str, Unread]] = defaultdict(dict)
+        for row in unread:
+            self._cells.setdefault((row.entity, row.relation), row)
+            self._values[row.relation, row.value].setdefault(row.entity, row)
+            if row.relation in (INSTANCE_OF, ANY):
+                self._classes[row.value].setdefault(row.entity, row)
+        self._known: defaultdict[str, set[str]] = defaultdict(set)
+        self._unclassed: defaultdict[tuple[str, str], dict[str, Unread]] = defaultdict(dict)
+        doubted = {entity: row for own in self._classes.values() for entity, row in own.items()}
+        for fact in facts:
+            if fact.value.kind == ITEM and fact.value.item:
+                if fact.relation == INSTANCE_OF:
+                    self._known[fact.entity].add(fact.value.item)
+                elif fact.entity in doubted or ANY in doubted:
+                    row = doubted.get(fact.entity) or doubted[ANY]
+                    self._unclassed[fact.relation, fact.value.item].setdefault(fact.entity, row)
+
+    def find_cell(self, entity: str, relation: str) -> Unread | None:
+        """Find an unread statement that could be a value of an entity's relation."""
+        places = ((entity, relation), (entity, ANY), (ANY, relation), (ANY, ANY))
+        return next((self._cells[place] for place in places if place in self._cells), None)
+
+    def find_others(self, target: str, relation: str, value: str, known: Collection[str]) -> Others:
+        """Find the things of a class that may have the value of a relation, beside those known to have it."""
+        rows = (self._values.get((relation, value), {}), self._unclassed.get((relation, value), {}))
+        by_value = {
+            entity: row for own in rows for entity, row in own.items() if self._may_be(entity, target)
+        }
+        if (target, relation) not in self._open:
+            rows = (self._values.get((relation, ANY), {}), self._values.get((ANY, ANY), {}))
+            self._open[target, relation] = {
+                entity: row for own in rows for entity, row in own.items() if self._may_be(entity, target)
+            }
+        return Others(known, by_value, self._open[target, relation])
+
+    def _may_be(self, entity: str, target: str) -> bool:
+        if entity == ANY or target in self._known.get(entity, ()):
+            return True
+        open_to = (self._classes.get(name, {}) for name in (target, ANY))
+        return any(entity in own or ANY in own for own in open_to)
