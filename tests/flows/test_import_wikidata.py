@@ -236,3 +236,50 @@ def test_a_real_excerpt_is_brought_in(root):
     assert done.stdout.startswith("main: 100 entities, ")
     _, claims, _ = read(root)
     assert {row.value.kind for row in claims} == {"time"}
+
+
+@pytest.mark.parametrize(
+    ("words", "licence", "attribution"),
+    [
+        ([], "not stated", "not stated"),
+        (["--licence", "CC-BY-4.0"], "CC-BY-4.0", "not stated"),
+        (["--licence", "CC-BY-4.0", "--attribution", "Film Club"], "CC-BY-4.0", "Film Club"),
+    ],
+)
+def test_a_table_of_ones_own_has_the_rights_that_are_said(root, tmp_path, words, licence, attribution):
+    with closing(sqlite3.connect(tmp_path / "own.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE films (qid, title)")
+        connection.execute("INSERT INTO films VALUES ('Q1', 'Alien')")
+    done = call(tmp_path / "own.sqlite", *words)
+    assert done.exit_code == 0, done.output
+    about = json.loads((root / "data/raw/wikidata/main/about.json").read_text())
+    assert (about["source"], about["licence"], about["attribution"]) == ("own.sqlite", licence, attribution)
+    assert done.stdout.splitlines()[-1].startswith(f"licence: {licence}; ")
+    assert "Wikidata contributors" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "licence"),
+    [
+        ("latest-all.json.bz2", "https://www.wikidata.org", "CC0-1.0"),
+        ("https://www.wikidata.org/w/api.php", "https://www.wikidata.org", "CC0-1.0"),
+        ("https://query.wikidata.org/sparql", "https://www.wikidata.org", "CC0-1.0"),
+        ("https://notwikidata.org/w/api.php", "notwikidata.org", "not stated"),
+        ("https://wikidata.org.example.com/sparql", "wikidata.org.example.com", "not stated"),
+        ("http://127.0.0.1:9/sparql", "127.0.0.1", "not stated"),
+    ],
+)
+def test_servers_of_wikidata_alone_give_its_licence(place, source, licence):
+    assert Wikidata(places=[place]).state_rights()[:2] == (source, licence)
+
+
+def test_an_id_that_a_dump_does_not_have_is_named_with_what_it_has_become(root, tmp_path):
+    moved = {"entity": "Q70", "redirect": "Q71"}
+    dump = write_dump(tmp_path / "dump.json", *MADE, moved)
+    done = call(dump, "--entity", "Q9", "--entity", "Q70", "--entity", "Q404")
+    assert done.exit_code == 0, done.output
+    assert "skipped: no such entity: 2" in done.stdout
+    named = {
+        line["entity"]: line.get("detail") for line in read(root)[2] if line["reason"] == "no such entity"
+    }
+    assert named == {"Q70": "redirects to Q71: ask for Q71", "Q404": None}
