@@ -93,7 +93,6 @@ def test_the_extra_score_is_enough_to_score(metric, item, tmp_path):
         (["score", "rms", "x.jsonl"], "score"),
         (["status"], "project"),
         (["publish", "shop", "--to", "x"], "publish"),
-        (["import", "wikipedia", "x"], "project"),
     ],
 )
 def test_a_command_whose_libraries_are_missing_names_their_extra(words, extra):
@@ -104,9 +103,7 @@ def test_a_command_whose_libraries_are_missing_names_their_extra(words, extra):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "source", ["texts", "dump.xml", "pages.ndjson", "https://en.wikipedia.org/w/api.php"]
-)
+@pytest.mark.parametrize("source", ["texts", "dump.xml"])
 def test_articles_of_wikipedia_name_the_extra_before_anything_is_read(source, tmp_path, monkeypatch):
     root = make_folder(tmp_path / "project")
     (root / "params.yaml").write_text("{}\n")
@@ -114,10 +111,9 @@ def test_articles_of_wikipedia_name_the_extra_before_anything_is_read(source, tm
     (root / "texts").mkdir()
     (root / "texts/Dublin.txt").write_text("Dublin is a city.")
     (root / "dump.xml").write_text("<mediawiki/>")
-    (root / "pages.ndjson").write_text("{}\n")
     monkeypatch.chdir(root)
     monkeypatch.setenv("BENCHLOOM_IMPORT", str(os.getpid()))  # the process that reads, itself
-    done = call_with("project", "import", "wikipedia", source, "--contact", "me@example.org")
+    done = call_with("project", "import", "wikipedia", source)
     assert done.returncode == 2
     assert done.stderr.endswith("is not installed here (pip install 'benchloom[wiki]')\n")
     assert done.stderr.count("\n") == 1

@@ -370,7 +370,7 @@ def check(seed: int, folder: Path) -> Counter[str]:
     return Counter(row.kind for row in drafts.rows) + Counter(incomplete=len(dropped))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10**9))
 def test_every_list_is_what_a_plain_reading_of_the_dump_gives(
     seed: int, tmp_path_factory: pytest.TempPathFactory
