@@ -28,6 +28,9 @@ BROKEN_LINE, LONG_LINE, TWICE = "broken line", "line too long", "entity twice"
 CUT_OFF, NO_END = "archive cut off or damaged", "array without its end"
 HEAD = re.compile(rb'\{"type": ?"item", ?"id": ?"(Q\d+)"')
 """How a dump's line of an item begins."""
+SOME = b'"somevalue"'
+OPEN_CLASS = re.compile(rb'"somevalue"\s*,\s*"property"\s*:\s*"P31"|"P31"\s*,\s*"snaktype"\s*:\s*"somevalue"')
+"""How a statement is written that says of an item's class that it is not known."""
 BOM = b"\xef\xbb\xbf"
 JSON_BEGINS = (b"", b"[", b"{", b" ", b"\n", b"\r", b"\t")
 
@@ -173,7 +176,12 @@ class _Filter:
             return True
         if any(name in line for name in self._classes):
             return True
-        return bool(self._classes) and self._numbers.search(line) is not None
+        if not self._classes:
+            return False
+        # A class that Wikidata does not know may be the one that is asked for.
+        return self._numbers.search(line) is not None or (
+            SOME in line and OPEN_CLASS.search(line) is not None
+        )
 
 
 @contextmanager

@@ -15,7 +15,14 @@ from tasks.sources.wikidata.entities import (
     Sitelink,
 )
 from tasks.sources.wikidata.languages import MUL, may_name, pick_labels
-from tasks.sources.wikidata.report import MISSING, NO_LABEL, OTHER_TYPE, ReadingReport, SkippedEntity
+from tasks.sources.wikidata.report import (
+    MISSING,
+    NO_LABEL,
+    OTHER_TYPE,
+    UNKNOWN_VALUE,
+    ReadingReport,
+    SkippedEntity,
+)
 from tasks.sources.wikidata.snaks import KeptOut, read_snak
 from tasks.sources.wikidata.values import ENTITY, ItemValue, NoValue, Text, make_text, show
 
@@ -106,10 +113,27 @@ def find_classes(claims: Mapping[str, object]) -> Iterator[str]:
                 yield value.id
 
 
+def has_open_class(claims: Mapping[str, object]) -> bool:
+    """Return whether an item may be an instance of any class: a statement that says which was not read."""
+    statements = claims.get(INSTANCE_OF)
+    for statement in statements if isinstance(statements, list) else []:
+        if isinstance(statement, dict) and statement.get("rank") != DEPRECATED:
+            try:
+                read_snak(statement.get("mainsnak"))
+            except NoValue:
+                return True
+            except KeptOut as kept:
+                if kept.reason == UNKNOWN_VALUE:
+                    return True
+    return False
+
+
 def _is_wanted(name: str, claims: Mapping[str, object], selection: EntitySelection) -> bool:
     if selection.takes_all_items() or name in (selection.entities or ()):
         return True
-    return bool(selection.classes) and not selection.classes.isdisjoint(find_classes(claims))
+    if not selection.classes:
+        return False
+    return not selection.classes.isdisjoint(find_classes(claims)) or has_open_class(claims)
 
 
 def _take_part(

@@ -350,3 +350,19 @@ def test_no_wrong_type_at_any_place_is_a_traceback(path, other):
     report = ReadingReport(json.loads)
     read_entity(made, EntitySelection(classes=frozenset({"Q1"}), entities=frozenset({"Q1"})), report, "here")
     report.finish()
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
+def test_an_item_whose_class_is_not_known_may_be_of_any_class(tmp_path, separators):
+    unknown = {"snaktype": "somevalue", "property": "P31", "datatype": "wikibase-item"}
+    made = [
+        entity("Q1", statement(unknown)),
+        entity("Q2", statement(unknown, entity="Q2", rank="deprecated")),
+        entity("Q3", statement({**unknown, "snaktype": "novalue"}, entity="Q3")),
+        entity("Q4", statement(item("P31", "Q5"), entity="Q4"), statement({**unknown, "property": "P57"})),
+        entity("Q5", *FILM),
+    ]
+    lines = [json.dumps(each, separators=separators).encode() for each in made]
+    found, report, named = read(write_dump(tmp_path / "dump.json", *lines), classes=frozenset({"Q11424"}))
+    assert (ids(found), report.not_asked) == (["Q1", "Q5"], 3)
+    assert [(line["entity"], line["reason"]) for line in named] == [("Q1", "unknown value")]
