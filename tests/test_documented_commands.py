@@ -52,6 +52,7 @@ ELSEWHERE = {
     "import toolbench": "tests/flows/test_import_streams.py",
     "import ddxplus": "tests/flows/test_import_streams.py",
     "import hotpotqa": "tests/flows/test_import_streams.py",
+    "import streambench": "tests/streambench/test_released_set.py",
     "import wikidata": "tests/flows/test_import_wikidata.py",
     "import wikipedia": "tests/flows/test_import_wikipedia.py",
     "import templates": "tests/flows/test_own_templates.py",
