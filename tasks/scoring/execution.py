@@ -153,8 +153,9 @@ class Execution(Metric[QueryItem]):
             return QueryPair(rule, item.uris[:1], item.gold, prediction)
         queries = [join_operators(query) for query in (item.gold, prediction)]
         if not self.keep_distinct:
-            queries = [drop_distinct(keep_first_statement(query)) for query in queries]
-        return QueryPair(rule, item.uris, queries[0], queries[1], has_order(item.gold))
+            dialect = self.dialect
+            queries = [drop_distinct(keep_first_statement(query, dialect), dialect) for query in queries]
+        return QueryPair(rule, item.uris, queries[0], queries[1], has_order(item.gold, self.dialect))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -40,52 +41,73 @@ def join_operators(sql: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def keep_first_statement(sql: str) -> str:
+def keep_first_statement(sql: str, dialect: str = "sqlite") -> str:
     """Cut what follows the first semicolon outside of strings and comments, as in `SELECT 1;;`."""
     if ";" not in sql:
         return sql
     from sqlglot import TokenType
 
-    ends = (token.end + 1 for token in _tokenize(sql) if token.token_type == TokenType.SEMICOLON)
+    ends = (token.end + 1 for token in _tokenize(sql, dialect) if token.token_type == TokenType.SEMICOLON)
     return sql[: next(ends, len(sql))]
 
 
 @lru_cache(maxsize=4096)
-def drop_distinct(sql: str) -> str:
-    """Remove every DISTINCT, in aggregates and subqueries too, but not in `IS DISTINCT FROM`.
+def drop_distinct(sql: str, dialect: str = "sqlite") -> str:
+    """Remove every DISTINCT, in aggregates and subqueries too.
 
-    Text that cannot be tokenised is returned as it is: the engine will report its error.
+    It stays in `IS DISTINCT FROM`, in `DISTINCT ON (...)`, which chooses rows, and in `COUNT(DISTINCT a, b)`,
+    which means nothing without it. dialect: of the engine that runs the query. Text that cannot be tokenised
+    is returned as it is: the engine will report its error.
     """
     if "distinct" not in sql.lower():
         return sql
     from sqlglot import TokenType
 
-    tokens = _tokenize(sql)
+    tokens = _tokenize(sql, dialect)
     pieces, end = [], 0
-    for before, token in zip([None, *tokens], tokens, strict=False):
-        comparison = before is not None and before.token_type in {TokenType.IS, TokenType.NOT}
-        if token.token_type == TokenType.DISTINCT and not comparison:
+    for place, token in enumerate(tokens):
+        if token.token_type == TokenType.DISTINCT and not _is_needed(tokens, place):
             pieces.append(sql[end : token.start])
             end = token.end + 1
     return "".join([*pieces, sql[end:]])
 
 
+def _is_needed(tokens: Sequence[Token], place: int) -> bool:
+    """Return whether a query means something else, or nothing, without the DISTINCT at a place."""
+    from sqlglot import TokenType
+
+    before = tokens[place - 1].token_type if place else None
+    after = [token.token_type for token in tokens[place + 1 : place + 3]]
+    if before in {TokenType.IS, TokenType.NOT} or after == [TokenType.ON, TokenType.L_PAREN]:
+        return True
+    if before != TokenType.L_PAREN or place < 2 or tokens[place - 2].text.lower() != "count":
+        return False
+    depth = 0
+    for token in tokens[place + 1 :]:
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth < 0:
+            return False
+        if depth == 0 and token.token_type == TokenType.COMMA:
+            return True
+    return False
+
+
 @lru_cache(maxsize=4096)
-def has_order(sql: str) -> bool:
+def has_order(sql: str, dialect: str = "sqlite") -> bool:
     """Return whether ORDER BY occurs anywhere in a query, outside of strings and comments."""
     if "order" not in sql.lower():
         return False
     from sqlglot import TokenType
 
-    return any(token.token_type == TokenType.ORDER_BY for token in _tokenize(sql))
+    return any(token.token_type == TokenType.ORDER_BY for token in _tokenize(sql, dialect))
 
 
 @lru_cache(maxsize=4096)
-def _tokenize(sql: str) -> list[Token]:
+def _tokenize(sql: str, dialect: str) -> list[Token]:
     from sqlglot import Dialect
     from sqlglot.errors import SqlglotError
 
     try:
-        return Dialect.get_or_raise("sqlite").tokenize(sql)
+        return Dialect.get_or_raise(dialect).tokenize(sql)
     except SqlglotError:
         return []

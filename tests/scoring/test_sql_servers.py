@@ -56,6 +56,11 @@ def test_each_outcome_on_a_server(server: str, tmp_path: Path) -> None:
         ("SELECT 1", f"SELECT 1 WHERE 1 IN ({'(SELECT 1), ' * 1000} 1)", "error"),
         ("SELECT 3", f"SELECT count(*) FROM {TABLE}", "correct"),
     ]
+    # Only a prediction may ask the clock: gold answers must stay the same.
+    expected += [
+        ("SELECT 3", f"SELECT count(*) FROM {TABLE} WHERE CURRENT_DATE > '2020-01-01'", "correct"),
+        ("SELECT 3", f"SELECT count(*) FROM {TABLE} WHERE CURRENT_TIMESTAMP > '2020-01-01'", "correct"),
+    ]
     if server == "mariadb":
         nested = "WITH a AS (" * 30 + "SELECT 1 AS x" + ") SELECT x FROM a" * 30
         expected += [("SELECT 1", nested, "error"), ("SELECT 3", f"SELECT count(*) FROM {TABLE}", "correct")]
@@ -81,6 +86,23 @@ def test_each_outcome_on_a_server(server: str, tmp_path: Path) -> None:
     score_file(Execution(url=URLS[server], timeout=1), str(file), items=out)
     outcomes = [json.loads(line)["outcome"] for line in out.read_text().splitlines()]
     assert list(zip([case[1] for case in expected], outcomes, strict=True)) == [case[1:] for case in expected]
+
+
+def test_distinct_on_chooses_the_same_rows_under_every_rule(server: str, tmp_path: Path) -> None:
+    if server != "postgresql":
+        pytest.skip("DISTINCT ON is PostgreSQL's")
+    file, out = tmp_path / "items.jsonl", tmp_path / "out.jsonl"
+    gold = f"SELECT DISTINCT ON (d > 1) t FROM {TABLE} ORDER BY d > 1, t"
+    item = {
+        "id": 1,
+        "db_id": "test",
+        "gold": gold,
+        "prediction": f"SELECT MIN(t) FROM {TABLE} GROUP BY d > 1 ORDER BY 1",
+    }
+    file.write_text(json.dumps(item))
+    for rule in Execution.rules:
+        score_file(Execution(url=URLS[server]), str(file), rule=rule, items=out)
+        assert json.loads(out.read_text())["outcome"] == "correct", rule
 
 
 def test_a_url_that_cannot_be_is_refused(tmp_path: Path) -> None:

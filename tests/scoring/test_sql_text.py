@@ -60,6 +60,22 @@ def test_distinct_is_taken_out(sql: str, plain: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("dialect", "sql", "plain"),
+    [
+        ("postgres", "SELECT DISTINCT ON (a) a, b FROM t ORDER BY a, b", None),
+        ("postgres", "SELECT distinct on(a) a FROM (SELECT DISTINCT a FROM t) s",
+         "SELECT distinct on(a) a FROM (SELECT  a FROM t) s"),
+        ("postgres", "SELECT $$ DISTINCT $$, E'it\\'s DISTINCT' FROM t", None),
+        ("mysql", "SELECT COUNT(DISTINCT a, b) FROM t", None),
+        ("mysql", "SELECT COUNT(DISTINCT IF(a, b, c)) FROM t", "SELECT COUNT( IF(a, b, c)) FROM t"),
+        ("mysql", "SELECT DISTINCT 'it\\'s DISTINCT' FROM t", "SELECT  'it\\'s DISTINCT' FROM t"),
+    ],
+)  # fmt: skip
+def test_distinct_stays_where_the_query_needs_it(dialect: str, sql: str, plain: str | None) -> None:
+    assert drop_distinct(sql, dialect) == (sql if plain is None else plain)
+
+
+@pytest.mark.parametrize(
     ("sql", "ordered"),
     [
         ("SELECT a FROM t ORDER BY a", True),
