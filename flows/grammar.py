@@ -81,6 +81,7 @@ GRAMMAR = Flow(
             settings=("databases.${key}",),
             may_be_empty=True,
         ),
+        DATABASE.stage("grammar.columns", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage("grammar.schema", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage(
             "grammar.own_templates",

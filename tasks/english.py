@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from calendar import month_name
 from collections.abc import Mapping
-from datetime import date
 from functools import cache
 
 from spellchecker import SpellChecker
@@ -26,9 +24,6 @@ SINGULARS = {"people": "person", "children": "child", "men": "man", "women": "wo
              "news": "news", "species": "species", "movies": "movie"}  # fmt: skip
 
 
-DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-
-
 AS_CONSONANT = re.compile(r"(uni(?!n|m)|us[eau]|eu|one|once|u[rt][aeiou])", re.IGNORECASE)
 AS_VOWEL = re.compile(r"(hour|honest|honou?r|heir)", re.IGNORECASE)
 
@@ -37,16 +32,6 @@ def choose_article(words: str) -> str:
     """Choose `a` or `an` by how the first of some words is spoken."""
     vowel = words[:1].lower() in tuple("aeiou") and not AS_CONSONANT.match(words)
     return "an" if vowel or AS_VOWEL.match(words) else "a"
-
-
-def write_value(value: str) -> str:
-    """Write a value for a sentence: an ISO date as 23 March 1978, anything else as it is."""
-    found = DATE.fullmatch(value)
-    try:
-        day = date(*map(int, found.groups())) if found else None
-    except ValueError:
-        return value
-    return value if day is None else f"{day.day} {month_name[day.month]} {day.year}"
 
 
 def make_singular(word: str) -> str:

@@ -20,7 +20,12 @@ def snapshot_command(names: Sequence[str]) -> int:
     if unknown:
         known = ", ".join(sorted(servers)) or "params.yaml names none"
         raise BadInput(unknown[0], "is no database with a url", hint=known)
-    for name in names or sorted(servers):
+    wanted = list(names) or sorted(servers)
+    for name in wanted:
+        servers[name].require_driver()
+    for name in wanted:
+        for line in list_unread_lines(servers[name]):
+            print(line, file=sys.stderr)
         print(refresh_record(servers[name]), file=sys.stderr)
     return 0
 
@@ -57,6 +62,16 @@ def refresh_records(
             if not (servers[name].file or Path()).is_file():
                 raise
             say(f"{error}; until then its last record stands")
+
+
+def list_unread_lines(entry: DatabaseEntry) -> list[str]:
+    """List in a line each what a server holds that is not read, and how to have it."""
+    from tasks.databases.reflection import list_unread
+
+    return [
+        f"{entry.label}: {part.what} not read: {part.why}" + (f" ({part.hint})" if part.hint else "")
+        for part in list_unread(entry)
+    ]
 
 
 def refresh_record(entry: DatabaseEntry) -> str:

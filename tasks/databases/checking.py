@@ -42,20 +42,21 @@ WRITES = (
     exp.Copy,
 )
 # Allowed functions: those with a class in sqlglot, and those without. Left out: functions that are not
-# deterministic (random, now, uuid), that wait, lock, signal, read files or reveal the server, and that
-# make a large value of a small one (repeat, lpad).
+# deterministic (random, uuid) but for the clock, which gold SQL must not read (clock.py), that wait, lock,
+# signal, read files or reveal the server, and that make a large value of a small one (repeat, lpad).
 TYPED_FUNCTIONS = """
 Abs Acos And Any Array ArrayContainsAll ArraySize Ascii Asin Atan Atan2 Avg BitwiseCount Case Cast Cbrt
 Ceil Chr Coalesce Collate Concat ConcatWs Contains ContainsAny Conv Convert Corr Cos Cot Count CountIf
-CovarPop CovarSamp CumeDist Date DateAdd DateDiff DateSub DateTrunc Day DayOfMonth DayOfWeek DayOfYear
-Dayname Degrees DenseRank EndsWith Exists Exp Extract FirstValue Floor Greatest Hex Hour If Initcap
-JSONBExtract JSONBExtractScalar JSONExtract JSONExtractScalar JSONType Lag LastDay LastValue Lead Least
-Left Length Ln Log LogicalAnd LogicalOr Lower MD5 Max Min Minute Mod Mode Month Monthname NthValue Ntile
-Nullif Or PercentRank PercentileCont PercentileDisc Pi Pow Quarter Radians Rank RegexpILike RegexpLike
-RegexpReplace Replace Reverse Right Round RowNumber SHA SHA2 Second Sign Sin Soundex SplitPart Sqrt
-StartsWith Stddev StddevPop StddevSamp StrPosition StrToDate Substring SubstringIndex Sum Tan Time
-TimeToStr TimestampAdd TimestampDiff TimestampTrunc Translate Trim Trunc TryCast TsOrDsToDate
-TsOrDsToTimestamp Unhex UnixToTime Upper Variance VariancePop Week WeekOfYear WidthBucket Xor Year
+CovarPop CovarSamp CumeDist CurrentDate CurrentDatetime CurrentTime CurrentTimestamp Date DateAdd DateDiff
+DateSub DateTrunc Day DayOfMonth DayOfWeek DayOfYear Dayname Degrees DenseRank EndsWith Exists Exp Extract
+FirstValue Floor Greatest Hex Hour If Initcap JSONBExtract JSONBExtractScalar JSONExtract
+JSONExtractScalar JSONType Lag LastDay LastValue Lead Least Localtime Localtimestamp Left Length Ln Log
+LogicalAnd LogicalOr Lower MD5 Max Min Minute Mod Mode Month Monthname NthValue Ntile Nullif Or
+PercentRank PercentileCont PercentileDisc Pi Pow Quarter Radians Rank RegexpILike RegexpLike RegexpReplace
+Replace Reverse Right Round RowNumber SHA SHA2 Second Sign Sin Soundex SplitPart Sqrt StartsWith Stddev
+StddevPop StddevSamp StrPosition StrToDate Substring SubstringIndex Sum Tan Time TimeToStr TimestampAdd
+TimestampDiff TimestampTrunc Translate Trim Trunc TryCast TsOrDsToDate TsOrDsToTimestamp Unhex UnixToTime
+Upper Variance VariancePop Week WeekOfYear WidthBucket Xor Year
 """
 UNTYPED_FUNCTIONS = """
 age adddate any_value bit_count crc32 div elt field find_in_set format inet_aton json_length json_unquote

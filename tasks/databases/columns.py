@@ -34,6 +34,10 @@ class Column:
     """What confines a question to its table's rows in this database: `in the records of January 2013`."""
     dated_scope: str = ""
     """The same where the question fixes a date: `in the records`."""
+    reading: str = ""
+    """How queries read its cells (tasks/databases/profile/readings.py); empty: as they are."""
+    form: str = ""
+    """What `write_said` must know of its values: `moment` for dates with a time; else empty."""
 
 
 def make_column_id(table: str, name: str) -> str:

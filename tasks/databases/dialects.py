@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot import exp
 
 from tasks.databases.columns import Column, make_column_id
+from tasks.databases.profile.readings import apply_readings, list_readings, strip_readings
 
 CANONICAL = "sqlite"
 EXACT = {
@@ -25,12 +26,14 @@ EXACT = {
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY, measures) to another dialect.
 
-    columns: of the database, in the catalogue's spelling, to know which are text. What ORDER BY has of them
-    must be selected too.
+    columns: of the database, in the catalogue's spelling, to know which are text, and how cells are read.
+    What ORDER BY has of them must be selected too.
     """
     if dialect == CANONICAL:
         return sql
-    select = sqlglot.parse_one(sql, dialect=CANONICAL)
+    columns = list(columns)
+    readings = list_readings(columns)
+    select = strip_readings(sqlglot.parse_one(sql, dialect=CANONICAL), readings)
     texts = {column.id for column in columns if column.type == "text"}
     for equality in list(select.find_all(exp.EQ)):
         _tighten(equality, texts, dialect)
@@ -43,7 +46,7 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     for column in list(select.expressions):
         if _is_text(column, texts):
             column.replace(_write_exact(column, dialect))
-    return select.sql(dialect=dialect, identify=True)
+    return apply_readings(select, readings, dialect).sql(dialect=dialect, identify=True)
 
 
 def _tighten(equality: exp.Expr, texts: set[str], dialect: str) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 from urllib.parse import quote
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
 """Options of a URL that hold a secret: password, passwd, sslpassword, ssl_key_password, ..."""
 WORLDS = ("data", "worlds")
+EXTRAS = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mariadb"}
+"""SQLAlchemy's name of an engine -> the extra with its driver."""
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 
 
@@ -55,6 +58,9 @@ class DatabaseEntry(BaseModel):
     leave_out: tuple[str, ...] = ()
     """Tables, and columns (`table.column`), that nobody is to be asked about: telephone numbers, codes that
     only an application reads, a forgotten import. Keys still join."""
+    columns: Mapping[str, str] = {}
+    """Column (`table.column`, or its name alone) -> what its cells are, where the profile is wrong: text,
+    integer, real, date, boolean, other (nobody asks about it), or a date format such as %d/%m/%Y."""
     kinds: tuple[str, ...] | None = None
     """Names of `grammar.sql_templates.kinds` that are asked for here; null = all."""
     scope: Mapping[str, str | tuple[str, str]] = {}
@@ -132,12 +138,34 @@ class DatabaseEntry(BaseModel):
         from sqlalchemy.exc import NoSuchModuleError
         from sqlalchemy.pool import NullPool
 
+        self.require_driver()
         try:
-            return create_engine(self.complete_url(), poolclass=NullPool)
+            engine = create_engine(self.complete_url(), poolclass=NullPool)
         except (NoSuchModuleError, ImportError) as error:
             raise BadInput(
                 f"{self.label}.url", f"has no driver here: {error}", hint="install its extra"
             ) from error
+        if engine.driver == "psycopg":
+            from sqlalchemy import event
+
+            from tasks.databases.odd_dates import read_odd_dates
+
+            event.listen(engine, "connect", lambda connection, _: read_odd_dates(connection))
+        return engine
+
+    def require_driver(self) -> None:
+        """Raise BadInput, with the extra to install, if the URL's driver is missing here."""
+        from sqlalchemy import make_url
+
+        url = make_url(self.url or "sqlite://")
+        driver = url.drivername.partition("+")[2]
+        extra = EXTRAS.get(url.get_backend_name())
+        if extra and driver in ("psycopg", "pymysql") and find_spec(driver) is None:
+            raise BadInput(
+                f"{self.label}.url",
+                f"needs {driver}, which is not installed here",
+                hint=f"pip install 'benchloom[{extra}]'",
+            )
 
     def explain(self, error: Exception, what: str) -> BenchloomError:
         """Turn a driver's error into one of ours, without the URL or row that its text may repeat."""

@@ -40,7 +40,7 @@ def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
         text = match["value"]
         if text is None:
             return match.group()
-        value = _read(text)
+        value = read_literal(text)
         if isinstance(value, int) and not -LARGEST <= value < LARGEST:  # which SQLite reads as a float
             return match.group()
         values.append(value)
@@ -49,7 +49,8 @@ def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
     return PIECES.sub(take, sql), tuple(values)
 
 
-def _read(text: str) -> Value:
+def read_literal(text: str) -> str | int | float:
+    """Read a literal of canonical SQL: a text in quotes, an integer or a float."""
     if text.startswith("'"):
         return text[1:-1].replace("''", "'")
     return float(text) if set(text) & set(".eE") else int(text)

@@ -6,12 +6,13 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, inspect, literal, select, types
+from sqlalchemy import Connection, inspect, literal, select, text, types
 from sqlalchemy import table as make_table
-from sqlalchemy.dialects import mysql
+from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.engine import Inspector
 from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedForeignKeyConstraint
 from sqlalchemy.engine.reflection import ObjectKind
@@ -20,6 +21,20 @@ from sqlalchemy.exc import SAWarning, SQLAlchemyError
 from tasks.databases.columns import Column, make_column_id
 from tasks.databases.entry import DatabaseEntry
 
+CHILDREN = """
+SELECT child.relname AS child, parent.relname AS parent FROM pg_inherits
+JOIN pg_class child ON child.oid = inhrelid JOIN pg_class parent ON parent.oid = inhparent
+WHERE child.relkind IN ('r', 'p', 'f') AND pg_table_is_visible(child.oid) ORDER BY 1
+"""
+"""PostgreSQL's partitions, and tables by INHERITS: a query of the parent reads their rows."""
+SCHEMAS = """
+SELECT nspname, count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
+WHERE relkind IN ('r', 'p', 'f') AND NOT relispartition
+  AND nspname NOT IN ('pg_catalog', 'information_schema') AND nspname NOT LIKE 'pg\\_%'
+  AND nspname <> ALL (current_schemas(false)) GROUP BY 1 ORDER BY 1
+"""
+VIRTUAL = "SELECT 1 FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' LIMIT 1"
+PATH = "SELECT unnest(current_schemas(false))"
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
 SPOKEN = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*( [^\W\d_]+(['-][^\W\d_]+)*){0,5}")
 """Words as they stand in a sentence, six at most."""
@@ -31,7 +46,20 @@ GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.DateTime, "date"),
     (types.Time, "date"),
     (types.String, "text"),
+    (postgresql.CITEXT, "text"),
+    (types.Uuid, "text"),
+    (mysql.YEAR, "integer"),
 )
+DECLARED: tuple[tuple[str, str], ...] = (
+    ("BOOL", "boolean"), ("DATE", "date"), ("TIME", "date"), ("STRING", "text"), ("MEMO", "text"),
+    ("UNIQUEID", "text"), ("UUID", "text"), ("GUID", "text"), ("ENUM", "text"), ("XML", "text"),
+    ("NOTE", "text"), ("JSON", "other"), ("GEO", "other"), ("POINT", "other"), ("POLYGON", "other"),
+    ("BINARY", "other"), ("IMAGE", "other"), ("RAW", "other"), ("MONEY", "real"), ("CURRENCY", "real"),
+    ("NUMBER", "real"), ("FIXED", "real"), ("SERIAL", "integer"), ("YEAR", "integer"),
+)  # fmt: skip
+"""What a type declared in SQLite holds -> its generic type, where SQLAlchemy does not know it."""
+AFFINE = ("INT", "CHAR", "CLOB", "TEXT", "BLOB", "REAL", "FLOA", "DOUB")
+"""What SQLite, and SQLAlchemy after it, looks for in a declared type."""
 
 
 def reflect(database: DatabaseEntry | Path) -> list[Column]:
@@ -58,6 +86,78 @@ def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
                 name = "date" if days else "time" if isinstance(kind, types.Time) else "other"
                 found.setdefault(column["name"].lower(), set()).add(name)
     return {name: frozenset(kinds) for name, kinds in found.items()}
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A part of a database that is not read. reason: the drop reason."""
+
+    reason: str
+    what: str
+    why: str
+    hint: str = ""
+
+
+def list_unread(database: DatabaseEntry | Path) -> list[Unread]:
+    """List the parts of a database that `reflect` leaves out: schemas, partitions, internal tables, keys.
+
+    Raises as `reflect`.
+    """
+    entry = (
+        database if isinstance(database, DatabaseEntry) else DatabaseEntry(name=database.stem, file=database)
+    )
+    with _connect(entry) as connection, warnings.catch_warnings():
+        warnings.simplefilter("ignore", SAWarning)
+        found = [
+            Unread(reason, f"table {name} is", why) for name, (reason, why) in _list_inner(connection).items()
+        ]
+        schemas = _list_other_schemas(connection)
+        current = [] if not schemas else list(connection.scalars(text(PATH)))
+        for name, count in schemas.items():
+            path = ",".join([*current, *schemas])
+            hint = f"to read it, add ?options=-csearch_path%3D{path} to the url"
+            why = f"{count} table{'s' if count != 1 else ''} outside of the search path"
+            found.append(Unread("other_schema", f"schema {name} is", why, hint))
+        inspector = inspect(connection)
+        shapes = _read_shapes(connection, inspector)
+        for table in shapes:
+            for constraint in inspector.get_foreign_keys(table):
+                if _find_table(constraint, shapes) is None:
+                    other = ".".join(
+                        filter(None, (constraint["referred_schema"], constraint["referred_table"]))
+                    )
+                    key = ", ".join(constraint["constrained_columns"])
+                    what = f"foreign key {table}.{key} -> {other} is"
+                    found.append(Unread("foreign_key", what, f"the table {other} is not read"))
+    return found
+
+
+def _list_inner(connection: Connection) -> dict[str, tuple[str, str]]:
+    """Map the tables that hold parts of other tables to a drop reason and the reason in words."""
+    if connection.dialect.name == "sqlite":
+        # Only where there is one: the list of tables resolves the columns of views, too.
+        if connection.exec_driver_sql(VIRTUAL).first() is None:
+            return {}
+        rows = connection.exec_driver_sql("PRAGMA table_list").mappings()
+        return {
+            str(row["name"]): ("internal_table", "a virtual table keeps its index there")
+            for row in rows
+            if row["type"] == "shadow" and row["schema"] == "main"
+        }
+    if connection.dialect.name == "postgresql":
+        rows = connection.execute(text(CHILDREN)).mappings()
+        return {
+            str(row["child"]): ("partition", f"its rows are rows of {row['parent']}, which is read")
+            for row in rows
+        }
+    return {}
+
+
+def _list_other_schemas(connection: Connection) -> dict[str, int]:
+    """Count the readable tables of each of PostgreSQL's schemas outside of the search path."""
+    if connection.dialect.name != "postgresql":
+        return {}
+    return {str(name): int(count) for name, count in connection.execute(text(SCHEMAS))}
 
 
 def is_empty(database: DatabaseEntry, tables: Iterable[str]) -> bool:
@@ -90,18 +190,50 @@ def reflect_connection(connection: Connection) -> list[Column]:
         # SQLite allows any word as a type; types unknown to SQLAlchemy become `other`.
         warnings.simplefilter("ignore", SAWarning)
         inspector = inspect(connection)
-        shapes = {name: inspector.get_columns(name) for name in sorted(inspector.get_table_names())}
+        shapes = _read_shapes(connection, inspector)
         keys = {name: list(inspector.get_pk_constraint(name)["constrained_columns"]) for name in shapes}
         comments = {name: _read_table_comment(inspector, name) for name in shapes}
         foreign = {name: inspector.get_foreign_keys(name) for name in shapes}
+        declared = _read_declared(connection, shapes) if connection.dialect.name == "sqlite" else {}
     columns: list[Column] = []
     for table, shape in shapes.items():
         references = _resolve_references(foreign[table], shapes)
         columns.extend(
-            _describe(table, column, keys[table], references.get(column["name"]), comments[table])
+            _describe(
+                table,
+                column,
+                keys[table],
+                references.get(column["name"]),
+                comments[table],
+                declared.get((table, column["name"])),
+            )
             for column in sorted(shape, key=lambda described: described["name"])
         )
     return columns
+
+
+def _read_shapes(connection: Connection, inspector: Inspector) -> dict[str, list[ReflectedColumn]]:
+    """Read the columns of every table that is read, by table, sorted."""
+    inner = _list_inner(connection)
+    names = sorted(name for name in inspector.get_table_names() if name not in inner)
+    return {name: inspector.get_columns(name) for name in names}
+
+
+def _read_declared(connection: Connection, tables: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Read the generic types of SQLite's columns whose declared types SQLAlchemy does not know.
+
+    It would call them NUMERIC, since SQLite stores what looks like a number as one there.
+    """
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    found = {}
+    for table in tables:
+        for row in connection.exec_driver_sql(f"PRAGMA table_xinfo({quote(table)})"):
+            words = str(row[2] or "").upper().partition("(")[0].strip()
+            known = words in sqlite.base.ischema_names or any(part in words for part in AFFINE)
+            if words and not known:
+                generic = next((generic for part, generic in DECLARED if part in words), "other")
+                found[table, str(row[1])] = generic
+    return found
 
 
 def _resolve_references(
@@ -111,10 +243,9 @@ def _resolve_references(
 
     SQLite accepts keys in another case, and keys to missing tables or columns; the latter are ignored.
     """
-    tables = {name.lower(): name for name in shapes}
     found: dict[str, str] = {}
     for constraint in sorted(constraints, key=_order_key):
-        table = tables.get(str(constraint["referred_table"]).lower())
+        table = _find_table(constraint, shapes)
         if table is None:
             continue
         spelling = {str(column["name"]).lower(): str(column["name"]) for column in shapes[table]}
@@ -124,6 +255,13 @@ def _resolve_references(
             if str(theirs).lower() in spelling:
                 found.setdefault(own, make_column_id(table, spelling[str(theirs).lower()]))
     return found
+
+
+def _find_table(constraint: ReflectedForeignKeyConstraint, shapes: Iterable[str]) -> str | None:
+    """Find the table that a key refers to, in the catalogue's spelling; None if it is not read."""
+    if constraint["referred_schema"] is not None:
+        return None
+    return {name.lower(): name for name in shapes}.get(str(constraint["referred_table"]).lower())
 
 
 def _order_key(constraint: ReflectedForeignKeyConstraint) -> tuple[list[str], str, list[str]]:
@@ -148,10 +286,15 @@ def _read_table_comment(inspector: Inspector, table: str) -> str:
 
 
 def _describe(
-    table: str, column: ReflectedColumn, key: list[str], references: str | None, table_words: str
+    table: str,
+    column: ReflectedColumn,
+    key: list[str],
+    references: str | None,
+    table_words: str,
+    declared: str | None,
 ) -> Column:
     name, kind = str(column["name"]), column["type"]
-    generic = _name_type(kind)
+    generic = declared or _name_type(kind)
     surrogate = key == [name] and generic == "integer"
     hidden = surrogate or references is not None or isinstance(kind, types.LargeBinary)
     return Column(
@@ -177,6 +320,8 @@ def _is_identifier(name: str) -> bool:
 
 
 def _name_type(kind: types.TypeEngine[Any]) -> str:
+    if isinstance(kind, postgresql.DOMAIN):
+        return _name_type(kind.data_type)
     if isinstance(kind, types.Numeric) and kind.scale == 0 and kind.precision is not None:
         return "integer"
     if isinstance(kind, mysql.TINYINT) and kind.display_width == 1:

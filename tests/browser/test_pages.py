@@ -16,7 +16,9 @@ pytestmark = pytest.mark.browser
 def write_site(root, **options):
     sample = write_sample(root, **options)
     out = root / "data" / "reports" / "grammar" / "films"
-    report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
+    report(
+        **sample.page_inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics")
+    )
     write_index([out], root / "data" / "reports" / "index.html")
     return sample, out
 

@@ -186,10 +186,13 @@ def test_parameters_stand_under_their_stages_name(nodes):
             "grammar.closed_names",
             {"sources.packages", "sources.films", "sources.flights", "grammar.closed_names"},
         ),
-        ("grammar-schema@films", {"sources.packages", "sources.films", "grammar.glossary", "grammar.schema"}),
+        (
+            "grammar-schema@films",
+            {"sources.packages", "sources.films", "grammar.glossary", "grammar.columns", "grammar.schema"},
+        ),
         (
             "data/grammar/films/schema.parquet",
-            {"sources.packages", "sources.films", "grammar.glossary", "grammar.schema"},
+            {"sources.packages", "sources.films", "grammar.glossary", "grammar.columns", "grammar.schema"},
         ),
     ],
 )

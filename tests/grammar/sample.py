@@ -9,6 +9,7 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.kinds import ColumnProfile
 from tasks.grammar.construct.fill_in import Filling, Group
 from tasks.grammar.construct.glossary import Term
 from tasks.grammar.construct.pairs import Question
@@ -37,6 +38,10 @@ class Sample:
         """What the dataset and its page are made of."""
         own = {stem: self.folder / f"{stem}.parquet" for stem in ("own_templates", "glossary")}
         return {**self.paths(), **own, "contracts": self.folder / "contracts"}
+
+    def page_inputs(self) -> dict[str, Path]:
+        """What the dataset's page is made of."""
+        return {**self.inputs(), "columns": self.folder / "columns.parquet"}
 
 
 def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool = False) -> Sample:
@@ -71,6 +76,7 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
         Dropped("0badc0de", "unknown column", "film.colour", (call("sql_templates", "x", "?", parsed=False),))
     ]
     write(folder, "glossary", Term, [], [])
+    write(folder, "columns", ColumnProfile, [], [])
     write(folder, "own_templates", OwnTemplate, [], [])
     write(folder, "sql_templates", SqlTemplate, templates, refused)
 

@@ -7,7 +7,9 @@ import re
 import sqlite3
 from types import SimpleNamespace
 
-from tasks.databases.reflection import reflect
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.kinds import ColumnRules
+from tasks.grammar.construct.columns import read_columns
 from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
 from tasks.grammar.construct.text_requests import TextTemplates
 from tasks.grammar.construct.text_templates import text_templates
@@ -22,7 +24,7 @@ def pick(asked):
 
 def test_no_request_of_the_template_steps_holds_a_cell_value(tmp_path):
     path = make_database(tmp_path / "clinic.sqlite")
-    schema = reflect(path)
+    schema = read_columns(DatabaseEntry(name="clinic", file=path), ColumnRules())
     kinds = {
         "all": make_kind(templates=30, requests=40),
         "two": make_kind(templates=30, requests=40, placeholders=2),

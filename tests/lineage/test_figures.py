@@ -20,7 +20,11 @@ OUT = "data/reports/grammar/films"
 def sample(tmp_path):
     made = write_sample(tmp_path)
     report(
-        **made.inputs(), database=made.entry, settings={}, out=tmp_path / OUT, metrics=tmp_path / "metrics"
+        **made.page_inputs(),
+        database=made.entry,
+        settings={},
+        out=tmp_path / OUT,
+        metrics=tmp_path / "metrics",
     )
     return made
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tasks.english import write_value
+from tasks.databases.rendering import write_said
 from tests.judging.scripted import sign
 
 STRING = re.compile(r'"(?:\\.|[^"\\])*"')
@@ -65,7 +65,7 @@ def judge_by_words(prompt: str) -> bool:
     """Tell whether all that the true answer lists stands in the response, dates in words, too."""
     answer = prompt.partition("True answer:\n")[2].partition("\n\nResponse:")[0]
     response = fold(" ".join(line[2:] for line in prompt.splitlines() if line.startswith("> ")))
-    items = [(fold(item), fold(write_value(item))) for item in answer.strip().split("; ")]
+    items = [(fold(item), fold(write_said(item))) for item in answer.strip().split("; ")]
     return all(any(f" {form} " in f" {response} " for form in forms) for forms in items)
 
 

@@ -43,7 +43,7 @@ def test_a_database_without_tables_is_one_line(tmp_path, script):
     with pytest.raises(
         BadInput, match=r"shop.sqlite: has no tables \(named by .*views are not read\)"
     ) as said:
-        schema([], entry)
+        schema([], [], entry)
     assert "\n" not in str(said.value)
 
 
@@ -52,7 +52,7 @@ def test_tables_without_rows_are_one_line_that_names_them(tmp_path):
     with pytest.raises(
         BadInput, match=r"shop.sqlite: has no rows in any table \(boats\) \(named by databases.shop; "
     ) as said:
-        schema([], entry)
+        schema([], [], entry)
     assert "\n" not in str(said.value)
 
 
@@ -70,11 +70,11 @@ def test_a_table_that_may_not_be_read_is_not_called_empty(monkeypatch):
 
 def test_one_row_in_one_table_is_enough(tmp_path):
     entry = make_entry(tmp_path, BOATS + "CREATE TABLE ' a \"b\"' (x); INSERT INTO ' a \"b\"' VALUES (1);")
-    assert {column.table for column in schema([], entry).rows} == {"boats", ' a "b"'}
+    assert {column.table for column in schema([], [], entry).rows} == {"boats", ' a "b"'}
 
 
 def test_rows_that_give_no_group_are_no_empty_table(tmp_path):
     entry = make_entry(tmp_path, BOATS + "INSERT INTO boats VALUES (1, 'Heron', NULL);")
-    drafts = fill_in([BUILT], list(schema([], entry).rows), entry, PARAMS)
+    drafts = fill_in([BUILT], list(schema([], [], entry).rows), entry, PARAMS)
     assert not list(drafts.rows)
     assert drafts.dropped

@@ -14,6 +14,7 @@ from tasks.artifacts.spool import read_pages, write_pages
 from tasks.databases.columns import Column
 from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
+from tasks.databases.profile.readings import list_readings
 from tasks.databases.values import Value
 from tasks.grammar.construct.measures import (
     SETTINGS,
@@ -154,7 +155,8 @@ def _read_groups(
 ) -> Iterator[tuple[tuple[Value, ...], Rows]]:
     """Stream the cells of columns by the values of `query.equal`."""
     count = len(query.equal)
-    sql = translate(write_rows(query, columns, distinct=distinct, among=among), database.dialect, schema)
+    rows = write_rows(query, columns, distinct=distinct, among=among, readings=list_readings(schema))
+    sql = translate(rows, database.dialect, schema)
     values: tuple[Value, ...] | None = None
     cells: list[tuple[Value, ...]] = []
     for batch in database.stream(sql):

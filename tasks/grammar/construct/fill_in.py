@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field
 
@@ -14,15 +15,19 @@ from tasks.artifacts.splitting import splits
 from tasks.artifacts.spool import Spool
 from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
+from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.literals import split_literals
+from tasks.databases.profile.look_alikes import find_look_alikes
+from tasks.databases.profile.readings import list_readings
+from tasks.databases.rendering import name_kinds, write_plain
 from tasks.databases.values import Value
 from tasks.errors import BadInput, SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.combinations import IDLE, OVER, Combination, DrawnCombinations, read_combinations
 from tasks.grammar.construct.free_combinations import enumerate_combinations
-from tasks.grammar.construct.free_reading import read_stored
-from tasks.grammar.construct.queries import FilledSql, FreeQuery, Measure, Query
+from tasks.grammar.construct.free_reading import name_source, read_stored
+from tasks.grammar.construct.queries import FilledSql, FreeQuery, Measure, Query, write_rows
 from tasks.grammar.construct.sql_templates import SqlTemplate, is_by_person
 from tasks.grammar.construct.verbalisation import find_scope
 from tasks.settings import Settings
@@ -40,6 +45,9 @@ class FillIn(Settings):
     """Maximum number of groups per SQL template, sampled by seed; null = all."""
     single_answer: bool = True
     """Keep only combinations with one distinct answer row; does not concern lists."""
+    look_alikes: Literal["leave_out", "keep"] = "leave_out"
+    """Whether values are given that differ from another value of their column by letter case, spaces,
+    punctuation or Unicode form alone."""
     every_value_matters: bool = True
     """Leave out combinations of which one value could be left out without changing the answer."""
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
@@ -58,6 +66,8 @@ class Filling:
 
     placeholder: str
     value: str
+    kind: str = ""
+    """How it is written in a sentence (tasks/databases/rendering.py)."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +104,12 @@ def fill_in(
     groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
+        look_alikes = LookAlikes(schema, safe if params.look_alikes == "leave_out" else None)
         for template in sql_templates:
             query = read_stored(template.sql, schema)
             own = is_by_person(template) and not database.strict_templates
-            dropped += fill_template(template, query, schema, safe, relax(params) if own else params, groups)
+            rules = relax(params) if own else params
+            dropped += fill_template(template, query, schema, safe, rules, groups, look_alikes)
     world = database.find_world()
     if world is None:
         return Drafts(groups, dropped)
@@ -145,10 +157,12 @@ def fill_template(
     database: SafeDatabase,
     params: FillIn,
     groups: Spool[Group],
+    look_alikes: LookAlikes | None = None,
 ) -> list[Dropped]:
     """Append one SQL template's groups to `groups`; return a drop per reason.
 
-    Memory is bounded by the cap, the spool, and what `read_combinations` holds.
+    look_alikes: the values that no question may give; None leaves out none. Memory is bounded by the cap, the
+    spool, and what `read_combinations` holds.
     """
     left_out: Counter[str] = Counter()
     before = len(groups)
@@ -168,9 +182,11 @@ def fill_template(
             None if params.cap is None else drawn,
             idle=params.every_value_matters,
         )
-    usable = _filter_combinations(every, query, params, left_out)
-    writer = GroupWriter(template, query)
+    writer = GroupWriter(template, query, schema)
     try:
+        given = map(name_source, query.placeholders)
+        alike = [look_alikes.find(name) if look_alikes else frozenset() for name in given]
+        usable = _filter_combinations(every, query, params, alike, left_out)
         with groups.all_or_none():
             if params.cap is None:
                 for combination in usable:
@@ -205,35 +221,37 @@ def fill_template(
 class GroupWriter:
     """Write the combinations of one template as semantic groups."""
 
-    def __init__(self, template: SqlTemplate, query: Query) -> None:
+    def __init__(self, template: SqlTemplate, query: Query, schema: Sequence[Column]) -> None:
         self._template = template
         self._placeholders = query.placeholders
-        self._sql = FilledSql(query)
+        self._sql = FilledSql(query, list_readings(schema))
+        kinds = name_kinds(schema)
+        self._kinds = [kinds.get(name_source(name), "") for name in query.placeholders]
         self._origin = (Origin("row", f"sql_templates#{template.id}"),)
 
     def write(self, combination: Combination) -> Group:
         """Make the group of a combination without NULL values: filled SQL, answer and id."""
         sql = self._sql.write([value for value in combination.values if value is not None])
-        fillings = zip(self._placeholders, combination.values, strict=True)
+        fillings = zip(self._placeholders, combination.values, self._kinds, strict=True)
         return Group(
             id=make_id("group", sql),
             sql_template=self._template.id,
             sql=sql,
-            fillings=tuple(Filling(name, format_value(value)) for name, value in fillings),
-            answer="; ".join(", ".join(map(format_value, row)) for row in combination.rows),
+            fillings=tuple(Filling(name, write_plain(value), kind) for name, value, kind in fillings),
+            answer="; ".join(", ".join(map(write_plain, row)) for row in combination.rows),
             answer_rows=ROWS_JSON.encode(combination.rows),
             origin=self._origin,
         )
 
 
-def format_value(value: Value) -> str:
-    """Format a value for reading: 2.0 as 2, other floats with at most ten significant digits."""
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
-
-
 def _filter_combinations(
-    combinations: Iterable[Combination], query: Query, params: FillIn, left_out: Counter[str]
+    combinations: Iterable[Combination],
+    query: Query,
+    params: FillIn,
+    alike: Sequence[frozenset[str]],
+    left_out: Counter[str],
 ) -> Iterator[Combination]:
+    """Yield the combinations that make a good question. alike: look-alikes, for each placeholder."""
     single = params.single_answer and query.measure != "list"
     least, most = params.rows.get(query.measure, (1, None))
     for combination in combinations:
@@ -245,6 +263,8 @@ def _filter_combinations(
             left_out["many_rows"] += 1
         elif not all(fits_text(value) for value in combination.values):
             left_out["unfit_value"] += 1
+        elif any(value in others for value, others in zip(combination.values, alike, strict=True)):
+            left_out["look_alike"] += 1
         elif any(cell is None or cell == "" for row in combination.rows for cell in row):
             left_out["empty_answer"] += 1
         elif single and len(combination.rows) > 1:
@@ -257,6 +277,28 @@ def fits_text(value: Value) -> bool:
     """Return whether a value can be inserted into a sentence: not empty, printable, without brackets."""
     text = "" if value is None else str(value)
     return bool(text.strip()) and text.isprintable() and not set(text) & set("[]")
+
+
+class LookAlikes:
+    """Find the values of text columns that a reader cannot tell from another one.
+
+    database: None finds none. Each column is read once. Memory grows with its number of distinct values.
+    """
+
+    def __init__(self, schema: Sequence[Column], database: SafeDatabase | None) -> None:
+        self._schema, self._database = schema, database
+        self._texts = {column.id for column in schema if column.type == "text"}
+        self._found: dict[str, frozenset[str]] = {}
+
+    def find(self, column: str) -> frozenset[str]:
+        """Find the look-alikes of a column. Raises SqlError."""
+        if self._database is None or column not in self._texts:
+            return frozenset()
+        if column not in self._found:
+            sql = write_rows(Query((column,), (), ()), (column,))
+            stream = self._database.stream(translate(sql, self._database.dialect, self._schema))
+            self._found[column] = find_look_alikes(value for batch in stream for (value,) in batch)
+        return self._found[column]
 
 
 def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:

@@ -15,6 +15,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from tasks.artifacts.rows import make_id
+from tasks.databases.profile.look_alikes import fold
+from tasks.databases.rendering import round_bound
 from tasks.databases.values import Value
 from tasks.grammar.construct.queries import Query, comparison_of
 
@@ -163,8 +165,8 @@ def _list_pairs(
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
     """Pair rows that their name alone tells apart, in a hashed order, where one ranks above the other."""
     by_key = {row.key: row for row in rows if row.ranked is not None and row.varied not in (None, "")}
-    counts = Counter(str(row.varied).casefold() for row in by_key.values())
-    single = [row for row in by_key.values() if counts[str(row.varied).casefold()] == 1]
+    counts = Counter(fold(str(row.varied)) for row in by_key.values())
+    single = [row for row in by_key.values() if counts[fold(str(row.varied))] == 1]
     single.sort(key=lambda row: make_id("pair", salt, row.varied))
     chosen = [(one, other) for one, other in list(pairwise(single))[::2] if one.ranked != other.ranked]
     keep = {
@@ -181,7 +183,7 @@ def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
     """Choose the roundest bound that parts two values; other values than whole numbers are not rounded."""
     low_fits = suffix in ("over", "to")
     if not (isinstance(low, int) and isinstance(high, int)):
-        return low if low_fits else high
+        return round_bound(low if low_fits else high)
     least, most = (low, high - 1) if low_fits else (low + 1, high)
     if least <= 0 <= most:
         return 0
@@ -213,5 +215,5 @@ def _list_ranges(
         drawn = int(make_id("range", salt, number), 16)
         low, high = sorted((drawn % len(values), drawn // len(values) % len(values)))
         if low < high and (low, high) != (0, len(values) - 1) and _is_span(values[low], values[high]):
-            found[values[low], values[high]] = None
+            found[round_bound(values[low]), round_bound(values[high])] = None
     return list(found)[:most]

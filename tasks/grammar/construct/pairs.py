@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tasks.artifacts.rows import Origin, make_id
-from tasks.english import write_value
+from tasks.databases.rendering import write_said
 from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.measures import COMPARE
 from tasks.grammar.construct.queries import comparison_of
@@ -63,15 +63,15 @@ def fill_text(text: str, group: Group) -> str:
     No value holds brackets, so one pass is enough.
     """
     for filling in group.fillings:
-        text = text.replace(f"[{filling.placeholder}]", write_filling(filling.placeholder, filling.value))
+        text = text.replace(
+            f"[{filling.placeholder}]", write_filling(filling.placeholder, filling.value, filling.kind)
+        )
     return text
 
 
-def write_filling(placeholder: str, value: str) -> str:
+def write_filling(placeholder: str, value: str, kind: str = "") -> str:
     """Write a placeholder's value for a sentence: 23 March 1978; 5,000,000 where it is a bound."""
-    if comparison_of(placeholder) in COMPARE and value.isdecimal() and len(value) > 4:
-        return f"{int(value):,}"
-    return write_value(value)
+    return write_said(value, kind, grouped=comparison_of(placeholder) in COMPARE)
 
 
 def take_turns(items: Sequence[Item], kind: Callable[[Item], object]) -> list[Item]:

@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import split_column_id
+from tasks.databases.profile.readings import Readings, apply_readings
 from tasks.databases.quoted_names import quote_column, quote_name
 
 DIALECT = "sqlite"
@@ -42,6 +43,8 @@ Among = Mapping[str, Sequence[str | int]]
 """Column of `Query.equal` -> the values of it that are wanted; of other columns all are. More may be read: an
 engine may take Oslo for oslo."""
 NOT_LIMITED: Among = MappingProxyType({})
+AS_THEY_ARE: Readings = MappingProxyType({})
+"""Every column is read as it is."""
 
 
 @dataclass(frozen=True)
@@ -147,21 +150,27 @@ def write_template(query: Query) -> str:
     return build_select(query, {name: f"[{name}]" for name in query.placeholders}).sql(dialect=DIALECT)
 
 
-def write_filled(query: Query, values: Mapping[str, str | int | float]) -> str:
-    """Write a query's SQL with values filled in: text quoted and escaped, numbers as numbers."""
+def write_filled(
+    query: Query, values: Mapping[str, str | int | float], readings: Readings = AS_THEY_ARE
+) -> str:
+    """Write a query's SQL with values filled in: text quoted and escaped, numbers as numbers.
+
+    readings: how the columns' cells are read, which the SQL then says. A person's free SQL reads cells as it
+    says itself.
+    """
     if isinstance(query, FreeQuery):
         marks = {f"'[{name}]'": write_literal(value) for name, value in values.items()}
         return QUOTED_PLACEHOLDER.sub(lambda found: marks.get(found[0], found[0]), query.sql)
-    return build_select(query, values).sql(dialect=DIALECT)
+    return apply_readings(build_select(query, values), readings).sql(dialect=DIALECT)
 
 
 class FilledSql:
     """`write_filled` for one query and millions of values, without building a syntax tree for each."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, readings: Readings = AS_THEY_ARE) -> None:
         marks = {name: f"\0{number}\0" for number, name in enumerate(query.placeholders)}
         self._placeholders = query.placeholders
-        self._pieces = re.split("'\0(\\d+)\0'", write_filled(query, marks))
+        self._pieces = re.split("'\0(\\d+)\0'", write_filled(query, marks, readings))
 
     def write(self, values: Sequence[str | int | float]) -> str:
         """Write the query's SQL with these values, in the order of its placeholders."""
@@ -170,12 +179,19 @@ class FilledSql:
             write_literal(values[int(piece)]) if number % 2 else piece for number, piece in enumerate(pieces)
         )
 
-    def read(self, sql: str) -> dict[str, str]:
-        """Read the literals, as written, from this query's SQL with values, by placeholder; else none."""
+    def read(self, sql: str) -> dict[str, str] | None:
+        """Read the literals, as written, from this query's SQL with values, by placeholder.
+
+        None where it is not this query's SQL, or a placeholder has two values.
+        """
         parts = [LITERAL if number % 2 else re.escape(piece) for number, piece in enumerate(self._pieces)]
         found = re.fullmatch("".join(parts), sql)
+        if found is None:
+            return None
         names = [self._placeholders[int(piece)] for piece in self._pieces[1::2]]
-        return dict(zip(names, found.groups(), strict=True)) if found else {}
+        pairs = set(zip(names, found.groups(), strict=True))
+        literals = dict(pairs)
+        return literals if len(literals) == len(pairs) else None
 
 
 def write_literal(value: str | int | float) -> str:
@@ -186,7 +202,12 @@ def write_literal(value: str | int | float) -> str:
 
 
 def write_rows(
-    query: Query, columns: Sequence[str], *, distinct: bool = True, among: Among = NOT_LIMITED
+    query: Query,
+    columns: Sequence[str],
+    *,
+    distinct: bool = True,
+    among: Among = NOT_LIMITED,
+    readings: Readings = AS_THEY_ARE,
 ) -> str:
     """Write one SQL query that returns these columns of all rows, by the values of `query.equal`.
 
@@ -202,7 +223,8 @@ def write_rows(
             exp.In(this=quote_column(column), expressions=values) if values else _is_set(column)
         )
     order = [*dict.fromkeys(selected)]
-    return select.order_by(*(column.copy() for column in order)).sql(dialect=DIALECT)
+    ordered = select.order_by(*(column.copy() for column in order))
+    return apply_readings(ordered, readings).sql(dialect=DIALECT)
 
 
 def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.Select:

@@ -1,4 +1,4 @@
-"""Stage: reflect the database's schema, from which templates are written. No row is read."""
+"""Stage: reflect the database's schema, from which templates are written. It holds no cell."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tasks.artifacts.rows import Drafts
 from tasks.databases.columns import Column
 from tasks.databases.content import check_columns
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.kinds import ColumnProfile, apply_profiles
 from tasks.databases.reflection import is_empty, reflect
 from tasks.errors import BadInput
 from tasks.grammar.construct.glossary import Term, leave_out
@@ -17,19 +18,21 @@ from tasks.grammar.construct.glossary import Term, leave_out
 SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
 
 
-def schema(glossary: list[Term], database: DatabaseEntry) -> Drafts[Column]:
+def schema(glossary: list[Term], columns: list[ColumnProfile], database: DatabaseEntry) -> Drafts[Column]:
     """List every table's columns, with types and keys, the words of the glossary, and the tables' scopes.
+
+    columns: the profiles, by which a column's type is what its cells are.
 
     Raises BadInput if the database cannot be opened, has no table or no row, a server's columns differ from
     its recorded content, a scope is of no table or holds other than words, or `leave_out` names what is not
     there.
     """
-    columns = reflect(database)
+    read = reflect(database)
     place = database.file or database.label
-    if not columns:
+    if not read:
         raise BadInput(place, "has no tables", hint=f"named by {database.label}; views are not read")
-    check_columns(database, columns)
-    kept = leave_out(columns, database)
+    check_columns(database, read)
+    kept = leave_out(apply_profiles(read, columns), database)
     tables = sorted({column.table for column in kept})
     if is_empty(database, tables):
         raise BadInput(

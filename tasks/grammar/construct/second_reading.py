@@ -19,10 +19,12 @@ from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
-from tasks.databases.literals import bind
+from tasks.databases.literals import bind, read_literal
+from tasks.databases.profile.readings import list_readings
+from tasks.databases.rendering import write_plain
 from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.back_check import parse_letter
-from tasks.grammar.construct.fill_in import Group, format_value, make_comparable, read_some
+from tasks.grammar.construct.fill_in import Group, make_comparable, read_some
 from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.queries import FilledSql, Query, write_filled
 from tasks.grammar.construct.reading_file import FileReadings, read_readings
@@ -248,10 +250,11 @@ def find_other_answer(
     limit, since that depends on the machine.
     """
     query = _order_columns(read.query, template)
-    filled = FilledSql(read_stored(template.sql, schema))
+    readings = list_readings(schema)
+    filled = FilledSql(read_stored(template.sql, schema), readings)
     for group in groups:
         values = read_values(filled, group)
-        sql = write_filled(query, {name: values[own] for name, own in read.names.items()})
+        sql = write_filled(query, {name: values[own] for name, own in read.names.items()}, readings)
         if sql == group.sql:
             continue  # the group's answer is what this gives
         due = [tuple(row) for row in json.loads(group.answer_rows)]
@@ -267,7 +270,7 @@ def find_other_answer(
             # A text compared with a number: SQLite finds nothing, a server refuses.
             return OtherAnswer(group, sql, f"nothing ({type(error).__name__})")
         if make_comparable(found) != make_comparable(due):
-            text = "; ".join(", ".join(map(format_value, row)) for row in found)
+            text = "; ".join(", ".join(map(write_plain, row)) for row in found)
             return OtherAnswer(group, sql, text[:WIDTH] or "nothing")
     return None
 
@@ -275,15 +278,9 @@ def find_other_answer(
 def read_values(filled: FilledSql, group: Group) -> Mapping[str, str | int | float]:
     """Read the values that a group's SQL has for its template's placeholders, with their types."""
     literals = filled.read(group.sql)
-    if not literals:
+    if literals is None:
         raise StageFailed(f"group {group.id} is not its SQL template with values: {group.sql}")
-    return {name: _read_literal(literal) for name, literal in literals.items()}
-
-
-def _read_literal(text: str) -> str | int | float:
-    if text.startswith("'"):
-        return text[1:-1].replace("''", "'")
-    return float(text) if set(text) & set(".eE") else int(text)
+    return {name: read_literal(literal) for name, literal in literals.items()}
 
 
 def _order_columns(query: Query, template: SqlTemplate) -> Query:

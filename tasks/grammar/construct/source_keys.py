@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tasks.databases.columns import Column
 from tasks.databases.execution import SafeDatabase
+from tasks.databases.profile.readings import list_readings
 from tasks.databases.values import Value
 from tasks.grammar.construct.combinations import read_sources
 from tasks.grammar.construct.queries import DIALECT, Among, FilledSql, FreeQuery, Query
@@ -36,7 +37,7 @@ def read_keys(
         yield from _read_free_keys(query, table, groups, schema, safe)
         return
     primary = [column.id for column in schema if column.table == table and column.primary_key]
-    filled = FilledSql(query)
+    filled = FilledSql(query, list_readings(schema))
     among = list_wanted(query, filled, groups, schema)
     for sources in read_sources(query, primary, schema, safe, among) if groups else ():
         values = [value for value in sources.values if value is not None]
@@ -59,7 +60,7 @@ def list_wanted(query: Query, filled: FilledSql, groups: Iterable[str], schema: 
     types = {column.id: column.type for column in schema}
     given: defaultdict[str, set[str]] = defaultdict(set)
     for sql in groups:
-        for name, literal in filled.read(sql).items():
+        for name, literal in (filled.read(sql) or {}).items():
             given[name].add(literal)
     wanted: dict[str, Sequence[str | int]] = {}
     for column in query.equal:

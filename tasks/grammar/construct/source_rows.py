@@ -21,6 +21,7 @@ from tasks.databases.columns import Column
 from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.profile.readings import apply_readings, list_readings
 from tasks.databases.quoted_names import quote_name
 from tasks.databases.values import Value, rank_value
 from tasks.errors import BadInput
@@ -170,7 +171,7 @@ def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[t
     the key to identify a row, the others to display it. Raises BrokenRule if `sql` is not a query as GRAMMAR
     builds them.
     """
-    select = parse_select(sql)
+    select = parse_select(sql, columns)
     spelling = {column.table.lower(): column.table for column in columns}
     tables = {node.alias_or_name: spelling[node.name.lower()] for node in select.find_all(exp.Table)}
     keys_first = sorted(columns, key=lambda column: (not column.primary_key, column.name))
@@ -194,7 +195,7 @@ def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[t
         [exp.column(quote_name(column.name), table=quote_name(alias)) for alias, column in selected],
     )
     return (
-        source_query.sql(dialect=DIALECT),
+        apply_readings(source_query, list_readings(columns)).sql(dialect=DIALECT),
         [(tables[alias], column.name) for alias, column in selected],
         projected,
     )

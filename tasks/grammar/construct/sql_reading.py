@@ -25,6 +25,7 @@ from sqlglot.errors import SqlglotError
 
 from tasks.databases.clock import find_clock
 from tasks.databases.columns import Column, make_column_id
+from tasks.databases.profile.readings import list_readings, strip_readings
 from tasks.grammar.construct.queries import COMPARISONS, DIALECT, Measure, Query
 
 UNQUOTED = re.compile(r"([=<>]\s*|\bBETWEEN\s+|\bAND\s+)\[([^\]']+\.[^\]']+)\]", re.IGNORECASE)
@@ -51,13 +52,16 @@ class BrokenRule(ValueError):
         self.reason = reason
 
 
-def parse_select(sql: str) -> exp.Select:
-    """Parse one SELECT that uses only select, project, join and our measures. Raises BrokenRule."""
+def parse_select(sql: str, columns: Sequence[Column] = ()) -> exp.Select:
+    """Parse one SELECT that uses only select, project, join and our measures. Raises BrokenRule.
+
+    columns: whose readings are taken out, so that a filled query parses as its template does.
+    """
     # SQLite would parse an unquoted placeholder as a quoted name.
     statements = parse_statements(UNQUOTED.sub(r"\1'[\2]'", sql.strip()))
     if len(statements) != 1 or statements[0] is None:
         raise BrokenRule("unreadable", f"{len(statements)} statements")
-    select = statements[0]
+    select = strip_readings(statements[0], list_readings(columns))
     if not isinstance(select, exp.Select):
         raise BrokenRule("not_select", type(select).__name__)
     if clock := find_clock(sql, DIALECT):

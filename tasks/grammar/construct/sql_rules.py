@@ -30,7 +30,7 @@ COUNTED_BY = frozenset(["year", "month", "day", "number", "code", "zip", "phone"
 
 def read_template(sql: str, columns: Sequence[Column]) -> Query:
     """Parse a SQL template and check it against every rule. Raises BrokenRule."""
-    query = read_query(parse_select(sql), columns)
+    query = read_query(parse_select(sql, columns), columns)
     check_question(query, columns)
     return query
 

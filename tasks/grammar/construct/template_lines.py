@@ -248,8 +248,7 @@ def _add_text(draft: _Draft, criterion: str, text: str, rules: TemplateRules) ->
 
 def _make_template(draft: _Draft, rules: TemplateRules) -> OwnTemplate:
     query = draft.query
-    columns = {*query.projection, *(side for pair in query.joins for side in pair)}
-    columns.update(query.columns)
+    columns = {*query.columns, *(side for pair in query.joins for side in pair)}
     file = f"{(FOLDER / rules.database).as_posix()}.jsonl"
     origin = (
         *(Origin("evidence", f"{file}, line {number}") for number in draft.lines),

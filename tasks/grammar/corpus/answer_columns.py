@@ -19,7 +19,7 @@ from tasks.databases.dialects import CANONICAL, translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.quoted_names import quote_column, quote_name
-from tasks.grammar.construct.fill_in import format_value
+from tasks.databases.rendering import write_plain
 from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.queries import Query
 from tasks.grammar.construct.sql_templates import SqlTemplate
@@ -117,5 +117,5 @@ def list_values(
     sql = translate(select.limit(most + 1).sql(dialect=CANONICAL), database.dialect, schema)
     found: set[str] = set()
     for batch in database.stream(sql):
-        found |= {format_value(value) for (value,) in batch}
+        found |= {write_plain(value) for (value,) in batch}
     return tuple(sorted(found)) if len(found) <= most else ()

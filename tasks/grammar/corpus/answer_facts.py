@@ -17,9 +17,11 @@ from tasks.databases.content import ensure_unchanged
 from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.profile.readings import list_readings
+from tasks.databases.rendering import write_plain
 from tasks.databases.values import Value
 from tasks.grammar.construct.combinations import read_sources
-from tasks.grammar.construct.fill_in import Group, format_value
+from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.queries import FilledSql, FreeQuery, Query, table_of, write_rows
 from tasks.grammar.construct.source_keys import list_wanted
@@ -133,12 +135,12 @@ class _Corpus:
         own = tuple(sorted(owner.primary))
         order = [own.index(column) for column in owner.primary]
         primary = list_keys(table, self.schema)
-        sql = write_rows(Query(primary, joins, own), primary)
+        sql = write_rows(Query(primary, joins, own), primary, readings=list_readings(self.schema))
         for batch in self.safe.stream(translate(sql, self.safe.dialect, self.schema)):
             for row in batch:
-                key = tuple(format_value(row[place]) for place in order)
+                key = tuple(write_plain(row[place]) for place in order)
                 if document := self.documents.get((owner.table, key)):
-                    yield tuple(map(format_value, row[len(own) :])), document
+                    yield tuple(map(write_plain, row[len(own) :])), document
 
 
 def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
@@ -178,7 +180,7 @@ class _FactReader:
     def read(self, groups: Mapping[str, str]) -> Iterator[AnswerFacts]:
         """Yield the facts of groups. groups: filled SQL -> the group's id. Raises SqlError."""
         query, schema = self.query, self.corpus.schema
-        filled = FilledSql(query)
+        filled = FilledSql(query, list_readings(schema))
         among = list_wanted(query, filled, groups, schema)
         for sources in read_sources(query, self.cells, schema, self.corpus.safe, among):
             given = [value for value in sources.values if value is not None]
@@ -199,7 +201,7 @@ class _FactReader:
         query, (table, *_) = self.query, map(table_of, self.query.projection)
         if query.measure != "count" or query.placeholders != query.equal[:1]:
             return ()
-        told, value = self.corpus.told, format_value(given[0])
+        told, value = self.corpus.told, write_plain(given[0])
         return tuple(
             sorted(
                 document
@@ -216,7 +218,7 @@ class _FactReader:
             if None not in part:
                 number = parts.setdefault(part, len(parts))
                 values = tuple(
-                    format_value(row[column]) if column in self.described else "" for column in self.columns
+                    write_plain(row[column]) if column in self.described else "" for column in self.columns
                 )
                 found.append(AnswerSupport(number, values, self._list_statements(row)))
         return tuple(dict.fromkeys(found))
@@ -232,7 +234,7 @@ class _FactReader:
     def _list_statements(self, row: Mapping[str, Value]) -> tuple[StatedCells, ...]:
         stated: defaultdict[frozenset[str], set[str]] = defaultdict(set)
         for table in self.query.tables:
-            key = tuple(format_value(row[column]) for column in self.keys[table])
+            key = tuple(write_plain(row[column]) for column in self.keys[table])
             own = self.corpus.documents.get((table, key))
             if own is not None:
                 stated[self._note_keys(self._list_told(table, own))].add(own)

@@ -23,6 +23,8 @@ class ProfileFact:
     """One or several values, sorted; the fact holds for all of them together."""
     sql: str = ""
     """The query whose result the values are, in canonical SQL; empty of a fact that comes from rows."""
+    kind: str = ""
+    """How its values are written (tasks/databases/rendering.py): digits of a text column stay as they are."""
 
 
 @dataclass(frozen=True)

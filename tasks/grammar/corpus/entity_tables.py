@@ -11,9 +11,10 @@ from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
 from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
+from tasks.databases.profile.readings import list_readings
+from tasks.databases.rendering import write_plain
 from tasks.databases.values import Value
 from tasks.errors import BadInput
-from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.construct.names import (
     is_name,
     name_column,
@@ -117,9 +118,10 @@ def make_count_id(profile: str, column: str, joins: Sequence[tuple[str, str]], v
 
 def read_distinct_values(attribute: Attribute, schema: Sequence[Column], safe: SafeDatabase) -> set[str]:
     """Read the distinct values that an attribute has, of whatever row. Raises SqlError."""
-    sql = write_rows(Query((attribute.column,), attribute.joins, ()), (attribute.column,))
+    query = Query((attribute.column,), attribute.joins, ())
+    sql = write_rows(query, query.projection, readings=list_readings(schema))
     stream = safe.stream(translate(sql, safe.dialect, schema))
-    return {format_value(row[0]) for batch in stream for row in batch if row[0] not in (None, "")}
+    return {write_plain(row[0]) for batch in stream for row in batch if row[0] not in (None, "")}
 
 
 def read_values(
@@ -130,10 +132,11 @@ def read_values(
     order = [sorted(primary).index(column) for column in primary]
     pick = itemgetter(*order) if len(order) > 1 else itemgetter(slice(order[0], order[0] + 1))
     found: defaultdict[Key, set[str]] = defaultdict(set)
-    for batch in safe.stream(translate(write_rows(query, query.projection), safe.dialect, schema)):
+    sql = write_rows(query, query.projection, readings=list_readings(schema))
+    for batch in safe.stream(translate(sql, safe.dialect, schema)):
         for row in batch:
             if row[-1] is not None and row[-1] != "":
-                found[pick(row)].add(format_value(row[-1]))
+                found[pick(row)].add(write_plain(row[-1]))
     for key, values in found.items():
         yield key, sorted(values)
 

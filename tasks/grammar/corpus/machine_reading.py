@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from tasks.databases.rendering import write_said
 from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.plain_patterns import name_none
 from tasks.models.ask import Answer, Ask, Unparsed
@@ -113,7 +114,7 @@ def list_forms(value: str) -> list[str]:
     except ValueError:
         day = None
     if day is None:
-        return [value]
+        return list(dict.fromkeys([value, write_said(value, "moment")]))
     month = day.strftime("%B")
     ordinal = {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10 if day.day not in (11, 12, 13) else 0, "th")
     numbers, year = (str(day.day), f"{day.day}{ordinal}"), day.year

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tasks.english import DATE, choose_article, make_singular, write_value
+from tasks.databases.rendering import DATE, MOMENT, write_said
+from tasks.english import choose_article, make_singular
 from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.vocabulary import UNIT_NAMES, split_unit
 
@@ -146,7 +147,7 @@ def write_values(fact: ProfileFact) -> str:
     year = fact.attribute.endswith("year")
     if name_none(fact):
         return "no"
-    texts = [_write_value(value, country, year) for value in fact.values]
+    texts = [_write_value(value, country, year, fact.kind) for value in fact.values]
     return f"{join(texts)} {UNIT_NAMES.get(unit, unit)}".strip()
 
 
@@ -169,7 +170,9 @@ def is_number(fact: ProfileFact) -> bool:
 
 def is_time(fact: ProfileFact) -> bool:
     """Tell whether a fact is of dates or years."""
-    return fact.attribute.split()[-1] == "year" or all(DATE.fullmatch(value) for value in fact.values)
+    return fact.attribute.split()[-1] == "year" or all(
+        DATE.fullmatch(value) or MOMENT.fullmatch(value) for value in fact.values
+    )
 
 
 def is_clock(fact: ProfileFact) -> bool:
@@ -200,11 +203,10 @@ def capitalise(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _write_value(value: str, country: bool, year: bool) -> str:
-    if re.fullmatch(r"[1-9]\d{4,}(\.\d+)?", value) and not year:
-        whole, _, part = value.partition(".")
-        return f"{int(whole):,}" + (f".{part}" if part else "")
-    return f"the {value}" if country and WITH_ARTICLE.match(value) else write_value(value)
+def _write_value(value: str, country: bool, year: bool, kind: str = "") -> str:
+    if country and WITH_ARTICLE.match(value):
+        return f"the {value}"
+    return write_said(value, kind, grouped=not year)
 
 
 def _name_count(noun: str, fact: ProfileFact) -> str:

@@ -19,7 +19,8 @@ from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
-from tasks.grammar.construct.fill_in import format_value
+from tasks.databases.profile.readings import apply_readings, list_readings
+from tasks.databases.rendering import name_kinds, write_plain
 from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.names import name_table
 from tasks.grammar.construct.pairs import Question, take_turns
@@ -221,12 +222,12 @@ def _make_profile(
     totals: Totals,
     params: Profiles,
 ) -> tuple[EntityProfile, list[Dropped]]:
-    key_texts = tuple(format_value(part) for part in key)
+    key_texts = tuple(write_plain(part) for part in key)
     origin = (Origin("evidence", f"{table.database}.{table.table}#{','.join(key_texts)}"),)
     kind, profile_id = name_table(table.table, table.schema), make_id("document", table.table, key_texts)
     names = [values[0] for attribute, values in attributes if attribute.column == table.naming]
     name = names[0] if names else f"{kind} {', '.join(key_texts)}"
-    facts, dropped = [], []
+    facts, dropped, kinds = [], [], name_kinds(table.schema)
     for attribute, values in attributes:
         fact_id = make_fact_id(profile_id, attribute)
         if len(values) > params.values:
@@ -234,7 +235,9 @@ def _make_profile(
             dropped.append(Dropped(fact_id, "many_values", detail, origin))
         elif attribute.column != table.naming:
             sql = write_fact_query(table, attribute, key)
-            facts.append(ProfileFact(fact_id, name, attribute.words, tuple(values), sql))
+            facts.append(
+                ProfileFact(fact_id, name, attribute.words, tuple(values), sql, kinds[attribute.column])
+            )
     least = max(params.documents_per_group, LEAST_COUNT)
     told = [(attribute, values) for attribute, values in attributes if len(values) <= params.values]
     counts = choose_counts(table, told, totals, least, (params.seed, profile_id))[: params.counts]
@@ -283,7 +286,8 @@ def make_count(
     column = next(column for column in table.schema if column.id == attribute.column)
     typed = int(value) if column.type == "integer" else value
     query = Query(table.primary, attribute.joins, (attribute.column,))
-    rows = build_select(query, {attribute.column: typed}).subquery("found")
+    select = apply_readings(build_select(query, {attribute.column: typed}), list_readings(table.schema))
+    rows = exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier("found")))
     sql = exp.select(exp.Count(this=exp.Star())).from_(rows).sql(dialect=DIALECT)
     words = f"number of {make_plural(kind)} with the {attribute.words} {value}"
     row = make_count_id(profile, attribute.column, attribute.joins, value)
@@ -294,12 +298,13 @@ def write_fact_query(table: EntityTable, attribute: Attribute, key: Key) -> str:
     """Write the query whose result is the values of an attribute of one row."""
     values = {column: value for column, value in zip(table.primary, key, strict=True) if value is not None}
     query = Query((attribute.column,), attribute.joins, tuple(sorted(table.primary)))
-    return _prepare(query).write([values[column] for column in query.placeholders])
+    readings = tuple(list_readings(table.schema).items())
+    return _prepare(query, readings).write([values[column] for column in query.placeholders])
 
 
 @lru_cache(maxsize=1024)
-def _prepare(query: Query) -> FilledSql:
-    return FilledSql(query)
+def _prepare(query: Query, readings: tuple[tuple[str, str], ...]) -> FilledSql:
+    return FilledSql(query, dict(readings))
 
 
 def _is_year(attribute: Attribute, type_name: str) -> bool:

@@ -15,7 +15,8 @@ from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
-from tasks.grammar.construct.fill_in import Group, format_value
+from tasks.databases.rendering import write_plain
+from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_templates import SqlTemplate
@@ -83,7 +84,7 @@ def true_documents(
             found: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
             for table in (name for name in names if name in query.tables):
                 for name, keys in read_keys(query, table, wanted[template.id], schema, safe):
-                    texts = (tuple(format_value(part) for part in key) for key in keys)
+                    texts = (tuple(write_plain(part) for part in key) for key in keys)
                     found[name][table] |= {known.get((table, text), UNKNOWN) for text in texts}
             rows += [
                 _make_row(name, ids, find_untold(query, tables, _count_in(ids, told)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from tasks.databases.reflection import reflect
+from tasks.databases.profile.kinds import ColumnRules
 from tasks.errors import BadInput
 from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.construct.columns import read_columns
 from tasks.grammar.construct.own_templates import BALANCED, TEXTS, make_rules
 from tasks.grammar.construct.template_lines import (
     FOLDER,
@@ -19,6 +20,8 @@ from tasks.grammar.construct.template_lines import (
 )
 from tasks.grammar.construct.text_requests import TextTemplates
 from tasks.sources.base_importer import BaseImporter, Imported, Project, argument, option
+
+COLUMNS = "grammar.columns"
 
 
 class Templates(BaseImporter):
@@ -145,7 +148,13 @@ def check(
     database = project.parse_database(name).model_copy(update={"strict_templates": strict})
     texts = project.parse(TEXTS, TextTemplates)
     balanced = project.parse(BALANCED, Balanced)
-    rules = make_rules(database, reflect(database), texts, balanced, instead=mode == "instead")
+    rules = make_rules(
+        database,
+        read_columns(database, project.parse(COLUMNS, ColumnRules)),
+        texts,
+        balanced,
+        instead=mode == "instead",
+    )
     return check_lines(lines, rules)
 
 

@@ -27,7 +27,10 @@ class Authorship:
     confirmed: str
 
 
-REFLECTED = "The database's schema is reflected: tables, columns, types and keys. No cell is read."
+REFLECTED = (
+    "The database's schema is reflected: tables, columns and keys. The database counts what the cells of "
+    "each column are; no cell stands in a prompt of these steps."
+)
 WRITTEN = (
     "A model writes or picks SQL templates over tables that foreign keys join; a parser drops what breaks a "
     "rule.",
@@ -63,7 +66,8 @@ SETS = {
 }
 EXPLANATIONS = {
     "glossary": "What people call tables and columns whose names do not say it.",
-    "schema": "The database's columns with types and keys, by reflection: no cell is read.",
+    "columns": "What the cells of each column are, measured in the database.",
+    "schema": "The database's columns with keys, by reflection, and types, by their cells: it holds no cell.",
     "sql_templates": "Queries with [table.column] where values go, written by a model over joined tables.",
     "text_templates": "Every query put in words by a model, once per linguistic criterion and sample.",
     "back_check": "The texts that a model, shown several queries, matched to the right one.",

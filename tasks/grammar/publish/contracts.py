@@ -168,7 +168,7 @@ def declare(
     own_ids = frozenset(template.id for template in persons)
     texts_each = count_texts(persons, sections.balanced)
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
-    parsed, world = expect_query(own_ids), database.find_world()
+    parsed, world = expect_query(columns, own_ids), database.find_world()
     whole = [] if world is None else [_expect_world(paths, parsed, safe, columns, world)]
     own: dict[str, Sequence[Expectation | RowRule]] = {
         "schema": [expect_references(column.id for column in columns)],
@@ -208,7 +208,7 @@ def declare(
             expect_hash(),
             known,
             parsed,
-            expect_filled_sql(templates),
+            expect_filled_sql(templates, columns),
             expect_match("answer_given", "Its answer is not empty.", "answer", r"\S"),
             reruns,
             *whole,

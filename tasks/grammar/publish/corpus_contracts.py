@@ -24,8 +24,8 @@ from tasks.artifacts.rows import Dropped
 from tasks.databases.columns import Column
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.literals import bind
+from tasks.databases.rendering import write_plain
 from tasks.errors import BadInput, SqlError
-from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.corpus.checked_sentences import require_words
 from tasks.grammar.corpus.document_rules import (
     FactsByDocument,
@@ -173,7 +173,7 @@ def expect_reproducible(
             cells = [row[0] for batch in stream for row in batch]
         except (SqlError, SqlglotError) as error:
             return f"its query does not run: {type(error).__name__}: {' '.join(str(error).split())}"
-        return {format_value(cell) for cell in cells if cell not in (None, "")}
+        return {write_plain(cell) for cell in cells if cell not in (None, "")}
 
     def check(record: Record) -> str:
         profile = profiles.get(record["id"])

@@ -16,9 +16,12 @@ from tasks.artifacts.statistics import (
     name_beside,
     sum_calls,
 )
+from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.kinds import ColumnProfile
 from tasks.grammar.construct.glossary import Term
 from tasks.grammar.publish.authorship import AUTHORSHIP, describe_reading, list_own
+from tasks.grammar.publish.column_facts import INTRODUCTION, describe_columns
 from tasks.grammar.publish.graph_layout import Layout, lay_out
 from tasks.grammar.publish.view import list_samples, read_dataset, tabulate_templates, view_questions
 from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
@@ -53,7 +56,7 @@ SUBTITLE = (
 TEXTS = ("text_templates", "back_check")
 SECOND = "second_reading"
 SETS = ("unbalanced", "balanced")
-FROM_THE_DATABASE = ("schema", "fill_in")
+FROM_THE_DATABASE = ("columns", "schema", "fill_in")
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class MadeGraph:
 
 def report(
     glossary: Path,
+    columns: Path,
     schema: Path,
     own_templates: Path,
     sql_templates: Path,
@@ -88,8 +92,8 @@ def report(
     settings: of the second reading, dotted name -> value.
     """
     paths = (
-        *list_own(glossary), schema, *list_own(own_templates), sql_templates, text_templates, back_check,
-        second_reading, fill_in, unbalanced, balanced,
+        *list_own(glossary), *list_own(columns), schema, *list_own(own_templates), sql_templates,
+        text_templates, back_check, second_reading, fill_in, unbalanced, balanced,
     )  # fmt: skip
     stages = {path.stem: read_yield(path) for path in paths}
     artifacts = [stage.artifact for stage in stages.values()]
@@ -121,6 +125,7 @@ def report(
         [
             PagePart("made", "How it was made", "How it was made", [Component("made.html", made)]),
             PagePart("glossary", "Glossary", "Glossary", _show_terms(database.name, terms) if terms else []),
+            PagePart("columns", "Columns", "Columns", _show_columns(database.name, columns, schema)),
             PagePart("yields", "Yields", "Yields", [Charts(charts)]),
             PagePart(
                 "drops",
@@ -158,6 +163,11 @@ def _show_terms(database: str, terms: Sequence[Term]) -> list[PartBlock]:
         ),
         Facts([(term.id, f"{term.words} ({by.get(term.source, 'a person')})") for term in terms]),
     ]
+
+
+def _show_columns(database: str, columns: Path, schema: Path) -> list[PartBlock]:
+    facts = describe_columns(list(read_rows(columns, ColumnProfile)), list(read_rows(schema, Column)))
+    return [TextBlock(INTRODUCTION.format(database=database)), Facts(facts)] if facts else []
 
 
 def _make_headlines(artifacts: Sequence[ArtifactStatistics], balanced: Path, *, read: bool) -> list[Headline]:

@@ -18,9 +18,10 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.literals import bind
 from tasks.databases.quoted_names import quote_name
+from tasks.databases.rendering import write_plain
 from tasks.databases.values import Value
 from tasks.errors import SqlError
-from tasks.grammar.construct.fill_in import ROWS_JSON, Group, find_other_answers, format_value
+from tasks.grammar.construct.fill_in import ROWS_JSON, Group, find_other_answers
 
 WIDTH = 60
 
@@ -65,7 +66,7 @@ class Rerun:
             rows = [tuple(row) for row in json.loads(record["answer_rows"])]
         except (ValueError, TypeError):
             return f"answer_rows is no list of rows: {record['answer_rows'][:WIDTH]}"
-        text = "; ".join(", ".join(format_value(cell) for cell in row) for row in rows)
+        text = "; ".join(", ".join(write_plain(cell) for cell in row) for row in rows)
         if record["answer"] != text:
             return f"answer is {record['answer']!r}, its rows say {text!r}"
         if record["sql"] not in self._seen:

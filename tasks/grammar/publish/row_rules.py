@@ -8,13 +8,17 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tasks.artifacts.contracts import Record, RowRule, read_records
 from tasks.databases.columns import Column
+from tasks.databases.literals import read_literal
+from tasks.databases.profile.readings import list_readings
+from tasks.databases.rendering import write_plain
 from tasks.grammar.construct.free_reading import parse_free, read_stored
 from tasks.grammar.construct.pairs import write_filling
-from tasks.grammar.construct.queries import LITERAL, PLACEHOLDER
+from tasks.grammar.construct.queries import LITERAL, PLACEHOLDER, FilledSql
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 from tasks.grammar.construct.sql_rules import read_template
 
@@ -70,10 +74,11 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
     )
 
 
-def expect_query(own: Collection[str]) -> RowRule:
+def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
     """Expect a filled query to parse as one SELECT of columns or one measure, joins and comparisons.
 
-    own: ids of a person's templates, whose queries are any SELECT.
+    columns: of the schema, whose readings are no part of what is asked. own: ids of a person's templates,
+    whose queries are any SELECT.
     """
     verdicts: dict[str, str] = {}
 
@@ -82,8 +87,8 @@ def expect_query(own: Collection[str]) -> RowRule:
         sql = record["sql"]
         shape = re.sub(LITERAL, _blank_literal, sql)
         if shape not in verdicts:
-            verdicts[shape] = _check_query(shape)
-        verdict = verdicts[shape] and _check_query(sql)
+            verdicts[shape] = _check_query(shape, columns)
+        verdict = verdicts[shape] and _check_query(sql, columns)
         return _check_any(sql) if verdict and record["sql_template"] in own else verdict
 
     return RowRule(
@@ -106,9 +111,9 @@ def _check_any(sql: str) -> str:
     return ""
 
 
-def _check_query(sql: str) -> str:
+def _check_query(sql: str, columns: Sequence[Column]) -> str:
     try:
-        parse_select(sql)
+        parse_select(sql, columns)
     except BrokenRule as error:
         return f"{error.reason}: {error}"
     return ""
@@ -153,18 +158,24 @@ def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: 
     return RowRule(name, says, (key, *columns), check)
 
 
-def expect_filled_sql(templates: Index) -> RowRule:
-    """Expect a group's SQL to be its template with exactly the values of its fillings."""
-    patterns = {template["id"]: _read_pattern(template["sql"]) for template in templates.values()}
+def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
+    """Expect a group's SQL to be its template with exactly the values of its fillings.
+
+    columns: of the schema, by whose readings the SQL reads cells.
+    """
+    readings = list_readings(columns)
+    filled = {}
+    for template in templates.values():
+        with suppress(BrokenRule):  # which another rule says
+            filled[template["id"]] = FilledSql(read_stored(template["sql"], columns), readings)
 
     def check(record: Record) -> str:
-        if record["sql_template"] not in patterns:
+        if record["sql_template"] not in filled:
             return ""
-        names, pattern = patterns[record["sql_template"]]
-        match = pattern.fullmatch(record["sql"])
-        if match is None:
+        literals = filled[record["sql_template"]].read(record["sql"])
+        if literals is None:
             return f"is not its SQL template with values: {record['sql']}"
-        found = sorted(set(zip(names, map(_read_literal, match.groups()), strict=True)))
+        found = sorted((name, write_plain(read_literal(text))) for name, text in literals.items())
         recorded = sorted((filling["placeholder"], filling["value"]) for filling in record["fillings"])
         return "" if found == recorded else f"holds {found}, its fillings are {recorded}"
 
@@ -176,16 +187,6 @@ def expect_filled_sql(templates: Index) -> RowRule:
     )
 
 
-def _read_pattern(sql: str) -> tuple[list[str], re.Pattern[str]]:
-    pieces = re.split(r"'\[([^\[\]]*)\]'", sql)
-    pattern = "".join(LITERAL if index % 2 else re.escape(piece) for index, piece in enumerate(pieces))
-    return pieces[1::2], re.compile(pattern)
-
-
-def _read_literal(text: str) -> str:
-    return text[1:-1].replace("''", "'") if text.startswith("'") else text
-
-
 def expect_filled_text(texts: Index, groups: Index) -> RowRule:
     """Expect a question to be its text template with exactly its group's values."""
 
@@ -194,7 +195,9 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
         if text is None or group is None:
             return ""
         values = {
-            f"[{filling['placeholder']}]": write_filling(filling["placeholder"], filling["value"])
+            f"[{filling['placeholder']}]": write_filling(
+                filling["placeholder"], filling["value"], filling["kind"]
+            )
             for filling in group["fillings"]
         }
         due = PLACEHOLDER.sub(lambda found: str(values.get(found[0], found[0])), text["text"])

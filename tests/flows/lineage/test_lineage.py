@@ -30,7 +30,7 @@ def project(tmp_path, monkeypatch):
     """The artifacts of a small sample and a record of them; its groups have no source rows."""
     sample = write_sample(tmp_path)
     report(
-        **sample.inputs(),
+        **sample.page_inputs(),
         database=sample.entry,
         settings={},
         out=tmp_path / OUT,

@@ -176,7 +176,7 @@ def make_dataset(name: str, folder: Path) -> Dataset:
     """Make the dataset of a scene: 60 groups, a short and a long question each."""
     scene = SCENES[name]
     entry = DatabaseEntry(name=name, file=scene.make(folder / f"{name}.sqlite"))
-    columns = list(read_schema([], entry).rows)
+    columns = list(read_schema([], [], entry).rows)
     templates, texts = write_templates(scene.asks, columns)
     groups = list(fill_in(templates, columns, entry, FillIn(every_value_matters=False)).rows)
     pairs = list(balanced(texts, groups, [], Balanced(criteria=("short", "long"))).rows)

@@ -37,7 +37,7 @@ def make_schema(path, words=WORDS, reply=lambda _: "", **params):
     entry = DatabaseEntry(name="firm", file=path, glossary=words)
     ask = ScriptedAsk(reply)
     drafts = asyncio.run(glossary(entry, Glossary(**params), ask))
-    return schema(drafts.rows, entry).rows, drafts, ask
+    return schema(drafts.rows, [], entry).rows, drafts, ask
 
 
 def test_a_persons_words_stand_in_the_schema(path):
@@ -172,7 +172,7 @@ def test_comments_in_the_catalogue_are_words(kind, monkeypatch):
         place.grant()
         entry = place.entry.model_copy(update={"glossary": {"dept": "department"}})
         drafts = asyncio.run(glossary(entry, Glossary(), ScriptedAsk(lambda _: "")))
-        columns = schema(drafts.rows, entry).rows
+        columns = schema(drafts.rows, [], entry).rows
     assert {term.id: (term.words, term.source) for term in drafts.rows} == {
         "employees": ("member of staff", "comment"),
         "employees.dob": ("date of birth", "comment"),

@@ -108,7 +108,7 @@ def test_texts_and_contracts_take_the_placeholders(places):
         assert [f"[{name}]" in text for name in query.placeholders] == [True] * len(query.placeholders)
         texts[template.id] = TextTemplate(template.id, template.id, "short", text, ())
     records = {name: vars(text) for name, text in texts.items()}
-    filled_sql, holds = expect_filled_sql(by_id), expect_placeholders(by_id, own=())
+    filled_sql, holds = expect_filled_sql(by_id, schema), expect_placeholders(by_id, own=())
     filled_text = expect_filled_text(records, {group.id: as_record(group) for group in groups})
     assert [holds.check(record) for record in records.values()] == [""] * len(records)
     for group in groups:

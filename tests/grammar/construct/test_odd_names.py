@@ -92,7 +92,7 @@ def test_names_that_say_nothing_are_listed_until_there_are_words_for_them(yard):
 
 def test_what_is_left_out_is_asked_of_nobody_and_joins_still(yard):
     entry = yard.model_copy(update={"leave_out": ("Owners.tel", "zz_import_2019", "JobParts.Qty-2")})
-    columns = {one.id: one for one in schema([], entry).rows}
+    columns = {one.id: one for one in schema([], [], entry).rows}
     assert not columns["Owners.tel"].descriptive
     assert columns["Owners.full_name"].descriptive
     assert not any(one.descriptive for one in columns.values() if one.table == "zz_import_2019")
@@ -102,4 +102,4 @@ def test_what_is_left_out_is_asked_of_nobody_and_joins_still(yard):
 
 def test_what_is_left_out_must_be_there(yard):
     with pytest.raises(BadInput, match=r"databases.yard.leave_out: there is no column or table 'Owner.tel'"):
-        schema([], yard.model_copy(update={"leave_out": ("Owner.tel",)}))
+        schema([], [], yard.model_copy(update={"leave_out": ("Owner.tel",)}))

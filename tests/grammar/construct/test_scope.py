@@ -45,15 +45,15 @@ def make_template(query: Query) -> SqlTemplate:
 
 def test_what_is_computed_from_some_rows_says_which(month: DatabaseEntry) -> None:
     entry = month.model_copy(update={"scope": {"visits": "in  January 2013"}})
-    columns = list(schema([], entry).rows)
+    columns = list(schema([], [], entry).rows)
     assert {column.scope for column in columns if column.table == "doctors"} == {""}
     assert find_scope(COUNT, columns) == ("visits", "in January 2013")
     assert find_scope(ROOM, columns) == ("visits", "in January 2013")
     # What happened on a day, happened on it everywhere.
     assert find_scope(ON, columns) == ("", "")
-    assert find_scope(COUNT, list(schema([], month).rows)) == ("", "")
+    assert find_scope(COUNT, list(schema([], [], month).rows)) == ("", "")
     entry = month.model_copy(update={"scope": {"visits": ("in January 2013", "in these books")}})
-    columns = list(schema([], entry).rows)
+    columns = list(schema([], [], entry).rows)
     assert find_scope(COUNT, columns) == ("visits", "in January 2013")
     assert find_scope(ON, columns) == ("visits", "in these books")
     assert find_scope(replace(ON, measure=""), columns) == ("", "")
@@ -65,7 +65,7 @@ def test_a_question_that_says_so_is_not_held_against_the_world(month: DatabaseEn
     kept = {}
     for scope in ({}, {"visits": "in January 2013"}):
         entry = month.model_copy(update={"scope": scope})
-        drafts = fill_in(templates, list(schema([], entry).rows), entry, params)
+        drafts = fill_in(templates, list(schema([], [], entry).rows), entry, params)
         kept[bool(scope)] = {group.answer for group in drafts.rows if group.sql_template == templates[0].id}
         lost = [row.detail for row in drafts.dropped if row.reason == "other_in_world"]
         assert len(lost) == (not scope)
@@ -85,4 +85,4 @@ def test_a_question_that_says_so_is_not_held_against_the_world(month: DatabaseEn
 )
 def test_a_bad_scope_is_one_clear_line(month: DatabaseEntry, scope: dict[str, object], problem: str) -> None:
     with pytest.raises(BadInput, match=problem):
-        schema([], month.model_copy(update={"scope": scope}))
+        schema([], [], month.model_copy(update={"scope": scope}))

@@ -38,7 +38,7 @@ class Corpus:
     def __post_init__(self):
         scene = SCENES[self.name]
         self.entry = DatabaseEntry(name=self.name, file=scene.make(self.folder / "database.sqlite"))
-        self.columns = list(read_schema([], self.entry).rows)
+        self.columns = list(read_schema([], [], self.entry).rows)
         tables = {self.name: scene.entities}
         self.profiles = list(
             profiles([], [], self.columns, self.entry, {}, Profiles(entities=tables, values=20)).rows

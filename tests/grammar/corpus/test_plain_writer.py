@@ -15,6 +15,12 @@ def fact(attribute, *values, name="Locke"):
     return ProfileFact(attribute, name, attribute, values)
 
 
+@pytest.mark.parametrize(("kind", "value"), [("text", "9785811770698"), ("integer", "9,785,811,770,698")])
+def test_digits_of_a_text_column_stay_as_they_are(kind, value):
+    told = ProfileFact("f", "Locke", "isbn", ("9785811770698",), "", kind)
+    assert value in list_sentences("the book", told)[0]
+
+
 @pytest.mark.parametrize(
     ("told", "sentence"),
     [

@@ -21,7 +21,11 @@ def make(tmp_path, **options):
         sample,
         out,
         report(
-            **sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics")
+            **sample.page_inputs(),
+            database=sample.entry,
+            settings={},
+            out=out,
+            **place_figures(out, "metrics"),
         ),
     )
 
@@ -71,7 +75,11 @@ def test_the_page_says_whether_the_texts_were_read_a_second_time(tmp_path):
     assert "read the same" not in page
     by_model = {"grammar.second_reading.by": "model", "grammar.second_reading.groups": 3}
     report(
-        **sample.inputs(), database=sample.entry, settings=by_model, out=out, **place_figures(out, "metrics")
+        **sample.page_inputs(),
+        database=sample.entry,
+        settings=by_model,
+        out=out,
+        **place_figures(out, "metrics"),
     )
     page = (out / "index.html").read_text(encoding="utf-8")
     assert "texts read the same a second time" in page
@@ -87,7 +95,9 @@ def test_the_glossary_says_whose_words_it_has(tmp_path):
     ]
     write(sample.folder, "glossary", Term, terms, [])
     out = tmp_path / "out"
-    report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
+    report(
+        **sample.page_inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics")
+    )
     page = (out / "index.html").read_text(encoding="utf-8")
 
     assert "date &lt;of&gt; birth (a person)" in page
@@ -113,7 +123,11 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
     sample, out, _ = make(tmp_path)
     again = tmp_path / "again"
     report(
-        **sample.inputs(), database=sample.entry, settings={}, out=again, **place_figures(again, "metrics")
+        **sample.page_inputs(),
+        database=sample.entry,
+        settings={},
+        out=again,
+        **place_figures(again, "metrics"),
     )
 
     digests = [
@@ -130,7 +144,9 @@ def test_a_question_of_either_set_is_shown(tmp_path):
     write(sample.folder, "unbalanced", Question, sample.questions[1:4], [])
     out = tmp_path / "out"
 
-    report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
+    report(
+        **sample.page_inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics")
+    )
 
     shown = {row[0] for row in read_data(out / "rows.js")["rows"]}
     assert shown == {question.id for question in sample.questions}

@@ -1,0 +1,1 @@
+"""What the cells of each column are, and how queries read them."""

@@ -1,0 +1,281 @@
+"""Decide from counts of its cells what a column is: numbers, dates in one format, names, or a mixture.
+
+The declared type is what the catalogue says; the cells decide. A text such as `N/A` in a column of numbers or
+dates counts as no value. Other cells that do not fit count as no value up to a share of all; above it the
+column is compared as text, and nothing is ranked, bounded or averaged by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pydantic import Field
+
+from tasks.databases.columns import Column
+from tasks.databases.profile.readings import DAY, MOMENT, NUMBER, is_format
+from tasks.settings import Settings
+
+TYPES = ("text", "integer", "real", "date", "boolean", "other")
+"""What an override may say beside a date format: the generic types; `other` is asked about in no way."""
+SHOWN = 40
+"""Characters of a cell that a profile keeps."""
+
+
+class ColumnRules(Settings):
+    """`grammar.columns` in params.yaml: the thresholds of the column profile."""
+
+    misfits: float = Field(default=0.05, ge=0, lt=1)
+    """Maximum share of a column's values that may not fit its kind; they then count as no value."""
+    no_value: tuple[str, ...] = ("", "n/a", "na", "none", "null", "nil", "nan", "-", "--", "?", "unknown")
+    """Texts, in lower case, that stand for no value in columns of numbers and dates."""
+    category: int = Field(default=50, ge=1)
+    """Maximum number of distinct values of a category."""
+    long_text: int = Field(default=120, ge=1)
+    """Mean length in characters above which a column holds free text."""
+    sample: int = Field(default=200, ge=1)
+    """Number of a column's distinct texts by which date formats are proposed; all cells are then counted."""
+    look_alikes: int = Field(default=200_000, ge=0)
+    """Maximum number of distinct texts of a column that are searched for look-alikes."""
+    examples: int = Field(default=3, ge=0)
+    """Number of cells that the profile's page shows of a column, and of those that do not fit."""
+
+
+@dataclass(frozen=True)
+class CellCounts:
+    """How many cells of a column are what. `fits`: reading -> number of cells that have a value by it."""
+
+    rows: int
+    nulls: int = 0
+    no_value: int = 0
+    """Texts that stand for no value."""
+    integers: int = 0
+    reals: int = 0
+    texts: int = 0
+    """Other texts."""
+    blobs: int = 0
+    no_dates: int = 0
+    """ISO dates that stand for no date: 0000-00-00, and those of the years 1 and 9999."""
+    outside: int = 0
+    """Infinite dates, and dates before the year 1."""
+    distinct: int | None = None
+    length: float = 0.0
+    """Mean length of the texts."""
+    lengths: int = 0
+    """Number of distinct lengths of the texts."""
+    plain_days: int = 0
+    """ISO dates without a time."""
+    with_t: int = 0
+    """Texts with a T, as between an ISO date and its time."""
+    fits: Mapping[str, int] = field(default_factory=dict)
+    shape: str = ""
+    """What every sampled text is: uuid, json, geometry, time, boolean, digits; else empty."""
+    least: str = ""
+    greatest: str = ""
+    look_alikes: int = 0
+    examples: tuple[str, ...] = ()
+    unreadable: str = ""
+    """Why the cells could not be read; empty where they could."""
+
+    @property
+    def filled(self) -> int:
+        """The number of cells that are not NULL."""
+        return self.rows - self.nulls
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column is. See `ColumnProfile` for the fields."""
+
+    kind: str
+    type: str
+    reading: str = ""
+    form: str = ""
+    misfits: int = 0
+    asked: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What one column's cells are. Its id is the column's. Examples are cells: no prompt may hold them."""
+
+    id: str
+    table: str
+    column: str
+    declared: str
+    """The generic type of the catalogue."""
+    kind: str
+    """In words: numbers, dates, names, ..."""
+    type: str
+    """The generic type by its cells."""
+    reading: str
+    """How queries read the cells (readings.py)."""
+    form: str
+    """As `Column.form`."""
+    asked: bool
+    """Whether its cells allow questions at all."""
+    why: str
+    """Why the cells are read as they are, or what cannot be asked; empty where there is nothing to say."""
+    rows: int
+    nulls: int
+    no_value: int
+    """Texts that stand for no value, and count as NULL."""
+    misfits: int
+    """Cells that do not fit the kind."""
+    distinct: int | None
+    look_alikes: int
+    """Values that differ from another one by case, spaces, punctuation or Unicode form alone."""
+    least: str
+    greatest: str
+    examples: tuple[str, ...]
+    odd: tuple[str, ...]
+    """Some of the misfits."""
+
+
+def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile]) -> list[Column]:
+    """Give columns the types and readings of their profiles; a column without one stays as it is."""
+    known = {profile.id: profile for profile in profiles}
+    return [
+        column
+        if (found := known.get(column.id)) is None
+        else replace(
+            column,
+            type=found.type,
+            reading=found.reading,
+            form=found.form,
+            descriptive=column.descriptive and found.asked,
+        )
+        for column in columns
+    ]
+
+
+def decide_kind(declared: str, counts: CellCounts, rules: ColumnRules, override: str = "") -> ColumnKind:
+    """Decide what a column is. override: a type or a date format that a person gave; no threshold holds."""
+    if counts.unreadable:
+        return ColumnKind("unreadable", "other", asked=False, why=counts.unreadable)
+    if override:
+        return _override(counts, override)
+    if counts.filled - counts.no_value <= 0:
+        return ColumnKind("empty", declared, asked=False, why="no cell has a value")
+    if counts.blobs:
+        asked = 2 * counts.blobs <= counts.filled
+        return ColumnKind("bytes", "text" if asked else "other", asked=asked, why=f"{counts.blobs:,} blobs")
+    if counts.outside:
+        why = f"{counts.outside:,} dates are infinite or before the year 1: not ranked, not bounded"
+        return ColumnKind("dates", "text", misfits=counts.outside, why=why)
+    if declared in ("integer", "real"):
+        return _decide_numbers(declared, counts, rules)
+    if declared == "date":
+        return _decide_dates(counts, rules)
+    if declared == "boolean":
+        texts = counts.texts > 0
+        return ColumnKind("yes or no", "text" if texts else "boolean")
+    if declared == "other" and not counts.texts and counts.integers + counts.reals == counts.filled > 0:
+        return ColumnKind("numbers", "real" if counts.reals else "integer")
+    if declared == "other" and not counts.texts:
+        return ColumnKind("other", "other", asked=False, why="not numbers, dates or names")
+    return _decide_texts(declared, counts, rules)
+
+
+def _override(counts: CellCounts, override: str) -> ColumnKind:
+    said = f"params.yaml says {override}"
+    values = counts.filled - counts.no_value
+    if is_format(override):
+        misfits = values - counts.fits.get(override, 0)
+        return ColumnKind("dates", "date", override, "", misfits, True, said)
+    if override in ("integer", "real"):
+        misfits = counts.texts + counts.blobs
+        reading = NUMBER if misfits or counts.no_value else ""
+        return ColumnKind("numbers", override, reading, "", misfits, True, said)
+    if override == "date":
+        best = max(counts.fits.get(DAY, 0), counts.fits.get(MOMENT, 0))
+        misfits = values - counts.no_dates - best
+        return ColumnKind("dates", "date", *_read_iso(counts), misfits, True, said)
+    return ColumnKind(override, override, asked=override != "other", why=said)
+
+
+def _decide_numbers(declared: str, counts: CellCounts, rules: ColumnRules) -> ColumnKind:
+    values, numbers = counts.filled - counts.no_value, counts.filled - counts.no_value - counts.texts
+    reading = NUMBER if counts.texts or counts.no_value else ""
+    if counts.texts <= rules.misfits * values:
+        why = _say_misfits(counts.texts, counts.no_value, "numbers")
+        return ColumnKind("numbers", declared, reading, "", counts.texts, True, why)
+    if not numbers:
+        return _decide_texts("other", counts, rules)
+    why = f"{counts.texts:,} of {values:,} values are not numbers: not ranked, bounded or averaged"
+    return ColumnKind("numbers and texts", "text", misfits=counts.texts, why=why)
+
+
+def _decide_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind:
+    if found := _find_dates(counts, rules):
+        return found
+    values, numbers = counts.filled - counts.no_value, counts.integers + counts.reals
+    if counts.shape == "time":
+        return ColumnKind("times of day", "date")
+    if numbers == values:
+        why = "the dates are stored as numbers, and are compared as numbers"
+        return ColumnKind("numbers", "real" if counts.reals else "integer", NUMBER, why=why)
+    best = max(counts.fits.values(), default=0)
+    why = f"only {best:,} of {values:,} values are dates in one format: not ranked, not bounded"
+    return ColumnKind("dates and texts", "text", misfits=values - best, why=why)
+
+
+def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
+    """Find the date format that the cells have; None if too few have any."""
+    none = counts.no_value + counts.no_dates
+    values = counts.filled - none
+    fits = {reading: count for reading, count in counts.fits.items() if reading != NUMBER}
+    best = max(fits.values(), default=0)
+    if not best or values - best > rules.misfits * values:
+        return None
+    if best in (fits.get(DAY), fits.get(MOMENT)):
+        reading, form = _read_iso(counts)
+    else:
+        several = [reading for reading, count in fits.items() if count == best]
+        if len(several) > 1:
+            why = f"dates by {' and by '.join(sorted(several))} alike: not ranked, not bounded"
+            return ColumnKind("dates, day or month first", "text", why=why)
+        reading, form = several[0], ""
+    misfits = values - best
+    why = _say_misfits(misfits, none, "dates")
+    if is_format(reading):
+        why = f"read as {reading}" + (f"; {why}" if why else "")
+    return ColumnKind("dates with times" if form else "dates", "date", reading, form, misfits, True, why)
+
+
+def _read_iso(counts: CellCounts) -> tuple[str, str]:
+    """Choose the reading and the form of ISO dates: as they are, where all have one plain shape."""
+    days, moments = counts.fits.get(DAY, 0), counts.fits.get(MOMENT, 0)
+    if days >= moments:
+        return ("" if counts.plain_days == days == counts.filled else DAY), ""
+    plain = moments == counts.filled and counts.lengths == 1 and not counts.with_t
+    return ("" if plain else MOMENT), "moment"
+
+
+def _decide_texts(declared: str, counts: CellCounts, rules: ColumnRules) -> ColumnKind:
+    if found := _find_dates(counts, rules):
+        return found
+    if counts.integers + counts.reals and declared == "other":
+        why = f"{counts.texts:,} of {counts.filled:,} values are not numbers: not ranked, bounded or averaged"
+        return ColumnKind("numbers and texts", "text", misfits=counts.texts, why=why)
+    if counts.shape in ("uuid", "json", "geometry"):
+        kind = {"uuid": "identifiers", "json": "JSON", "geometry": "geometry"}[counts.shape]
+        return ColumnKind(kind, "text", asked=False, why=f"nobody asks for, or by, {kind}")
+    if counts.shape:
+        kind = {"time": "times of day", "boolean": "yes or no", "digits": "digits"}[counts.shape]
+        return ColumnKind(kind, "text", why="digits stay as they are" if kind == "digits" else "")
+    if counts.length > rules.long_text:
+        return ColumnKind("free text", "text")
+    few = counts.distinct is not None and counts.distinct <= rules.category
+    repeated = counts.distinct is not None and 2 * counts.distinct <= counts.filled
+    return ColumnKind("categories" if few and repeated else "names", "text")
+
+
+def _say_misfits(misfits: int, no_value: int, what: str) -> str:
+    parts = [
+        f"{count:,} {words}"
+        for count, words in ((no_value, "cells that stand for none"), (misfits, f"cells that are not {what}"))
+        if count
+    ]
+    return f"{' and '.join(parts)} count as no value" if parts else ""

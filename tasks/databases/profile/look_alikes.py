@@ -1,0 +1,43 @@
+"""Find values that a reader cannot tell apart: `Anker`, `anker` and `Anker ` with a space behind it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+BETWEEN_WORDS = re.compile(r"[\s/_]")
+
+
+def fold(text: str) -> str:
+    """Write a text as a reader takes it in: NFC, no case, single spaces, no punctuation or invisible marks.
+
+    Hyphens, dashes, slashes and underscores part words. A text of punctuation alone keeps it.
+    """
+    plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    if plain.isascii() and plain.isalnum():
+        return plain
+    kept = "".join(map(_fold_character, plain))
+    return " ".join(kept.split()) or " ".join(plain.split())
+
+
+def _fold_character(character: str) -> str:
+    kind = unicodedata.category(character)
+    if kind == "Pd" or kind.startswith("Z") or BETWEEN_WORDS.match(character):
+        return " "
+    return "" if kind[0] in "PC" or kind == "Lm" else character
+
+
+def find_look_alikes(values: Iterable[object]) -> frozenset[str]:
+    """Return the texts among distinct values that have a look-alike among them.
+
+    Memory grows with the number of values.
+    """
+    first: dict[str, str] = {}
+    found: set[str] = set()
+    for value in values:
+        if isinstance(value, str):
+            other = first.setdefault(fold(value), value)
+            if other != value:
+                found |= {other, value}
+    return frozenset(found)

@@ -1,0 +1,310 @@
+"""Measure what the cells of each column are: aggregates over each table, in the database's own engine.
+
+One pass counts a table's cells; of each column some texts are read before, to propose date formats, and the
+distinct texts after, to find look-alikes. No table is held in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.kinds import SHOWN, CellCounts, ColumnProfile, ColumnRules, decide_kind
+from tasks.databases.profile.look_alikes import find_look_alikes
+from tasks.databases.profile.readings import DAY, MOMENT, NUMBER, is_format, write_reading
+from tasks.databases.profile.texts import COMPACT, find_shape, propose_formats
+from tasks.databases.values import to_plain
+
+SESSION = {
+    "postgres": ("SET TIME ZONE 'UTC'", "SET DateStyle TO ISO", "SET TRANSACTION READ ONLY"),
+    "mysql": ("SET time_zone = '+00:00'",),
+}
+SERVER_TEXT = {"postgres": "CAST({c} AS TEXT)", "mysql": "CAST({c} AS CHAR)"}
+MATCHES = {"postgres": "~", "mysql": "REGEXP"}
+SERVER_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}( 00:00:00([.]0+)?([+]00)?)?$"
+SERVER_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([+]00)?$"
+SERVER_NONE = "^(0000|0001|9999)-"
+
+
+def measure_columns(
+    entry: DatabaseEntry, columns: Sequence[Column], rules: ColumnRules, overrides: Mapping[str, str]
+) -> list[ColumnProfile]:
+    """Measure every column of a schema. overrides: column id -> a type or a date format.
+
+    A column whose cells cannot be read is `unreadable`, with the reason. Raises BadInput if the database
+    cannot be opened, DatabaseGone if a server does not answer.
+    """
+    profiles: list[ColumnProfile] = []
+    with _connect(entry) as connection:
+        for table, own in groupby(columns, key=lambda column: column.table):
+            reader = _TableReader(connection, entry.dialect, table, list(own), rules, overrides)
+            profiles += reader.measure()
+    return profiles
+
+
+@contextmanager
+def _connect(entry: DatabaseEntry) -> Iterator[Connection]:
+    engine = entry.connect()
+    try:
+        with engine.connect() as connection:
+            for statement in SESSION.get(entry.dialect, ()):
+                connection.exec_driver_sql(statement)
+            if entry.dialect == "sqlite":
+                raw: Any = connection.connection.driver_connection
+                raw.text_factory = lambda cell: cell.decode("utf-8", "replace")
+            yield connection
+    except SQLAlchemyError as error:
+        raise entry.explain(error, "its columns cannot be read") from None
+    finally:
+        engine.dispose()
+
+
+class _TableReader:
+    """Measures one table over a connection."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dialect: str,
+        table: str,
+        columns: Sequence[Column],
+        rules: ColumnRules,
+        overrides: Mapping[str, str],
+    ) -> None:
+        self._connection, self._dialect, self._rules = connection, dialect, rules
+        self._columns, self._overrides = columns, overrides
+        self._table = self._quote(table)
+
+    def measure(self) -> list[ColumnProfile]:
+        """Measure the columns: one query counts all cells, a second one the texts among them."""
+        found = self._aggregate({column.id: self._list_base(column) for column in self._columns})
+        samples = {
+            column.id: self._sample(column) for column in self._columns if found[column.id].get("text")
+        }
+        dated = [column for column in self._columns if column.id in samples or column.type == "date"]
+        texts = {column.id: self._list_texts(column, samples.get(column.id, [])) for column in dated}
+        further = self._aggregate(texts)
+        return [
+            self._describe(
+                column, self._count(column, found[column.id] | further.get(column.id, {}), samples)
+            )
+            for column in self._columns
+        ]
+
+    def _describe(self, column: Column, counts: CellCounts) -> ColumnProfile:
+        decided = decide_kind(column.type, counts, self._rules, self._overrides.get(column.id, ""))
+        if decided.type == "text" and not counts.unreadable:
+            counts = replace(counts, look_alikes=self._count_look_alikes(column, counts))
+        odd = self._list_odd(column, decided.reading) if decided.misfits else ()
+        if odd:
+            why = f"{decided.why} ({', '.join(map(repr, odd))})"
+            decided = replace(decided, why=why)
+        return ColumnProfile(
+            column.id, column.table, column.name, column.type, decided.kind, decided.type, decided.reading,
+            decided.form, decided.asked, decided.why, counts.rows, counts.nulls,
+            counts.no_value if decided.reading else 0, decided.misfits, counts.distinct, counts.look_alikes,
+            counts.least, counts.greatest, counts.examples, odd,
+        )  # fmt: skip
+
+    def _sample(self, column: Column) -> list[str]:
+        """Read some distinct texts of a column."""
+        cell, rules = self._quote(column.name), self._rules
+        holds = f"typeof({cell}) = 'text'" if self._dialect == "sqlite" else f"{cell} IS NOT NULL"
+        source = f"SELECT {cell} AS c FROM {self._table} WHERE {holds} LIMIT 5000"  # noqa: S608 (quoted names)
+        rows = self._run(
+            f"SELECT DISTINCT c FROM ({source}) AS sampled ORDER BY c LIMIT {rules.sample}"  # noqa: S608 (quoted)
+        )
+        return [] if isinstance(rows, str) else [str(cell) for (cell,) in rows]
+
+    def _list_base(self, column: Column) -> dict[str, str]:
+        """List the aggregates of every column, by name."""
+        cell = self._quote(column.name)
+        own = {"rows": "COUNT(*)", "filled": f"COUNT({cell})"}
+        if self._dialect != "sqlite":
+            return own | self._list_server(column, cell)
+        own |= {"distinct": f"COUNT(DISTINCT {cell})", "least": f"MIN({cell})", "greatest": f"MAX({cell})"}
+        return own | {name: f"SUM(typeof({cell}) = '{name}')" for name in ("integer", "real", "text", "blob")}
+
+    def _list_texts(self, column: Column, sample: Sequence[str]) -> dict[str, str]:
+        """List the aggregates of a SQLite column that holds texts or was declared to hold dates."""
+        cell = self._quote(column.name)
+        if self._dialect != "sqlite":
+            return {}
+        none = ", ".join(_quote_text(text) for text in self._rules.no_value)
+        own = {
+            "no_value": f"SUM(typeof({cell}) = 'text' AND lower(trim({cell})) IN ({none}))",
+            "length": f"AVG(CASE WHEN typeof({cell}) = 'text' THEN length({cell}) END)",
+        }
+        readings = propose_formats(sample) or [COMPACT] * (column.type == "date")
+        override = self._overrides.get(column.id, "")
+        if override == "date" or is_format(override):
+            readings = [*dict.fromkeys([*readings, DAY, MOMENT, *filter(is_format, [override])])]
+        if DAY in readings:
+            own["plain_days"] = f"SUM({cell} GLOB '????-??-??')"
+            own["lengths"] = f"COUNT(DISTINCT length({cell}))"
+            own["with_t"] = f"SUM({cell} LIKE '%T%')"
+            own["no_dates"] = f"SUM({cell} GLOB '0000-*' OR {cell} GLOB '0001-*' OR {cell} GLOB '9999-*')"
+        for reading in readings:
+            own[f"fits {reading}"] = f"COUNT({write_reading(cell, reading).sql(dialect='sqlite')})"
+        return own
+
+    def _list_server(self, column: Column, cell: str) -> dict[str, str]:
+        if column.type == "other":
+            return {}
+        text = SERVER_TEXT[self._dialect].replace("{c}", cell) if self._dialect in SERVER_TEXT else cell
+        own = {"distinct": f"COUNT(DISTINCT {cell})"}
+        if column.type == "text":
+            own["text"] = f"COUNT({cell})"
+        if column.type != "boolean":
+            own |= {"least": f"MIN({text})", "greatest": f"MAX({text})"}
+        if self._dialect not in MATCHES:
+            return own
+        if column.type in ("integer", "real"):
+            own["least"], own["greatest"] = f"MIN({cell})", f"MAX({cell})"
+            if self._dialect == "postgres":
+                own["least"], own["greatest"] = f"CAST(MIN({cell}) AS TEXT)", f"CAST(MAX({cell}) AS TEXT)"
+                own["not_finite"] = _count_if(f"{text} IN ('NaN', 'Infinity', '-Infinity')")
+            return own
+        matches = MATCHES[self._dialect]
+        if column.type == "text":
+            own["length"] = f"AVG(CHAR_LENGTH({text}))"
+        if column.type in ("date", "text"):
+            own["lengths"] = f"COUNT(DISTINCT CHAR_LENGTH({text}))"
+            own["plain_days"] = _count_if(f"CHAR_LENGTH({text}) = 10 AND {text} {matches} '{SERVER_DAY}'")
+            own["no_dates"] = _count_if(f"{text} {matches} '{SERVER_NONE}'")
+            for reading, pattern in ((DAY, SERVER_DAY), (MOMENT, SERVER_MOMENT)):
+                good = f"{text} {matches} '{pattern}' AND NOT {text} {matches} '{SERVER_NONE}'"
+                own[f"fits {reading}"] = _count_if(good)
+        if column.type == "date" and self._dialect == "postgres":
+            own["outside"] = _count_if(f"{text} ~ 'infinity|BC'")
+        return own
+
+    def _count(
+        self, column: Column, found: Mapping[str, Any], samples: Mapping[str, Sequence[str]]
+    ) -> CellCounts:
+        def number(name: str) -> int:
+            return int(found.get(name) or 0)
+
+        if "error" in found:
+            return CellCounts(0, unreadable=str(found["error"]))
+        filled, none = number("filled"), number("no_value")
+        fits = {name.removeprefix("fits "): number(name) for name in found if name.startswith("fits ")}
+        typed = self._dialect != "sqlite"
+        texts = number("text") - none if not typed else number("not_finite")
+        if typed and column.type == "text":
+            texts = filled
+            # A text is compared as a date only where it is one everywhere: nothing converts it there.
+            fits = fits if max(fits.values(), default=0) == filled and number("lengths") == 1 else {}
+        elif typed and column.type in ("integer", "real"):
+            none, texts = texts, 0
+        # Of a typed column no texts are read, and its ends show a time of day.
+        shown = (
+            [_show(found.get(end)) for end in ("least", "greatest")]
+            if column.type == "date" and typed
+            else samples.get(column.id, [])
+        )
+        counts = CellCounts(
+            rows=number("rows"), nulls=number("rows") - filled, no_value=none,
+            integers=number("integer"), reals=number("real"), texts=texts, blobs=number("blob"),
+            no_dates=number("no_dates"), outside=number("outside"),
+            distinct=None if "distinct" not in found else number("distinct"),
+            length=float(found.get("length") or 0), lengths=number("lengths"),
+            plain_days=number("plain_days"), with_t=number("with_t"), fits=fits,
+            shape=find_shape([text for text in shown if text.strip().lower() not in self._rules.no_value]),
+            least=_show(found.get("least")), greatest=_show(found.get("greatest")),
+        )  # fmt: skip
+        return replace(counts, examples=self._list_examples(column, counts))
+
+    def _list_examples(self, column: Column, counts: CellCounts) -> tuple[str, ...]:
+        if self._dialect != "sqlite" or not counts.filled:
+            return tuple(dict.fromkeys(filter(None, (counts.least, counts.greatest))))[: self._rules.examples]
+        cell = self._quote(column.name)
+        some = f"SELECT {cell} AS c FROM {self._table} WHERE {cell} IS NOT NULL LIMIT 1000"  # noqa: S608 (quoted names)
+        rows = self._run(f"SELECT DISTINCT c FROM ({some}) LIMIT {self._rules.examples}")  # noqa: S608 (quoted names)
+        return () if isinstance(rows, str) else tuple(_show(cell) for (cell,) in rows)
+
+    def _list_odd(self, column: Column, reading: str) -> tuple[str, ...]:
+        """List some cells that do not fit."""
+        cell, most = self._quote(column.name), self._rules.examples
+        if self._dialect != "sqlite":
+            if column.type != "date" or self._dialect not in MATCHES:
+                return ()
+            text, matches = SERVER_TEXT[self._dialect].replace("{c}", cell), MATCHES[self._dialect]
+            odd = f"NOT ({text} {matches} '{SERVER_DAY}' OR {text} {matches} '{SERVER_MOMENT}')"
+            source = f"SELECT DISTINCT {text} AS c FROM {self._table} WHERE {odd}"  # noqa: S608 (quoted names)
+            rows = self._run(f"{source} ORDER BY c LIMIT {most}")
+        else:
+            none = ", ".join(_quote_text(text) for text in self._rules.no_value)
+            wanted = reading or (DAY if column.type == "date" else NUMBER)
+            read = write_reading(cell, wanted).sql(dialect="sqlite")
+            rows = self._run(
+                f"SELECT DISTINCT {cell} FROM {self._table} WHERE {cell} IS NOT NULL "  # noqa: S608 (quoted)
+                f"AND ({read}) IS NULL AND NOT lower(trim({cell})) IN ({none}) LIMIT {most}"
+            )
+        return () if isinstance(rows, str) else tuple(_show(cell) for (cell,) in rows)
+
+    def _count_look_alikes(self, column: Column, counts: CellCounts) -> int:
+        if not counts.distinct or counts.distinct > self._rules.look_alikes:
+            return 0
+        cell = self._quote(column.name)
+        text = SERVER_TEXT[self._dialect].replace("{c}", cell) if self._dialect in SERVER_TEXT else cell
+        if self._dialect == "mysql":
+            text = f"CAST({cell} AS BINARY)"  # its collation takes look-alikes for one value
+        rows = self._run(f"SELECT DISTINCT {text} FROM {self._table} WHERE {cell} IS NOT NULL")  # noqa: S608 (quoted names)
+        if isinstance(rows, str):
+            return 0
+        cells = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for (cell,) in rows)
+        return len(find_look_alikes(cells))
+
+    def _aggregate(self, parts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Any]]:
+        """Compute the aggregates of columns: column id -> name -> value; `error` where the engine fails.
+
+        In one query; where that fails, in one for each column: an unreadable cell costs its own column.
+        """
+        every = [sql for own in parts.values() for sql in own.values()]
+        if not every:
+            return {}
+        rows = self._run(f"SELECT {', '.join(every)} FROM {self._table}")  # noqa: S608 (quoted names)
+        if isinstance(rows, str):
+            if len(parts) == 1:
+                return {column: {"error": rows} for column in parts}
+            alone = [self._aggregate({column: own}) for column, own in parts.items()]
+            return {column: values for found in alone for column, values in found.items()}
+        left = iter(rows[0])
+        return {column: {name: next(left) for name in own} for column, own in parts.items()}
+
+    def _run(self, sql: str) -> list[Any] | str:
+        """Run a statement; return its rows, or the engine's line where it fails."""
+        try:
+            with self._connection.begin_nested() if self._dialect == "postgres" else nullcontext():
+                return [tuple(row) for row in self._connection.exec_driver_sql(sql)]
+        except SQLAlchemyError as error:
+            if getattr(error, "connection_invalidated", False):
+                raise
+            cause = str(getattr(error, "orig", error) or "no word").strip().splitlines()
+            return cause[0] if cause else "no word"
+
+    def _quote(self, name: str) -> str:
+        quoted: str = self._connection.dialect.identifier_preparer.quote_identifier(name)
+        return quoted
+
+
+def _count_if(condition: str) -> str:
+    return f"SUM(CASE WHEN {condition} THEN 1 ELSE 0 END)"
+
+
+def _quote_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _show(cell: object) -> str:
+    text = "" if cell is None else str(to_plain(cell))
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

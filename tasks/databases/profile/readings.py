@@ -1,0 +1,151 @@
+"""How queries read the cells of a column: as they are, or by an expression that gives dates or numbers alone.
+
+A reading is a word of `tasks.databases.columns.Column`:
+
+number      the numbers; any other cell counts as no value (NULL)
+day         an ISO date; a time of midnight behind it is left out
+moment      an ISO date and time, to the second; one with a time zone does not fit
+%d/%m/%Y    the ISO date of a cell in this format; `%b` is a month's English name, cut or in full
+
+A cell that does not fit its reading is NULL, and so is a date in the year 1 or 9999: it stands for no date.
+The filled SQL of a dataset holds the expression in SQLite's dialect; it is replaced for other engines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+
+from tasks.databases.columns import Column
+from tasks.databases.quoted_names import quote_column
+
+CANONICAL = "sqlite"
+NUMBER, DAY, MOMENT = "number", "day", "moment"
+FORMAT = re.compile(
+    r"(?P<first>%[dmYb])(?P<one>[ ./-])(?P<second>%[dmb])(?P<two>[ ./-]|, )(?P<third>%[dY])|%Y%m%d"
+)
+Readings = Mapping[str, str]
+"""Column id -> its reading; columns that are read as they are, are not there."""
+DIGIT, LETTER = "[0-9]", "[A-Za-z]"
+ISO_DAY = "[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]"
+MONTHS = ".jan.feb.mar.apr.may.jun.jul.aug.sep.oct.nov.dec"
+SERVERS = {
+    "postgres": {
+        NUMBER: "CASE WHEN CAST({c} AS TEXT) NOT IN ('NaN', 'Infinity', '-Infinity') THEN {c} END",
+        DAY: "CASE WHEN {c} >= '0002-01-01' AND {c} < '9999-01-01' THEN CAST({c} AS DATE) END",
+        MOMENT: "CASE WHEN {c} >= '0002-01-01' AND {c} < '9999-01-01' THEN {c} END",
+    },
+    "mysql": {
+        NUMBER: "{c}",
+        DAY: "CASE WHEN {c} >= '0002-01-01' AND {c} < '9999-01-01' THEN CAST({c} AS DATE) END",
+        MOMENT: "CASE WHEN {c} >= '0002-01-01' AND {c} < '9999-01-01' THEN {c} END",
+    },
+}
+"""The readings of typed columns on servers."""
+
+
+def list_readings(columns: Iterable[Column]) -> Readings:
+    """Map the columns that are not read as they are to their readings."""
+    return {column.id: column.reading for column in columns if column.reading}
+
+
+def is_format(reading: str) -> bool:
+    """Return whether a reading is a date format that queries can convert: each part once."""
+    parts = re.findall(r"%\w", reading)
+    return bool(FORMAT.fullmatch(reading)) and sorted(parts) in (["%Y", "%d", "%m"], ["%Y", "%b", "%d"])
+
+
+def apply_readings(tree: exp.Expr, readings: Readings, dialect: str = CANONICAL) -> exp.Expr:
+    """Replace each column that has a reading by its expression, in place. Returns the tree."""
+    if not readings:
+        return tree
+    found = {quote_column(name).sql(dialect=CANONICAL).lower(): name for name in readings}
+    for node in list(tree.find_all(exp.Column)):
+        name = found.get(node.sql(dialect=CANONICAL).lower())
+        if name is None:
+            continue
+        read = write_reading(
+            node.sql(dialect=dialect, identify=dialect != CANONICAL), readings[name], dialect
+        )
+        if node is tree:
+            return read
+        node.replace(read)
+    return tree
+
+
+def strip_readings(tree: exp.Expr, readings: Readings) -> exp.Expr:
+    """Replace each expression that reads a column by the column, in place. Returns the tree.
+
+    The opposite of `apply_readings` in SQLite's dialect.
+    """
+    for name, reading in readings.items():
+        column = quote_column(name)
+        read = write_reading(column.sql(dialect=CANONICAL), reading)
+        for node in list(tree.find_all(type(read))):
+            if node == read:
+                node.replace(column.copy())
+    return tree
+
+
+def write_reading(cell: str, reading: str, dialect: str = CANONICAL) -> exp.Expr:
+    """Build the expression that reads a cell. cell: the column as it is written in the dialect."""
+    return _parse(_write(cell, reading, dialect), dialect).copy()
+
+
+@lru_cache(maxsize=1024)
+def _parse(sql: str, dialect: str) -> exp.Expr:
+    # Twice, so that what is built equals what is parsed from the SQL that it is written as.
+    return sqlglot.parse_one(sqlglot.parse_one(sql, dialect=dialect).sql(dialect=dialect), dialect=dialect)
+
+
+def _write(cell: str, reading: str, dialect: str) -> str:
+    if dialect != CANONICAL:
+        return SERVERS.get(dialect, {}).get(reading, "{c}").replace("{c}", cell)
+    if reading == NUMBER:
+        return f"CASE WHEN typeof({cell}) IN ('integer', 'real') THEN {cell} END"
+    day, year, shape = _convert(cell, reading)
+    read = f"substr(replace({cell}, 'T', ' '), 1, 19)" if reading == MOMENT else day
+    return (
+        f"CASE WHEN {shape} AND {day} = date({day}, '+0 days') AND NOT {year} IN ('0001', '9999') "
+        f"THEN {read} END"
+    )
+
+
+def _convert(cell: str, reading: str) -> tuple[str, str, str]:
+    """Write the ISO date of a cell, its year, and the test of the cell's shape.
+
+    A number's digits need no cutting out: SQLite reads 9/3/1999 as the number 9.
+    """
+    if reading in (DAY, MOMENT):
+        clock = f"{ISO_DAY}[ T]00:00*" if reading == DAY else f"{ISO_DAY}[ T][0-2][0-9]:[0-5][0-9]*"
+        day_alone = f"{cell} GLOB '{ISO_DAY}' OR " if reading == DAY else ""
+        shape = f"({day_alone}{cell} GLOB '{clock}') AND NOT {cell} GLOB '*:*[-+]*'"
+        return f"substr({cell}, 1, 10)", f"substr({cell}, 1, 4)", shape
+    found = FORMAT.fullmatch(reading)
+    if found is None or found["first"] is None:
+        parts = [f"substr({cell}, {start}, {length})" for start, length in ((1, 4), (5, 2), (7, 2))]
+        return " || '-' || ".join(parts), parts[0], f"{cell} GLOB '{DIGIT * 8}'"
+    one, two = found["one"], found["two"]
+    rest = f"substr({cell}, instr({cell}, '{one}') + 1)"
+    pieces = {found["first"]: cell, found["second"]: rest, found["third"]: f"substr({cell}, -4)"}
+    if found["first"] == "%Y":
+        pieces[found["third"]] = f"substr({cell}, 6 + instr(substr({cell}, 6), '{two}'))"
+    if "%b" in pieces:
+        name = f"'.' || lower(substr({pieces['%b']}, 1, 3))"
+        pieces["%m"] = f"(instr('{MONTHS}', {name}) + 3) / 4"
+    globs = {"%Y": DIGIT * 4, "%d": f"{DIGIT}*", "%m": f"{DIGIT}*", "%b": f"{LETTER * 3}*"}
+    shape = f"{globs[found['first']]}{one}{globs[found['second']]}{two}{globs[found['third']]}"
+    letters = "A-Za-z" if "%b" in pieces else ""
+    allowed = "".join(sorted({*one, *two}, key=lambda separator: separator == "-"))
+    marks = one + two
+    most = f"*{one}*{two[0]}*{marks[-1]}*" if len(two) == 1 else "* *,*,*"
+    return (
+        f"printf('%04d-%02d-%02d', {pieces['%Y']}, {pieces['%m']}, {pieces['%d']})",
+        f"substr({cell}, {1 if found['first'] == '%Y' else -4}, 4)",
+        f"{cell} GLOB '{shape}' AND NOT {cell} GLOB '*[^0-9{letters}{allowed}]*' "
+        f"AND NOT {cell} GLOB '{most}'",
+    )

@@ -1,0 +1,96 @@
+"""Write values of a database: as plain text for fillings and answers, and as people write them in a sentence.
+
+Each writer has a reader that gives the value back. A kind is a column's type, or `moment` for a date with a
+time; empty where it is not known: then a text that is an ISO date is one.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import month_name
+from collections.abc import Iterable, Mapping
+from datetime import date
+from decimal import Decimal
+
+from tasks.databases.columns import Column
+from tasks.databases.values import Value
+
+DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)(?::(\d\d(?:\.\d+)?))?(?:Z|\+00(?::00)?)?")
+LARGE = re.compile(r"(-?)([1-9]\d{4,})(\.\d+)?")
+"""A number whose thousands are parted by commas: one of five digits or more."""
+NUMBERS = ("integer", "real")
+SAID_DATE = re.compile(r"(\d{1,2}) ([A-Z][a-z]+) (\d{4})")
+SAID_MOMENT = re.compile(r"(\d{1,2} [A-Z][a-z]+ \d{4}), (\d\d:\d\d)(:\d\d(?:\.\d+)?)?")
+MONTHS = {name: number for number, name in enumerate(month_name) if name}
+
+
+def name_kinds(columns: Iterable[Column]) -> Mapping[str, str]:
+    """Map the ids of columns to the kinds by which their values are written."""
+    return {column.id: column.form or column.type for column in columns}
+
+
+def write_plain(value: Value) -> str:
+    """Write a value as plain text: 2.0 as 2, other floats with at most ten significant digits."""
+    if not isinstance(value, float):
+        return str(value)
+    text = f"{value:.10g}"
+    if "e" not in text or not -20 < Decimal(text).adjusted() < 20:
+        return text
+    # Its own digits: ten are not enough for an amount that has more before the point.
+    plain = f"{Decimal(repr(value)):f}"
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def read_plain(text: str, kind: str) -> Value:
+    """Read a value from its plain text: the value that a query compares with. Raises ValueError."""
+    if kind == "integer" or (kind == "real" and re.fullmatch(r"-?\d+", text)):
+        return int(text)
+    return float(text) if kind == "real" else text
+
+
+def round_bound(value: Value) -> Value:
+    """Return the number that a value's plain text says, which a bound in SQL and its text have in common."""
+    return float(write_plain(value)) if isinstance(value, float) else value
+
+
+def write_said(text: str, kind: str = "", *, grouped: bool = False) -> str:
+    """Write a value for a sentence from its plain text: 23 March 1978; 17 July 1996, 10:30; else as it is.
+
+    grouped: part the thousands of a number: 5,000,000. What is in a text column stays as it is.
+    """
+    if kind in ("date", "moment", "") and (said := _say_time(text)):
+        return said
+    if grouped and kind in ("", *NUMBERS) and (found := LARGE.fullmatch(text)):
+        return f"{found[1]}{int(found[2]):,}{found[3] or ''}"
+    return text
+
+
+def read_said(text: str, kind: str) -> str:
+    """Read the plain text of a value back from a sentence's."""
+    if kind in ("date", "moment"):
+        if found := SAID_MOMENT.fullmatch(text):
+            return f"{_read_day(found[1])} {found[2]}{found[3] or ':00'}"
+        return _read_day(text)
+    return text.replace(",", "") if kind in NUMBERS else text
+
+
+def _say_time(text: str) -> str:
+    moment = MOMENT.fullmatch(text)
+    found = DATE.fullmatch(moment[1] if moment else text)
+    try:
+        day = date(*map(int, found.groups())) if found else None
+    except ValueError:
+        return ""
+    if day is None:
+        return ""
+    said = f"{day.day} {month_name[day.month]} {day.year}"
+    if moment is None:
+        return said
+    seconds = (moment[3] or "").rstrip("0").rstrip(".") if "." in (moment[3] or "") else moment[3] or ""
+    return f"{said}, {moment[2]}" + (f":{seconds}" if seconds.strip("0") else "")
+
+
+def _read_day(text: str) -> str:
+    found = SAID_DATE.fullmatch(text)
+    return f"{found[3]}-{MONTHS[found[2]]:02d}-{int(found[1]):02d}" if found else text
