@@ -78,7 +78,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
     stages: the names of the only stages to import, with those whose parameters they read; None for all.
     Raises BadInput if a stage cannot be imported, or reads a section without a known model.
     """
-    sections = {**HOUSE, **{f"{flow}.{KEY}": PresetName for flow in list_preset_flows()}}
+    sections = {**HOUSE, **dict.fromkeys(_list_preset_keys(graph), PresetName)}
     for flow in graph.flows:
         sections |= {name: _load_model(place) for name, place in flow.sections.items()}
     declared = [own for name, own in graph.declared.items() if stages is None or name in stages]
@@ -174,7 +174,7 @@ def check_names(params: Mapping[str, object], graph: DeclaredGraph) -> None:
 
     Raises BadInput that names the first unknown key and its line.
     """
-    names = [*HOUSE, *(f"{flow}.{KEY}" for flow in list_preset_flows())]
+    names = [*HOUSE, *_list_preset_keys(graph)]
     names += [name for flow in graph.flows for name in flow.sections]
     for own in graph.declared.values():
         names += [own.stage.name] if "params" in own.arguments else []
@@ -200,6 +200,11 @@ def _list_unknown(
             yield from _list_unknown(inner, sections, (*above, key))
         elif key not in known and above:
             yield (*above, str(key)), sorted(known)
+
+
+def _list_preset_keys(graph: DeclaredGraph) -> list[str]:
+    """List the keys that name the presets of the project's own flows: it may lack some of ours."""
+    return [f"{flow.name}.{KEY}" for flow in graph.flows if flow.name in list_preset_flows()]
 
 
 def _find(params: Mapping[str, object], keys: list[str]) -> Any:

@@ -84,7 +84,7 @@ def test_the_wheel_holds_each_file_of_the_tree_once_and_installs_one_package(ins
 def test_an_own_database_in_an_empty_folder(installed, shop):
     looked = installed.succeed(shop, "run", "--plain", "--limit", "2", "--set", ENTRY, "grammar.schema")
     assert "data/.preview" in looked
-    assert "2 stages: 2 ran" in installed.succeed(shop, "run", "--plain", "grammar.schema")
+    assert "3 stages: 3 ran" in installed.succeed(shop, "run", "--plain", "grammar.schema")
     assert "grammar-schema@shop" in installed.succeed(shop, "status", "--all")
 
 
