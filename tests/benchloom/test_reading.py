@@ -35,6 +35,7 @@ def shop(tmp_path_factory):
     return make_shop(tmp_path_factory.mktemp("reading"), "grammar-dataset@shop", "grammar-report@shop")
 
 
+@pytest.mark.drill
 def test_the_examples_of_the_page_read_a_project_and_its_dataset(shop):
     code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)) + SHOWN
     launch = f"import sys; sys.path.append({str(ROOT)!r})\n"

@@ -64,6 +64,7 @@ def append(shop, path, text):
     commit_edit(shop, path, (shop / path).read_text() + text)
 
 
+@pytest.mark.drill
 def test_what_the_version_changed_comes_and_what_the_user_did_stays(shop, version, capsys):
     append(shop, SCHEMA, "\n\nMINE = 1\n")
     commit_edit(shop, "tasks/grammar/construct/mine.py", "MINE = 2\n")

@@ -179,6 +179,7 @@ def test_limit_takes_whole_groups(project, model):
     assert (json.loads(done.stdout)["counts"]["groups"], model.asked["system"]) == (2, 4)
 
 
+@pytest.mark.drill
 def test_a_budget_stops_it_and_more_of_it_goes_on(project, model):
     model.tokens = 200  # of each prompt and reply: six answers do not fit into 2,000
     words = ("--documents", "corpus", "--json")

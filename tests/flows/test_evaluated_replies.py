@@ -169,6 +169,7 @@ def test_a_model_that_names_its_limit_otherwise_is_asked_so(project, endpoint, t
     assert (named.returncode, same, len(endpoint.asked)) == (0, figures, asked), "the ledger has it"
 
 
+@pytest.mark.drill
 def test_another_served_model_is_asked_anew_and_the_old_answers_stay(project, endpoint, tmp_path):
     endpoint.twist = lambda body, text, before, judges: complete(
         text if judges or body["model"] == "vendor-2024" else "Zuma", model=body["model"]
@@ -265,6 +266,7 @@ def test_an_event_stream_is_not_paid_for_three_times(project, endpoint, tmp_path
     assert not any(body["stream"] for body in endpoint.asked)
 
 
+@pytest.mark.drill
 def test_two_folders_are_compared_where_nothing_has_run(project, endpoint, tmp_path):
     for name in ("a", "b"):
         evaluate(project, endpoint, tmp_path / name)

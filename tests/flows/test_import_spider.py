@@ -211,6 +211,7 @@ def test_a_set_that_cannot_be_made_changes_nothing(root, tmp_path, section, name
 
 
 @needs("spider")
+@pytest.mark.drill
 def test_spider_itself_is_brought_in(root):
     done = call(SHARED / "spider", "--database", "concert_singer", "--take", 19)
     assert done.exit_code == 0, done.output

@@ -220,6 +220,7 @@ def test_of_a_thousand_nights_each_held_against_the_last_accepted_few_alarm():
     assert alarmed <= 65, "6.5% of them"
 
 
+@pytest.mark.drill
 def test_a_drop_of_15_points_among_four_comparisons_is_found_in_nine_of_ten_nights():
     rng = np.random.default_rng(20310709)
     rule = AlarmRule(draws=1000)

@@ -142,6 +142,7 @@ def drop_bases(figures: object) -> object:
     return figures
 
 
+@pytest.mark.drill
 def test_an_agent_over_http_is_what_a_function_of_the_same_answers_is(project: Sample) -> None:
     """Only names, ids and the words for a failure differ."""
     figures = {}

@@ -48,6 +48,7 @@ def find_ends(cell: Any) -> tuple[float, float]:
     return cell["interval"]
 
 
+@pytest.mark.drill
 def test_a_strong_model_scores_higher_than_a_weak_one_in_every_table(contest: Any) -> None:
     compared = dict(list_compared(contest))
     assert len(compared) > 60

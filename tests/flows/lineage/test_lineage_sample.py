@@ -84,6 +84,7 @@ def test_two_hundred_rows_have_no_gap(drawn, lineage):
             assert all(call.summary["params"] for call in kinds["call"])
 
 
+@pytest.mark.drill
 def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
     """What git holds at the commit named is what ran, by its hash."""
     status = subprocess.run(

@@ -244,6 +244,7 @@ def test_artifacts_are_pushed_to_the_remote_and_pulled_from_it(built, model, tmp
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.drill
 def test_a_planted_change_in_a_row_of_the_database_is_found_by_its_items(built, model):
     path = built.root / "data/raw/films/films.sqlite"
     before = path.read_bytes()

@@ -47,6 +47,7 @@ def read_files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
+@pytest.mark.drill
 def test_a_folder_is_loaded_by_datasets_and_read_by_its_card(shop, tmp_path):
     out = tmp_path / "out"
     told = json.loads(publish(shop, "shop", "--to", str(out), "--json"))

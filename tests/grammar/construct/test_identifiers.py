@@ -95,6 +95,7 @@ def test_every_group_has_its_answer_and_its_source_on_every_engine(places):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.drill
 def test_texts_and_contracts_take_the_placeholders(places):
     schema = reflect(places[0])
     templates = make_templates(schema)[0].rows
