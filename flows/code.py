@@ -122,6 +122,12 @@ def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
 
 def find_function(path: Path, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Find a function at the top of a module, without importing it."""
+    return _find_function(path, path.stat().st_mtime_ns, name)
+
+
+@cache
+def _find_function(path: Path, changed: int, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Find a function of a module as it was at a time, so that each module is parsed once per process."""
     nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
     functions = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     return next((function for function in functions if function.name == name), None)

@@ -66,3 +66,11 @@ def own_code() -> Iterator[None]:
         file = getattr(module, "__file__", None)
         if name.partition(".")[0] in {"flows", "tasks"} and file and not file.startswith(f"{ROOT}{os.sep}"):
             del sys.modules[name]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_warm_commands() -> Iterator[None]:
+    """End the processes that hold the code imported for a module's commands."""
+    yield
+    if warm := sys.modules.get("tests.flows.warm"):
+        warm.close_all()

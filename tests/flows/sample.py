@@ -18,6 +18,7 @@ import yaml
 from benchloom.yaml_files import load_yaml, write_yaml
 from tasks.artifacts.parquet import count_rows
 from tasks.sources.packages import copy_packaged
+from tests.flows.warm import run_benchloom
 from tests.signals import hear_signals
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +62,10 @@ class Sample:
             self.command(*words),
             cwd=self.root, env=self.environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
+
+    def benchloom(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in a fork of a process that has imported the project's code."""
+        return run_benchloom(words, self.root, self.root, self.environment)
 
     def run(self, *words: str, code: int = 0) -> str:
         """Replay; return what it said."""

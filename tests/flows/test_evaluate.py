@@ -63,7 +63,7 @@ def write(sample: Sample, name: str, *lines: str) -> Path:
 
 
 def evaluate(sample: Sample, *words: str, dataset="questions.jsonl", system="weak"):
-    done = sample.call("flows.cli", "evaluate", "grammar", "--dataset", dataset, "--system", system, *words)
+    done = sample.benchloom("evaluate", "grammar", "--dataset", dataset, "--system", system, *words)
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -85,7 +85,7 @@ def test_the_built_in_rag_is_asked_judged_and_written_down_once(project, model, 
     assert str(project.root) not in (out / "figures.json").read_text()
     assert_figures_lead_to("questions.jsonl", out, project.root)
     pointer = f"{out}/figures.json#/rates/open/all/accuracy"
-    walked = project.call("flows.cli", "lineage", pointer)
+    walked = project.benchloom("lineage", pointer)
     assert (walked.returncode, walked.stderr) == (0, "")
     assert "computed again from them: 1.0" in walked.stdout
     assert f"benchloom lineage '{out}/figures.json#" in done.stderr
@@ -231,7 +231,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
 )
 def test_what_is_wrong_is_one_line_before_anybody_is_asked(project, model, flow, words, line):
     given = () if "--dataset" in words else ("--dataset", "questions.jsonl")
-    done: subprocess.CompletedProcess[str] = project.call("flows.cli", "evaluate", flow, *given, *words)
+    done: subprocess.CompletedProcess[str] = project.benchloom("evaluate", flow, *given, *words)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert line in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -1,6 +1,7 @@
 """`benchloom evaluate` over endpoints that answer as real ones do: what is scored, failed and said."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -63,6 +64,8 @@ def is_right(prompt: str) -> bool:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Sample:
     sample = make_sample(tmp_path_factory.mktemp("replies"))
+    # Every call here is new: reading the recorded ones would take a second for each command.
+    shutil.rmtree(sample.root / "data/ledger")
     rows = [
         json.dumps({"id": name, "question": question, "answer": PORTS[name]})
         for name, question in ASKED.items()
@@ -89,8 +92,7 @@ def endpoint(project) -> Iterator[Endpoint]:
 def evaluate(project: Sample, endpoint: Endpoint, out: Path, *words: str, **settings: object):
     known = {"kind": "openai", "url": endpoint.url, "in_flight": 2, "retries": 2, **settings}
     set_params(project.root, [f"run.endpoints.{MODEL}={json.dumps(known)}"])
-    done = project.call(
-        "flows.cli",
+    done = project.benchloom(
         "evaluate",
         "grammar",
         "--dataset",
@@ -275,7 +277,7 @@ def test_two_folders_are_compared_where_nothing_has_run(project, endpoint, tmp_p
     lock, aside = project.root / "dvc.lock", project.root / "dvc.lock.aside"
     lock.rename(aside)
     try:
-        done = project.call("flows.cli", "compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json")
+        done = project.benchloom("compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json")
     finally:
         aside.rename(lock)
     assert done.returncode == 0, done.stderr

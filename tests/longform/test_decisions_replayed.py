@@ -16,7 +16,7 @@ CONDENSED, CONFIRMED = (f"data/longform/sample/{stem}.parquet" for stem in ("con
 
 def read_state(sample: Sample) -> tuple[str, list[str]]:
     """Read where the stage stands, and why."""
-    done = sample.call("flows.cli", "status", STAGE, "--all", "--json")
+    done = sample.benchloom("status", STAGE, "--all", "--json")
     (found,) = json.loads(done.stdout)
     return found["state"], found["why"]
 
@@ -24,7 +24,7 @@ def read_state(sample: Sample) -> tuple[str, list[str]]:
 def decide(sample: Sample, item: str, decision: str) -> None:
     """Fill in a form and bring it back."""
     form = sample.root / "form.csv"
-    done = sample.call("flows.cli", "review", "export", CONDENSED, "--out", "form.csv")
+    done = sample.benchloom("review", "export", CONDENSED, "--out", "form.csv")
     assert done.returncode == 0, done.stderr
     with form.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -34,7 +34,7 @@ def decide(sample: Sample, item: str, decision: str) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    done = sample.call("flows.cli", "review", "import", "form.csv", "--reviewer", "Anna")
+    done = sample.benchloom("review", "import", "form.csv", "--reviewer", "Anna")
     assert done.returncode == 0, done.stderr
 
 

@@ -99,7 +99,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
 def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
     lock = (project.root / "dvc.lock").read_bytes()
     words = ("evaluate", "longform", "--dataset", "mine", "--system", "ours", "--out", "out")
-    done = project.call("flows.cli", *words, "--json")
+    done = project.benchloom(*words, "--json")
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == 1, done.stderr
     assert "items.jsonl, line 5: is no JSON: " in done.stderr
@@ -127,7 +127,7 @@ def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
     assert rows["conclusive-mute"].queries == ()
     written = {path.name: path.read_bytes() for path in out.iterdir()}
 
-    again = project.call("flows.cli", *words, "--replay")
+    again = project.benchloom(*words, "--replay")
     assert again.returncode == 1, again.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir()} == written, "the ledger answers"
     assert "4 items, 3 scored, 1 failed, 0 unscored" in " ".join(again.stdout.split())
@@ -148,7 +148,7 @@ def test_an_agent_over_http_is_what_a_function_of_the_same_answers_is(project: S
     figures = {}
     for name in ("ours", "served"):
         words = ("evaluate", "longform", "--dataset", "mine", "--system", name, "--out", f"by-{name}")
-        done = project.call("flows.cli", *words, "--json")
+        done = project.benchloom(*words, "--json")
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == 1, done.stderr
         figures[name] = json.loads(done.stdout)
@@ -174,9 +174,9 @@ def test_a_dataset_that_is_none_is_told_in_one_line(project: Sample) -> None:
         ("nowhere", "no such file or folder"),
         ("empty", "has no items.parquet and no items.jsonl"),
     ):
-        done = project.call("flows.cli", "evaluate", "longform", "--dataset", dataset, "--system", "ours")
+        done = project.benchloom("evaluate", "longform", "--dataset", dataset, "--system", "ours")
         assert done.returncode == 2, done.stderr
         assert said in done.stderr
         assert "Traceback" not in done.stderr
-    done = project.call("flows.cli", "evaluate", "longform", "--dataset", "mine", "--system", "weak")
+    done = project.benchloom("evaluate", "longform", "--dataset", "mine", "--system", "weak")
     assert "retrieves from documents" in done.stderr

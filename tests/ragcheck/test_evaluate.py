@@ -15,6 +15,7 @@ from tasks.ragcheck.scores import JudgeScore
 from tasks.sources.mtrag import read_tasks
 from tests.flows.evaluated import assert_as_kept
 from tests.flows.lineage.walked import assert_figures_lead_to
+from tests.flows.warm import run_benchloom
 from tests.ragcheck.scenes import QUESTIONS, ROOT, RagProject, make_project, reply
 
 OWN = "data/raw/trial"
@@ -45,21 +46,25 @@ metadata.version = version
 """A `sitecustomize` under which a package seems not to be installed."""
 
 
-def start(project: RagProject, *words: str, lead: str = str(ROOT)) -> subprocess.Popen[str]:
+def make_environment(project: RagProject, lead: str = str(ROOT)) -> dict[str, str]:
     ledger = str(project.root / ".benchloom" / "own.sqlite")
+    return {**os.environ, "PYTHONPATH": lead, "BENCHLOOM_LEDGER": ledger}
+
+
+def start(project: RagProject, *words: str, lead: str = str(ROOT)) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "flows.cli", "evaluate", "ragcheck", *words],
-        cwd=project.root, env={**os.environ, "PYTHONPATH": lead, "BENCHLOOM_LEDGER": ledger},
+        cwd=project.root, env=make_environment(project, lead),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
 def evaluate(project: RagProject, *words: str, dataset=OWN, system="good", code=0) -> tuple[str, str]:
-    process = start(project, "--dataset", str(dataset), "--system", system, *words)
-    out, said = process.communicate(timeout=300)
-    assert "Traceback" not in said, said
-    assert process.returncode == code, said
-    return out, said
+    given = ("evaluate", "ragcheck", "--dataset", str(dataset), "--system", system, *words)
+    done = run_benchloom(given, ROOT, project.root, make_environment(project))
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == code, done.stderr
+    return done.stdout, done.stderr
 
 
 def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_path):

@@ -75,9 +75,7 @@ def project(tmp_path, asked) -> Iterator[Sample]:
 
 
 def evaluate(project: Sample, *words: str, dataset: str = "cities"):
-    done = project.call(
-        "flows.cli", "evaluate", "streambench", "--dataset", dataset, "--system", "ours", *words
-    )
+    done = project.benchloom("evaluate", "streambench", "--dataset", dataset, "--system", "ours", *words)
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
