@@ -15,7 +15,7 @@ from typing import Any
 from flows.commands.cli_columns import join_reasons, print_columns, print_presets
 from flows.commands.cli_recorder import open_recorder
 from flows.presets import list_chosen
-from flows.run.planner import NOTHING, Range, StagePlan, plan_stages
+from flows.run.planner import NOTHING, Range, StagePlan, find_stale, plan_stages
 from flows.run.selection import explain_nothing, select_nodes
 from flows.run.session import open_session
 from flows.settings import find_project, load_params
@@ -39,15 +39,16 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
     session = open_session(root, params, replay=True)
     try:
         nodes = select_nodes(recorder.nodes, targets)
-        plans = plan_stages(recorder, nodes, params, session)
+        stale = find_stale(recorder, nodes)
+        if stale:
+            from flows.sections import check_stale
+
+            check_stale(root, params, [stage.node for stage in stale])
+        plans = plan_stages(recorder, stale, params, session)
         chosen = list_chosen(params.written, {recorder.nodes[name].stage.partition(".")[0] for name in nodes})
     finally:
         session.close()
         recorder.close()
-    if plans:
-        from flows.sections import check_stale
-
-        check_stale(root, params, [recorder.nodes[plan.stage] for plan in plans])
     if as_json:
         print(json.dumps({**to_document(plans), "presets": [asdict(own) for own in chosen]}, indent=1))
     else:

@@ -75,37 +75,58 @@ class StagePlan:
     restored: bool = False
 
 
-def plan_stages(
-    recorder: Recorder, names: Sequence[str], params: Mapping[str, Any], session: Session
-) -> list[StagePlan]:
-    """Plan the stages that a run of `names` (in order, with their upstream) would run or restore."""
-    plans: dict[str, StagePlan] = {}
-    usual = UsualCalls(recorder)
+@dataclass(frozen=True)
+class StaleStage:
+    """A stage that a run would run or restore. at_hand: whether all that it reads is there already."""
+
+    node: Node
+    why: tuple[str, ...]
+    restored: bool = False
+    at_hand: bool = False
+
+
+def find_stale(recorder: Recorder, names: Sequence[str]) -> list[StaleStage]:
+    """Find the stages that a run of `names` (in order, with their upstream) would run or restore."""
+    found: dict[str, StaleStage] = {}
     for name in names:
         node = recorder.nodes[name]
-        stale = [upstream for upstream in node.upstream if upstream in plans]
+        stale = [upstream for upstream in node.upstream if upstream in found]
         known = name in recorder.graph.plain  # of others DVC says what they are, from what lies there now
-        waiting = [upstream for upstream in stale if not (known and plans[upstream].restored)]
+        waiting = [upstream for upstream in stale if not (known and found[upstream].restored)]
         if waiting:
-            after = tuple(f"after {upstream}" for upstream in waiting)
-            plans[name] = _plan_from_last(usual, node, after, params, session)
+            found[name] = StaleStage(node, tuple(f"after {upstream}" for upstream in waiting))
             continue
         try:
             why = tuple(recorder.explain(name, patience_s=0))
         except LockHeld as error:
-            plans[name] = _plan_from_last(usual, node, (str(error),), params, session)
+            found[name] = StaleStage(node, (str(error),))
             continue
         if not why:
             continue
         outs = recorder.find_restorable(name)
         if outs is not None:
             recorder.hashes.assumed |= outs
-            plans[name] = StagePlan(name, why, exact_calls=0, seconds=NOTHING, restored=True)
-        elif stale:  # of what the run cache would bring back, the bytes are not at hand
-            plans[name] = _plan_from_last(usual, node, why, params, session)
-        else:
-            plans[name] = _plan_at_hand(recorder, node, why, params, session)
-    return list(plans.values())
+        # Of what the run cache would bring back, the bytes are not at hand.
+        found[name] = StaleStage(node, why, restored=outs is not None, at_hand=not stale)
+    return list(found.values())
+
+
+def plan_stages(
+    recorder: Recorder, stale: Sequence[StaleStage], params: Mapping[str, Any], session: Session
+) -> list[StagePlan]:
+    """Plan stages that a run would run or restore."""
+    usual = UsualCalls(recorder)
+    return [_plan_stage(recorder, stage, usual, params, session) for stage in stale]
+
+
+def _plan_stage(
+    recorder: Recorder, stage: StaleStage, usual: UsualCalls, params: Mapping[str, Any], session: Session
+) -> StagePlan:
+    if stage.restored:
+        return StagePlan(stage.node.name, stage.why, exact_calls=0, seconds=NOTHING, restored=True)
+    if stage.at_hand:
+        return _plan_at_hand(recorder, stage.node, stage.why, params, session)
+    return _plan_from_last(usual, stage.node, stage.why, params, session)
 
 
 def _plan_at_hand(

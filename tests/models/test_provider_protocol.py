@@ -33,10 +33,10 @@ TOOL = Tool(
 )
 
 
-def reply(*content, stop="end_turn"):
+def reply(*content, stop="end_turn", **more):
     return web.json_response({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "stop_reason": stop,
-        "content": list(content), "usage": {"input_tokens": 11, "output_tokens": 4},
+        "content": list(content), "usage": {"input_tokens": 11, "output_tokens": 4}, **more,
     })  # fmt: skip
 
 
@@ -181,8 +181,25 @@ def test_throttling_is_waited_out_as_asked_and_costs_nothing():
         (truncate, True),
         (web.Response(text="{", content_type="application/json"), True),
         (web.json_response({"type": "message", "content": 3}), True),
+        (reply({"type": "text", "text": "x"}, model=None), True),
+        (reply({"type": "text", "text": "x"}, usage={"input_tokens": 1.5, "output_tokens": 4}), True),
+        (reply({"type": "text", "text": "a\ud800"}), True),
+        (reply({"type": "tool_use", "id": "t", "input": {}}), True),
+        (web.Response(body=b'{"a":' * 500_000, content_type="application/json"), True),
     ],
-    ids=["429", "529", "500", "truncated", "no JSON", "no message"],
+    ids=[
+        "429",
+        "529",
+        "500",
+        "truncated",
+        "no JSON",
+        "no message",
+        "no model",
+        "half a token",
+        "surrogate",
+        "no tool",
+        "deep",
+    ],
 )
 def test_a_fault_is_tried_again_and_a_lost_reply_is_booked_as_possibly_paid(fault, lost):
     server = Anthropic(fault)

@@ -82,6 +82,10 @@ class ProviderClient:
             raise self._describe(error, sent=sending.begun) from error.original_exception
         except NotImplementedError as error:
             raise ProviderFailed(self._clean(str(error)), sent=False) from error
+        except (
+            ValueError
+        ) as error:  # pydantic's, of a reply whose fields have other types, or no text in UTF-8
+            raise ProviderFailed(type(error).__name__, sent=sending.begun) from error
         return text.encode()
 
     async def close(self) -> None:

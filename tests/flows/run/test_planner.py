@@ -11,7 +11,7 @@ from flows.discovery import list_flows
 from flows.run import planner
 from flows.run.needs import find_models
 from flows.run.node import PARAMS, Node
-from flows.run.planner import UNKNOWN, Range, plan_stages
+from flows.run.planner import UNKNOWN, Range, find_stale, plan_stages
 from flows.run.selection import order_nodes
 from flows.stage import Flow, Scope, Usual
 from tasks.errors import StageFailed
@@ -25,7 +25,9 @@ def plan(trial, **options):
     run = trial.open(replay=True, **options)
     session = run.open_session()
     try:
-        plans = plan_stages(run.recorder, order_nodes(run.recorder.nodes), run.params, session)
+        plans = plan_stages(
+            run.recorder, find_stale(run.recorder, order_nodes(run.recorder.nodes)), run.params, session
+        )
     finally:
         session.close()
         run.recorder.close()
@@ -118,7 +120,9 @@ def test_a_stage_of_all_roles_has_a_time_where_the_models_of_its_entry_are_embed
     try:
         for own, known in (({"tester": "x", "other": "y"}, True), ({"tester": "x"}, False)):
             monkeypatch.setattr(session, "identities", own)
-            planned = plan_stages(run.recorder, order_nodes(run.recorder.nodes), run.params, session)
+            planned = plan_stages(
+                run.recorder, find_stale(run.recorder, order_nodes(run.recorder.nodes)), run.params, session
+            )
             (answers,) = [each for each in planned if each.stage == "trial-answers"]
             slow, quick = planner.EMBEDDED_TOKENS_PER_S
             span = Range(
