@@ -70,9 +70,11 @@ GRAMMAR = Flow(
             reads=("${item.file}",),
             prompts=("closed_name", "closed_check"),
             roles=("generator", "reader"),
+            settings=("grammar.columns",),
         ),
         CLOSED.stage("grammar.closed", reads=("${item.file}",), out="database.sqlite"),
         # Questions with answers (section 4)
+        DATABASE.stage("grammar.columns", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage(
             "grammar.glossary",
             reads=("${item.file}",),
@@ -81,7 +83,6 @@ GRAMMAR = Flow(
             settings=("databases.${key}",),
             may_be_empty=True,
         ),
-        DATABASE.stage("grammar.columns", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage("grammar.schema", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage(
             "grammar.own_templates",

@@ -28,6 +28,7 @@ LONGFORM = Flow(
     "longform",
     "Long-form questions over databases",
     (
+        SOURCE.stage("longform.columns", reads=("${item.file}",)),
         SOURCE.stage("longform.source_columns", reads=("${item.file}",), drops=False),
         SOURCE.stage("longform.foci", reads=("${item.file}",), drops=False, may_be_empty=True),
         SOURCE.stage("longform.seeds", reads=("${item.questions}",), out="seeds.json", may_be_empty=True),

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from urllib.parse import unquote
+
+from tasks.errors import BadInput
 
 ESCAPED = re.compile(r"[%.:\[\]'\"`\\]|[^\S ]|[\x00-\x1f\x7f]|^ | $|(?<= ) ")
 """What no part of an id holds as it is: it divides ids, marks placeholders, or does not last in a text."""
@@ -56,6 +60,30 @@ def split_column_id(column: str) -> tuple[str, str]:
     """
     table, _, name = column.partition(":")[0].partition(".")
     return unquote(table), unquote(name)
+
+
+def name_table(column: Column) -> str:
+    """Return the table as a column's id spells it."""
+    return column.id.partition(".")[0]
+
+
+def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[str, str, str]]:
+    """Find what a key names, as (table, column, id): a table, a column, or every column of that name.
+
+    place: of the key, for errors. Raises BadInput if it names nothing.
+    """
+    table = next((column for column in columns if column.table == key), None)
+    if table is not None:
+        return [(key, "", name_table(table))]
+    exact = [column for column in columns if key in (column.id, f"{column.table}.{column.name}")]
+    named = exact or [column for column in columns if column.name == key]
+    if not named:
+        known = [*{column.table for column in columns}, *(column.id for column in columns)]
+        known += [column.name for column in columns]
+        close = get_close_matches(key, known, 1)
+        hint = f"did you mean {close[0]}?" if close else "keys are columns or tables"
+        raise BadInput(place, f"there is no column or table {key!r}", hint=hint)
+    return [(column.table, column.name, column.id) for column in named]
 
 
 def _escape(found: re.Match[str]) -> str:

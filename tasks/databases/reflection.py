@@ -16,7 +16,7 @@ from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.engine import Inspector
 from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedForeignKeyConstraint
 from sqlalchemy.engine.reflection import ObjectKind
-from sqlalchemy.exc import SAWarning, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
 from tasks.databases.columns import Column, make_column_id
 from tasks.databases.entry import DatabaseEntry
@@ -99,7 +99,7 @@ class Unread:
 
 
 def list_unread(database: DatabaseEntry | Path) -> list[Unread]:
-    """List the parts of a database that `reflect` leaves out: schemas, partitions, internal tables, keys.
+    """List what `reflect` leaves out: schemas, partitions, internal and unreadable tables, keys.
 
     Raises as `reflect`.
     """
@@ -119,7 +119,9 @@ def list_unread(database: DatabaseEntry | Path) -> list[Unread]:
             why = f"{count} table{'s' if count != 1 else ''} outside of the search path"
             found.append(Unread("other_schema", f"schema {name} is", why, hint))
         inspector = inspect(connection)
-        shapes = _read_shapes(connection, inspector)
+        lost: dict[str, str] = {}
+        shapes = _read_shapes(connection, inspector, lost)
+        found += [Unread("unreadable_table", f"table {name} is", why) for name, why in lost.items()]
         for table in shapes:
             for constraint in inspector.get_foreign_keys(table):
                 if _find_table(constraint, shapes) is None:
@@ -190,7 +192,7 @@ def reflect_connection(connection: Connection) -> list[Column]:
         # SQLite allows any word as a type; types unknown to SQLAlchemy become `other`.
         warnings.simplefilter("ignore", SAWarning)
         inspector = inspect(connection)
-        shapes = _read_shapes(connection, inspector)
+        shapes = _read_shapes(connection, inspector, {})
         keys = {name: list(inspector.get_pk_constraint(name)["constrained_columns"]) for name in shapes}
         comments = {name: _read_table_comment(inspector, name) for name in shapes}
         foreign = {name: inspector.get_foreign_keys(name) for name in shapes}
@@ -212,11 +214,28 @@ def reflect_connection(connection: Connection) -> list[Column]:
     return columns
 
 
-def _read_shapes(connection: Connection, inspector: Inspector) -> dict[str, list[ReflectedColumn]]:
-    """Read the columns of every table that is read, by table, sorted."""
+def _read_shapes(
+    connection: Connection, inspector: Inspector, lost: dict[str, str]
+) -> dict[str, list[ReflectedColumn]]:
+    """Read the columns of every table that is read, by table, sorted.
+
+    A table whose catalogue entry the engine cannot read is left out, and `lost` says why: a virtual table of
+    a module that is not there, or one that this account may not see. Raises SQLAlchemyError if that is so of
+    every table, or the connection is lost.
+    """
     inner = _list_inner(connection)
-    names = sorted(name for name in inspector.get_table_names() if name not in inner)
-    return {name: inspector.get_columns(name) for name in names}
+    shapes: dict[str, list[ReflectedColumn]] = {}
+    last: SQLAlchemyError | None = None
+    for name in sorted(set(inspector.get_table_names()) - set(inner)):
+        try:
+            shapes[name] = inspector.get_columns(name)
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise
+            last, lost[name] = error, next(iter(str(error.orig).splitlines()), "no word")
+    if last is not None and not shapes:
+        raise last
+    return shapes
 
 
 def _read_declared(connection: Connection, tables: Iterable[str]) -> dict[tuple[str, str], str]:

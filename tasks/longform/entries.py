@@ -33,6 +33,9 @@ class SourceDatabase(Settings):
     """A SQLite file. Its schema is used, and rows of the groups that questions name."""
     questions: Path
     """A JSON list of the database's own questions, which show the model how people ask it."""
+    columns: Mapping[str, str] = {}
+    """Column (`table.column`, or its name alone) -> what its cells are, where the profile is wrong, as in
+    `databases.<name>.columns`."""
     words: Mapping[str, str] = {}
     """Table -> what its rows are called, where its name does not say it."""
     groups: Mapping[str, str] = {}

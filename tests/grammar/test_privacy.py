@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.profile.kinds import ColumnRules
-from tasks.grammar.construct.columns import read_columns
+from tasks.databases.profile.profiling import read_columns
 from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
 from tasks.grammar.construct.text_requests import TextTemplates
 from tasks.grammar.construct.text_templates import text_templates

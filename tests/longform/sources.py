@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 
 from tasks.artifacts.parquet import write_rows
+from tasks.databases.profile.kinds import ColumnRules
+from tasks.longform.build.columns import columns
 from tasks.longform.build.control import Control, ControlledQuestion, control
 from tasks.longform.build.foci import Foci, Focus, foci
 from tasks.longform.build.seeds import seeds
@@ -15,15 +17,21 @@ from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked, ScriptedJudges
 
 
+def read_source(database: SourceDatabase) -> list[SourceColumn]:
+    """Profile a database, and read its columns."""
+    profiles = columns(database, database.file.stem, ColumnRules()).rows
+    return list(source_columns(database, list(profiles)).rows)
+
+
 def write_sources(database: SourceDatabase, root: Path) -> Path:
-    """Write the artifacts of a database into a folder of its name, as the first three stages do."""
+    """Write the artifacts of a database into a folder of its name, as the first four stages do."""
     folder = root / database.file.stem
     folder.mkdir(parents=True)
-    columns = list(source_columns(database).rows)
-    found = list(foci(database, columns, Foci()).rows)
-    write_rows(folder / "source_columns.parquet", SourceColumn, columns)
+    own = read_source(database)
+    found = list(foci(database, own, Foci()).rows)
+    write_rows(folder / "source_columns.parquet", SourceColumn, own)
     write_rows(folder / "foci.parquet", Focus, found)
-    write_rows(folder / "source_rows.parquet", WholeRow, source_rows(database, columns, found).rows)
+    write_rows(folder / "source_rows.parquet", WholeRow, source_rows(database, own, found).rows)
     database.questions.write_text(json.dumps(["Which dogs are  heavy?", "Which dogs are heavy?", "?" * 999]))
     seeds(database, folder / "seeds.json")
     return root

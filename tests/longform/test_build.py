@@ -33,7 +33,6 @@ from tasks.longform.build.foci import Foci, Focus, count_digits, foci
 from tasks.longform.build.items import LongformItem, items
 from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.seeds import seeds
-from tasks.longform.build.source_columns import source_columns
 from tasks.longform.build.source_rows import WholeRow, source_rows
 from tasks.longform.build.statement import state_figures
 from tasks.longform.entries import LongformSet, MeasureWords, SourceDatabase
@@ -42,7 +41,7 @@ from tasks.longform.solve.describe_database import read_script as read_database_
 from tasks.models.ask import Unparsed
 from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked, ScriptedJudges
-from tests.longform.sources import reply, write_questions, write_sources
+from tests.longform.sources import read_source, reply, write_questions, write_sources
 
 SOURCE = """
 CREATE TABLE countries (country_code TEXT PRIMARY KEY NOT NULL, country_name TEXT NOT NULL);
@@ -88,7 +87,7 @@ def kennel(tmp_path: Path) -> SourceDatabase:
 
 @pytest.fixture
 def sources(kennel: SourceDatabase, tmp_path: Path) -> Path:
-    """The artifacts of the database, as the first three stages write them."""
+    """The artifacts of the database, as the first four stages write them."""
     return write_sources(kennel, tmp_path / "sources")
 
 
@@ -178,7 +177,7 @@ def test_words_for_what_is_not_there_are_refused(
 ) -> None:
     entry = SourceDatabase.model_validate({"file": kennel.file, "questions": kennel.questions, **given})
     with pytest.raises(BadInput, match=problem):
-        foci(entry, list(source_columns(entry).rows), Foci())
+        foci(entry, read_source(entry), Foci())
 
 
 def test_a_relation_says_where_the_value_goes(kennel: SourceDatabase) -> None:
@@ -191,14 +190,14 @@ def test_groups_and_measures_can_be_left_out(kennel: SourceDatabase) -> None:
     entry = SourceDatabase(
         file=kennel.file, questions=kennel.questions, groups={"dogs.club": ""}, measures=measures
     )
-    found = foci(entry, list(source_columns(entry).rows), Foci()).rows
+    found = foci(entry, read_source(entry), Foci()).rows
     assert "club" not in {focus.group_words for focus in found}
     assert {measure.name for focus in found for measure in focus.measures} == {"weight"}
     assert {focus.relation for focus in found if focus.group_words == "breeder"} == {"whose breeder is {}"}
 
 
 def test_where_there_is_nothing_to_ask_every_question_says_so(kennel: SourceDatabase, sources: Path) -> None:
-    found = foci(kennel, list(source_columns(kennel).rows), Foci(least=1000)).rows
+    found = foci(kennel, read_source(kennel), Foci(least=1000)).rows
     write_rows(sources / "kennel" / "foci.parquet", Focus, found)
     entry = LongformSet(databases=("kennel",), questions=2)
     drafts = asyncio.run(control(sources, entry, Control(), ScriptedJudges(reply)))
@@ -680,7 +679,7 @@ def test_no_item_at_all_fails_and_says_where_they_were_lost(sources: Path) -> No
 
 def read_club_rows(kennel: SourceDatabase) -> dict[str, set[str]]:
     """Read which dogs stand for each club."""
-    columns = list(source_columns(kennel).rows)
+    columns = read_source(kennel)
     found = [focus for focus in foci(kennel, columns, Foci()).rows if focus.group == "clubs.club_name"]
     kept: dict[str, set[str]] = {}
     for row in source_rows(kennel, columns, found).rows:
@@ -733,7 +732,7 @@ def test_measures_that_go_together_are_not_asked_about_together(
     with closing(sqlite3.connect(kennel.file)) as connection:
         connection.execute("UPDATE dogs SET litters = weight_kg * 2")
         connection.commit()
-    columns = list(source_columns(kennel).rows)
+    columns = read_source(kennel)
     found = list(foci(kennel, columns, Foci()).rows)
     write_rows(sources / "kennel" / "source_rows.parquet", WholeRow, source_rows(kennel, columns, found).rows)
     questions = write_questions(sources, ScriptedJudges(reply))
@@ -792,7 +791,7 @@ def test_a_large_group_is_read_over_all_its_amounts(kennel: SourceDatabase) -> N
             [(number, f"Dog {number}", number) for number in range(1000, 1770)],
         )
         connection.commit()
-    columns = list(source_columns(kennel).rows)
+    columns = read_source(kennel)
     found = [focus for focus in foci(kennel, columns, Foci()).rows if focus.group == "breeders.breeder_name"]
     rows = [
         json.loads(row.tables) for row in source_rows(kennel, columns, found).rows if row.group == "Alder"
@@ -809,7 +808,7 @@ def test_rows_that_are_alike_and_have_no_key_are_one(tmp_path: Path) -> None:
             connection.execute("INSERT INTO observations VALUES (?, ?)", row)
         connection.commit()
     entry = SourceDatabase(file=file, questions=tmp_path / "none.json")
-    columns = list(source_columns(entry).rows)
+    columns = read_source(entry)
     rows = source_rows(entry, columns, list(foci(entry, columns, Foci()).rows)).rows
     assert rows
     assert len({row.id for row in rows}) == len(rows)
@@ -831,7 +830,7 @@ def test_a_key_back_to_the_measured_table_is_no_group_of_its_rows(tmp_path: Path
             connection.execute("INSERT INTO employees VALUES (?, ?, ?)", (number, 100 + number, number % 8))
         connection.commit()
     entry = SourceDatabase(file=file, questions=tmp_path / "none.json")
-    found = foci(entry, list(source_columns(entry).rows), Foci()).rows
+    found = foci(entry, read_source(entry), Foci()).rows
     assert found
     assert not any("manager_id" in focus.source for focus in found)
 

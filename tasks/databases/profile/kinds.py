@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import Field
 
 from tasks.databases.columns import Column
-from tasks.databases.profile.readings import DAY, MOMENT, NUMBER, is_format
+from tasks.databases.profile.readings import CLOCK, DAY, MOMENT, NUMBER, is_format, split_clock
 from tasks.settings import Settings
 
 TYPES = ("text", "integer", "real", "date", "boolean", "other")
@@ -183,7 +183,9 @@ def _override(counts: CellCounts, override: str) -> ColumnKind:
     values = counts.filled - counts.no_value
     if is_format(override):
         misfits = values - counts.fits.get(override, 0)
-        return ColumnKind("dates", "date", override, "", misfits, True, said)
+        timed = override.endswith(CLOCK)
+        kind, form = ("dates with times", "moment") if timed else ("dates", "")
+        return ColumnKind(kind, "date", override, form, misfits, True, said)
     if override in ("integer", "real"):
         misfits = counts.texts + counts.blobs
         reading = NUMBER if misfits or counts.no_value else ""
@@ -200,7 +202,8 @@ def _decide_numbers(declared: str, counts: CellCounts, rules: ColumnRules) -> Co
     reading = NUMBER if counts.texts or counts.no_value else ""
     if counts.texts <= rules.misfits * values:
         why = _say_misfits(counts.texts, counts.no_value, "numbers")
-        return ColumnKind("numbers", declared, reading, "", counts.texts, True, why)
+        kind = "real" if counts.reals else declared
+        return ColumnKind("numbers", kind, reading, "", counts.texts, True, why)
     if not numbers:
         return _decide_texts("other", counts, rules)
     why = f"{counts.texts:,} of {values:,} values are not numbers: not ranked, bounded or averaged"
@@ -232,11 +235,16 @@ def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
     if best in (fits.get(DAY), fits.get(MOMENT)):
         reading, form = _read_iso(counts)
     else:
-        several = [reading for reading, count in fits.items() if count == best]
+        # Of the formats of one day the first suffices: the one without a time, or with midnight.
+        days: dict[str, str] = {}
+        for reading in (reading for reading, count in fits.items() if count == best):
+            days.setdefault(split_clock(reading)[0], reading)
+        several = list(days.values())
         if len(several) > 1:
             why = f"dates by {' and by '.join(sorted(several))} alike: not ranked, not bounded"
             return ColumnKind("dates, day or month first", "text", why=why)
-        reading, form = several[0], ""
+        reading = several[0]
+        form = "moment" if reading.endswith(CLOCK) else ""
     misfits = values - best
     why = _say_misfits(misfits, none, "dates")
     if is_format(reading):

@@ -17,21 +17,17 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.aggregates import find_odd, list_cell_counts, list_text_counts, write_text
 from tasks.databases.profile.kinds import SHOWN, CellCounts, ColumnProfile, ColumnRules, decide_kind
 from tasks.databases.profile.look_alikes import find_look_alikes
-from tasks.databases.profile.readings import DAY, MOMENT, NUMBER, is_format, write_reading
-from tasks.databases.profile.texts import COMPACT, find_shape, propose_formats
+from tasks.databases.profile.readings import ON_SERVERS
+from tasks.databases.profile.texts import find_shape
 from tasks.databases.values import to_plain
 
 SESSION = {
     "postgres": ("SET TIME ZONE 'UTC'", "SET DateStyle TO ISO", "SET TRANSACTION READ ONLY"),
     "mysql": ("SET time_zone = '+00:00'",),
 }
-SERVER_TEXT = {"postgres": "CAST({c} AS TEXT)", "mysql": "CAST({c} AS CHAR)"}
-MATCHES = {"postgres": "~", "mysql": "REGEXP"}
-SERVER_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}( 00:00:00([.]0+)?([+]00)?)?$"
-SERVER_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([+]00)?$"
-SERVER_NONE = "^(0000|0001|9999)-"
 
 
 def measure_columns(
@@ -85,12 +81,23 @@ class _TableReader:
 
     def measure(self) -> list[ColumnProfile]:
         """Measure the columns: one query counts all cells, a second one the texts among them."""
-        found = self._aggregate({column.id: self._list_base(column) for column in self._columns})
+        found = self._aggregate(
+            {
+                column.id: list_cell_counts(column, self._quote(column.name), self._dialect)
+                for column in self._columns
+            }
+        )
         samples = {
             column.id: self._sample(column) for column in self._columns if found[column.id].get("text")
         }
         dated = [column for column in self._columns if column.id in samples or column.type == "date"]
-        texts = {column.id: self._list_texts(column, samples.get(column.id, [])) for column in dated}
+        texts = {
+            column.id: list_text_counts(
+                column, self._quote(column.name), self._dialect, self._rules, samples.get(column.id, []),
+                self._overrides.get(column.id, ""),
+            )
+            for column in dated
+        }  # fmt: skip
         further = self._aggregate(texts)
         return [
             self._describe(
@@ -101,6 +108,8 @@ class _TableReader:
 
     def _describe(self, column: Column, counts: CellCounts) -> ColumnProfile:
         decided = decide_kind(column.type, counts, self._rules, self._overrides.get(column.id, ""))
+        if column.type == "text" and self._dialect != "sqlite":
+            decided = replace(decided, reading=ON_SERVERS.get(decided.reading, decided.reading))
         if decided.type == "text" and not counts.unreadable:
             counts = replace(counts, look_alikes=self._count_look_alikes(column, counts))
         odd = self._list_odd(column, decided.reading) if decided.misfits else ()
@@ -124,69 +133,6 @@ class _TableReader:
         )
         return [] if isinstance(rows, str) else [str(cell) for (cell,) in rows]
 
-    def _list_base(self, column: Column) -> dict[str, str]:
-        """List the aggregates of every column, by name."""
-        cell = self._quote(column.name)
-        own = {"rows": "COUNT(*)", "filled": f"COUNT({cell})"}
-        if self._dialect != "sqlite":
-            return own | self._list_server(column, cell)
-        own |= {"distinct": f"COUNT(DISTINCT {cell})", "least": f"MIN({cell})", "greatest": f"MAX({cell})"}
-        return own | {name: f"SUM(typeof({cell}) = '{name}')" for name in ("integer", "real", "text", "blob")}
-
-    def _list_texts(self, column: Column, sample: Sequence[str]) -> dict[str, str]:
-        """List the aggregates of a SQLite column that holds texts or was declared to hold dates."""
-        cell = self._quote(column.name)
-        if self._dialect != "sqlite":
-            return {}
-        none = ", ".join(_quote_text(text) for text in self._rules.no_value)
-        own = {
-            "no_value": f"SUM(typeof({cell}) = 'text' AND lower(trim({cell})) IN ({none}))",
-            "length": f"AVG(CASE WHEN typeof({cell}) = 'text' THEN length({cell}) END)",
-        }
-        readings = propose_formats(sample) or [COMPACT] * (column.type == "date")
-        override = self._overrides.get(column.id, "")
-        if override == "date" or is_format(override):
-            readings = [*dict.fromkeys([*readings, DAY, MOMENT, *filter(is_format, [override])])]
-        if DAY in readings:
-            own["plain_days"] = f"SUM({cell} GLOB '????-??-??')"
-            own["lengths"] = f"COUNT(DISTINCT length({cell}))"
-            own["with_t"] = f"SUM({cell} LIKE '%T%')"
-            own["no_dates"] = f"SUM({cell} GLOB '0000-*' OR {cell} GLOB '0001-*' OR {cell} GLOB '9999-*')"
-        for reading in readings:
-            own[f"fits {reading}"] = f"COUNT({write_reading(cell, reading).sql(dialect='sqlite')})"
-        return own
-
-    def _list_server(self, column: Column, cell: str) -> dict[str, str]:
-        if column.type == "other":
-            return {}
-        text = SERVER_TEXT[self._dialect].replace("{c}", cell) if self._dialect in SERVER_TEXT else cell
-        own = {"distinct": f"COUNT(DISTINCT {cell})"}
-        if column.type == "text":
-            own["text"] = f"COUNT({cell})"
-        if column.type != "boolean":
-            own |= {"least": f"MIN({text})", "greatest": f"MAX({text})"}
-        if self._dialect not in MATCHES:
-            return own
-        if column.type in ("integer", "real"):
-            own["least"], own["greatest"] = f"MIN({cell})", f"MAX({cell})"
-            if self._dialect == "postgres":
-                own["least"], own["greatest"] = f"CAST(MIN({cell}) AS TEXT)", f"CAST(MAX({cell}) AS TEXT)"
-                own["not_finite"] = _count_if(f"{text} IN ('NaN', 'Infinity', '-Infinity')")
-            return own
-        matches = MATCHES[self._dialect]
-        if column.type == "text":
-            own["length"] = f"AVG(CHAR_LENGTH({text}))"
-        if column.type in ("date", "text"):
-            own["lengths"] = f"COUNT(DISTINCT CHAR_LENGTH({text}))"
-            own["plain_days"] = _count_if(f"CHAR_LENGTH({text}) = 10 AND {text} {matches} '{SERVER_DAY}'")
-            own["no_dates"] = _count_if(f"{text} {matches} '{SERVER_NONE}'")
-            for reading, pattern in ((DAY, SERVER_DAY), (MOMENT, SERVER_MOMENT)):
-                good = f"{text} {matches} '{pattern}' AND NOT {text} {matches} '{SERVER_NONE}'"
-                own[f"fits {reading}"] = _count_if(good)
-        if column.type == "date" and self._dialect == "postgres":
-            own["outside"] = _count_if(f"{text} ~ 'infinity|BC'")
-        return own
-
     def _count(
         self, column: Column, found: Mapping[str, Any], samples: Mapping[str, Sequence[str]]
     ) -> CellCounts:
@@ -200,9 +146,7 @@ class _TableReader:
         typed = self._dialect != "sqlite"
         texts = number("text") - none if not typed else number("not_finite")
         if typed and column.type == "text":
-            texts = filled
-            # A text is compared as a date only where it is one everywhere: nothing converts it there.
-            fits = fits if max(fits.values(), default=0) == filled and number("lengths") == 1 else {}
+            texts = filled - none
         elif typed and column.type in ("integer", "real"):
             none, texts = texts, 0
         # Of a typed column no texts are read, and its ends show a time of day.
@@ -234,28 +178,19 @@ class _TableReader:
     def _list_odd(self, column: Column, reading: str) -> tuple[str, ...]:
         """List some cells that do not fit."""
         cell, most = self._quote(column.name), self._rules.examples
-        if self._dialect != "sqlite":
-            if column.type != "date" or self._dialect not in MATCHES:
-                return ()
-            text, matches = SERVER_TEXT[self._dialect].replace("{c}", cell), MATCHES[self._dialect]
-            odd = f"NOT ({text} {matches} '{SERVER_DAY}' OR {text} {matches} '{SERVER_MOMENT}')"
-            source = f"SELECT DISTINCT {text} AS c FROM {self._table} WHERE {odd}"  # noqa: S608 (quoted names)
-            rows = self._run(f"{source} ORDER BY c LIMIT {most}")
-        else:
-            none = ", ".join(_quote_text(text) for text in self._rules.no_value)
-            wanted = reading or (DAY if column.type == "date" else NUMBER)
-            read = write_reading(cell, wanted).sql(dialect="sqlite")
-            rows = self._run(
-                f"SELECT DISTINCT {cell} FROM {self._table} WHERE {cell} IS NOT NULL "  # noqa: S608 (quoted)
-                f"AND ({read}) IS NULL AND NOT lower(trim({cell})) IN ({none}) LIMIT {most}"
-            )
+        if not (odd := find_odd(column, cell, self._dialect, self._rules, reading)):
+            return ()
+        shown = write_text(cell, self._dialect)
+        source = f"SELECT DISTINCT {shown} AS c FROM {self._table} WHERE {odd}"  # noqa: S608 (quoted names)
+        order = "" if self._dialect == "sqlite" else " ORDER BY c"
+        rows = self._run(f"{source}{order} LIMIT {most}")
         return () if isinstance(rows, str) else tuple(_show(cell) for (cell,) in rows)
 
     def _count_look_alikes(self, column: Column, counts: CellCounts) -> int:
         if not counts.distinct or counts.distinct > self._rules.look_alikes:
             return 0
         cell = self._quote(column.name)
-        text = SERVER_TEXT[self._dialect].replace("{c}", cell) if self._dialect in SERVER_TEXT else cell
+        text = write_text(cell, self._dialect)
         if self._dialect == "mysql":
             text = f"CAST({cell} AS BINARY)"  # its collation takes look-alikes for one value
         rows = self._run(f"SELECT DISTINCT {text} FROM {self._table} WHERE {cell} IS NOT NULL")  # noqa: S608 (quoted names)
@@ -295,14 +230,6 @@ class _TableReader:
     def _quote(self, name: str) -> str:
         quoted: str = self._connection.dialect.identifier_preparer.quote_identifier(name)
         return quoted
-
-
-def _count_if(condition: str) -> str:
-    return f"SUM(CASE WHEN {condition} THEN 1 ELSE 0 END)"
-
-
-def _quote_text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _show(cell: object) -> str:

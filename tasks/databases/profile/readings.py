@@ -7,6 +7,9 @@ day         an ISO date; a time of midnight behind it is left out
 moment      an ISO date and time, to the second; one with a time zone does not fit
 %d/%m/%Y    the ISO date of a cell in this format; `%b` is a month's English name, cut or in full
 
+Behind a date of one word, ` %H:%M` is a time with or without seconds, which is read too, and ` 00:00` a time
+of midnight, which is left out.
+
 A cell that does not fit its reading is NULL, and so is a date in the year 1 or 9999: it stands for no date.
 The filled SQL of a dataset holds the expression in SQLite's dialect; it is replaced for other engines.
 """
@@ -21,6 +24,7 @@ import sqlglot
 from sqlglot import exp
 
 from tasks.databases.columns import Column
+from tasks.databases.profile.server_formats import write_server_format
 from tasks.databases.quoted_names import quote_column
 
 CANONICAL = "sqlite"
@@ -28,6 +32,11 @@ NUMBER, DAY, MOMENT = "number", "day", "moment"
 FORMAT = re.compile(
     r"(?P<first>%[dmYb])(?P<one>[ ./-])(?P<second>%[dmb])(?P<two>[ ./-]|, )(?P<third>%[dY])|%Y%m%d"
 )
+CLOCK, MIDNIGHT = " %H:%M", " 00:00"
+"""What may stand behind a date format."""
+ISO = "%Y-%m-%d"
+ON_SERVERS = {DAY: ISO + MIDNIGHT, MOMENT: ISO + CLOCK}
+"""The readings of ISO dates in a server's text columns, which `day` and `moment` take for typed ones."""
 Readings = Mapping[str, str]
 """Column id -> its reading; columns that are read as they are, are not there."""
 DIGIT, LETTER = "[0-9]", "[A-Za-z]"
@@ -55,8 +64,16 @@ def list_readings(columns: Iterable[Column]) -> Readings:
 
 def is_format(reading: str) -> bool:
     """Return whether a reading is a date format that queries can convert: each part once."""
-    parts = re.findall(r"%\w", reading)
-    return bool(FORMAT.fullmatch(reading)) and sorted(parts) in (["%Y", "%d", "%m"], ["%Y", "%b", "%d"])
+    day, clock = split_clock(reading)
+    parts = re.findall(r"%\w", day)
+    whole = bool(FORMAT.fullmatch(day)) and not (clock and " " in day)
+    return whole and sorted(parts) in (["%Y", "%d", "%m"], ["%Y", "%b", "%d"])
+
+
+def split_clock(reading: str) -> tuple[str, str]:
+    """Split a date format into that of the day, and CLOCK, MIDNIGHT or nothing."""
+    clock = next((ending for ending in (CLOCK, MIDNIGHT) if reading.endswith(ending)), "")
+    return reading.removesuffix(clock), clock
 
 
 def apply_readings(tree: exp.Expr, readings: Readings, dialect: str = CANONICAL) -> exp.Expr:
@@ -104,11 +121,35 @@ def _parse(sql: str, dialect: str) -> exp.Expr:
 
 def _write(cell: str, reading: str, dialect: str) -> str:
     if dialect != CANONICAL:
+        if is_format(reading):
+            return write_server_format(cell, *split_clock(reading), dialect)
         return SERVERS.get(dialect, {}).get(reading, "{c}").replace("{c}", cell)
     if reading == NUMBER:
         return f"CASE WHEN typeof({cell}) IN ('integer', 'real') THEN {cell} END"
+    form, clock = split_clock(reading)
+    if clock:
+        return _write_clock(cell, form, clock)
     day, year, shape = _convert(cell, reading)
     read = f"substr(replace({cell}, 'T', ' '), 1, 19)" if reading == MOMENT else day
+    return _check_day(day, year, shape, read)
+
+
+def _write_clock(cell: str, form: str, clock: str) -> str:
+    """Write the reading of a date in a format with a time behind it."""
+    cell = f"replace({cell}, 'T', ' ')" if form == ISO else cell
+    told = f"({cell} || ' ')"
+    day, year, shape = _convert(f"substr({told}, 1, instr({told}, ' ') - 1)", form)
+    rest = f"substr({cell}, instr({told}, ' ') + 1)"
+    if clock == MIDNIGHT:
+        return _check_day(day, year, f"{shape} AND NOT {rest} GLOB '*[^0:.]*'", day)
+    time = f"substr('0' || {rest}, 1 + (instr({rest}, ':') = 3))"
+    minutes = f"{DIGIT * 2}:[0-5]{DIGIT}"
+    seconds = f"{time} GLOB '{minutes}:[0-5]{DIGIT}*' AND NOT {time} GLOB '*[^0-9:.]*'"
+    timed = f"({time} GLOB '{minutes}' OR {seconds}) AND {time} < '24'"
+    return _check_day(day, year, f"{shape} AND {timed}", f"{day} || ' ' || substr({time} || ':00', 1, 8)")
+
+
+def _check_day(day: str, year: str, shape: str, read: str) -> str:
     return (
         f"CASE WHEN {shape} AND {day} = date({day}, '+0 days') AND NOT {year} IN ('0001', '9999') "
         f"THEN {read} END"

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
-from tasks.databases.profile.readings import DAY, MOMENT
+from tasks.databases.profile.readings import CLOCK, DAY, MIDNIGHT, MOMENT
+from tasks.databases.profile.readings import ISO as ISO_FORM
 
 ORDERS = (("%m", "%d", "%Y"), ("%d", "%m", "%Y"), ("%Y", "%m", "%d"), ("%d", "%b", "%Y"))
 FORMATS = (
@@ -16,6 +17,8 @@ FORMATS = (
 )  # fmt: skip
 COMPACT = "%Y%m%d"
 PARTS = {"%Y": r"\d{4}", "%m": r"\d{1,2}", "%d": r"\d{1,2}", "%b": r"[A-Za-z]{3,9}"}
+TIMED = re.compile(r"([^ ]+) \d{1,2}:\d\d(:\d\d(\.\d+)?)?")
+"""A date of one word with a time behind it."""
 ISO = re.compile(r"\d{4}-\d\d-\d\d")
 SHAPES: Mapping[str, re.Pattern[str]] = {
     "uuid": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE),
@@ -30,10 +33,13 @@ def propose_formats(texts: Iterable[str]) -> list[str]:
     """List the readings by which some of the texts are dates; ISO dates first."""
     texts = list(texts)
     found = [DAY, MOMENT] if any(ISO.match(text) for text in texts) else []
+    timed = [match[1] for text in texts if (match := TIMED.fullmatch(text))]
     for form in FORMATS:
         pattern = re.compile(re.sub(r"%\w", lambda part: PARTS[part[0]], form.replace(".", r"\.")))
         if any(pattern.fullmatch(text) for text in texts):
             found.append(form)
+        if form != ISO_FORM and any(pattern.fullmatch(text) for text in timed):
+            found += [form + MIDNIGHT, form + CLOCK]
     return found
 
 

@@ -11,7 +11,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from tasks.artifacts.rows import Drafts, Dropped, make_id
 from tasks.databases.columns import Column, make_column_id, split_column_id
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.reflection import reflect
+from tasks.databases.profile.kinds import ColumnRules
+from tasks.databases.profile.profiling import read_columns
 from tasks.errors import BadInput
 from tasks.grammar.closed.closed_entry import ClosedVariant, Renaming
 from tasks.grammar.closed.rewriting import make_finder
@@ -26,20 +27,24 @@ from tasks.grammar.invent.invented_names import (
 )
 from tasks.grammar.invent.seeded_random import random_letter
 from tasks.models.ask import Ask
+from tasks.settings import read_section
 
 PLACES = frozenset(["town", "city", "place", "country", "village", "river"])
 ROOM = 24
 """Characters by which a new name may be longer than the old one, if its column allows it."""
 
 
-async def closed_names(entry: ClosedVariant, ask: Ask) -> Drafts[Renaming]:
+async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask: Ask) -> Drafts[Renaming]:
     """Invent one name per distinct value of the configured columns, used wherever the value occurs.
+
+    settings: `grammar.columns`, by which the cells of a column say whether it is text.
 
     A value for which the model produces no valid name gets a generic one and is listed among the dropped
     rows as well. Raises BadInput if a column does not exist or is not text.
     """
     source = DatabaseEntry(name=entry.file.stem, file=entry.file)
-    kinds = group_columns(entry, reflect(source))
+    rules = read_section(settings, "grammar.columns", ColumnRules)
+    kinds = group_columns(entry, read_columns(source, rules))
     values, limits = read_names(source, kinds)
     places: defaultdict[str, list[str]] = defaultdict(list)
     for column_name in sorted(kinds):
@@ -172,7 +177,7 @@ def _require_text(name: str, columns: Mapping[str, Column], variant: ClosedVaria
             f"params.yaml: closed: {name}", f"{variant.file.name} has no such column", hint=f"texts: {texts}"
         )
     if column.type != "text":
-        raise BadInput(f"params.yaml: closed: {name}", f"is {column.type}, not text")
+        raise BadInput(f"params.yaml: closed: {name}", f"is {column.type} by its cells, not text")
     return name
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.databases.columns import Column
+from tasks.databases.columns import Column, find_named, name_table
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.kinds import ColumnProfile, apply_profiles
 from tasks.databases.reflection import SPOKEN, reflect
 from tasks.english import is_common, is_word
 from tasks.errors import BadInput
@@ -48,26 +48,30 @@ class Term:
     origin: tuple[Origin, ...]
 
 
-async def glossary(database: DatabaseEntry, params: Glossary, ask: Ask) -> Drafts[Term]:
+async def glossary(
+    columns: list[ColumnProfile], database: DatabaseEntry, params: Glossary, ask: Ask
+) -> Drafts[Term]:
     """List the words of tables and columns: a person's, else those of comments, else a model's proposals.
 
-    No row is read. Drop reasons, of proposals: `no_words`, `unknown_words`; of columns whose names are no
-    English words and that nobody has words for: `unclear_name`. Raises BadInput for an entry of
-    the glossary that names no table or column, or has no words.
+    columns: the profiles, by which a prompt says what type a column has. No row is read.
+
+    Drop reasons, of proposals: `no_words`, `unknown_words`; of columns whose names are no English words and
+    that nobody has words for: `unclear_name`. Raises BadInput for an entry of the glossary that names no
+    table or column, or has no words.
     """
-    columns = reflect(database)
+    schema = apply_profiles(reflect(database), columns)
     place = f"params.yaml: {database.label}.glossary"
-    terms = {term.id: term for term in _list_comments(columns)}
-    terms |= {term.id: term for term in read_glossary(database.glossary, columns, place)}
+    terms = {term.id: term for term in _list_comments(schema)}
+    terms |= {term.id: term for term in read_glossary(database.glossary, schema, place)}
     dropped: list[Dropped] = []
-    hidden = {column.id for column in columns}.difference(
-        column.id for column in leave_out(columns, database) if column.descriptive
+    hidden = {column.id for column in schema}.difference(
+        column.id for column in leave_out(schema, database) if column.descriptive
     )
     unclear = [
-        column for column in columns if column.id not in {*terms, *hidden} and not is_clear(column.name)
+        column for column in schema if column.id not in {*terms, *hidden} and not is_clear(column.name)
     ]
     if params.propose:
-        answers = await asyncio.gather(*(_ask_words(column, columns, ask) for column in unclear))
+        answers = await asyncio.gather(*(_ask_words(column, schema, ask) for column in unclear))
         for column, answer in zip(unclear, answers, strict=True):
             origin = (Origin("call", answer.call),)
             if answer.value is None:
@@ -123,30 +127,7 @@ def _list_comments(columns: Sequence[Column]) -> Iterator[Term]:
             yield Term(column.id, column.table, column.name, column.words, "comment", origin)
         if column.table_words:
             table_origin = (Origin("evidence", f"comment on {column.table}"),)
-            yield Term(_name_table(column), column.table, "", column.table_words, "comment", table_origin)
-
-
-def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[str, str, str]]:
-    """Find what a key names, as (table, column, id): a table, a column, or every column of that name.
-
-    place: of the key, for errors. Raises BadInput if it names nothing.
-    """
-    table = next((column for column in columns if column.table == key), None)
-    if table is not None:
-        return [(key, "", _name_table(table))]
-    exact = [column for column in columns if key in (column.id, f"{column.table}.{column.name}")]
-    named = exact or [column for column in columns if column.name == key]
-    if not named:
-        known = [*{column.table for column in columns}, *(column.id for column in columns)]
-        known += [column.name for column in columns]
-        close = get_close_matches(key, known, 1)
-        hint = f"did you mean {close[0]}?" if close else "keys are columns or tables"
-        raise BadInput(place, f"there is no column or table {key!r}", hint=hint)
-    return [(column.table, column.name, column.id) for column in named]
-
-
-def _name_table(column: Column) -> str:
-    return column.id.partition(".")[0]
+            yield Term(name_table(column), column.table, "", column.table_words, "comment", table_origin)
 
 
 def _leave_unclear(column: Column, label: str) -> Dropped:

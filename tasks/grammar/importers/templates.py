@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from tasks.databases.profile.kinds import ColumnRules
+from tasks.databases.profile.profiling import read_columns
 from tasks.errors import BadInput
 from tasks.grammar.construct.balanced import Balanced
-from tasks.grammar.construct.columns import read_columns
 from tasks.grammar.construct.own_templates import BALANCED, TEXTS, make_rules
 from tasks.grammar.construct.template_lines import (
     FOLDER,

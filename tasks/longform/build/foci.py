@@ -14,10 +14,11 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.databases.columns import Column, split_column_id
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.joins import Join, JoinTree, list_join_trees
+from tasks.databases.profile.look_alikes import find_look_alikes
 from tasks.english import make_plural, make_singular
 from tasks.errors import BadInput
 from tasks.longform.build.source_columns import SourceColumn
-from tasks.longform.build.sql import quote, quote_column
+from tasks.longform.build.sql import quote, quote_column, read_column
 from tasks.longform.build.words import say_amount, split_name
 from tasks.longform.entries import MeasureWords, SourceDatabase
 from tasks.settings import Settings
@@ -193,7 +194,7 @@ def _read_measures(
             continue
         name, unit = say_amount(row.id)
         name = words.name or name
-        amount = quote_column(row.id)
+        amount = read_column(row.column)
         ((typical,),) = database.query(f"SELECT AVG(ABS({amount})) FROM {quote(row.column.table)}").rows  # noqa: S608
         digits = count_digits(float(str(typical or 0)))
         found.append(FocusMeasure(row.id, name, unit, words.more or _say_more(name), words.negative, digits))
@@ -231,7 +232,7 @@ def _is_amount(row: SourceColumn, database: SafeDatabase) -> bool:
         return False
     if AMOUNT.search(own.name) is None and NO_AMOUNT.search(own.name) is not None:
         return False
-    amount, table = quote_column(row.id), quote(own.table)
+    amount, table = read_column(own), quote(own.table)
     counted = f"SELECT COUNT(*) AS n FROM {table} WHERE {amount} IS NOT NULL GROUP BY {amount}"  # noqa: S608
     ((share,),) = database.query(f"SELECT MAX(n) * 1.0 / SUM(n) FROM ({counted})").rows  # noqa: S608
     return share is not None and float(str(share)) <= ALIKE
@@ -308,4 +309,12 @@ def _read_groups(group: Column, source: str, least: int, database: SafeDatabase)
         f"SELECT {name} FROM {source} WHERE {name} <> '' GROUP BY {name} "  # noqa: S608 (quoted names)
         f"HAVING COUNT(*) >= {least} ORDER BY COUNT(*) DESC, {name} LIMIT {2 * VALUES}"
     ).rows
-    return tuple(str(value) for (value,) in rows if not LIST.search(str(value)))[:VALUES]
+    alike = _find_look_alikes(group, database) if rows else frozenset()
+    return tuple(str(value) for (value,) in rows if value not in alike and not LIST.search(str(value)))[
+        :VALUES
+    ]
+
+
+def _find_look_alikes(group: Column, database: SafeDatabase) -> frozenset[str]:
+    stream = database.stream(f"SELECT DISTINCT {quote_column(group.id)} FROM {quote(group.table)}")  # noqa: S608 (quoted names)
+    return find_look_alikes(value for batch in stream for (value,) in batch)

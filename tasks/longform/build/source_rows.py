@@ -17,7 +17,7 @@ from tasks.databases.execution import SafeDatabase
 from tasks.databases.values import Value
 from tasks.longform.build.foci import Focus
 from tasks.longform.build.source_columns import SourceColumn
-from tasks.longform.build.sql import quote, quote_column, write_literal
+from tasks.longform.build.sql import quote, quote_column, read_column, write_literal
 from tasks.longform.entries import SourceDatabase
 
 Cells = dict[str, Value]
@@ -81,8 +81,9 @@ def _read_group(
 ) -> list[dict[str, Cells]]:
     shown = [column for column in columns if column.table in focus.tables]
     names = [f"c{place}" for place in range(len(shown))]
-    listed = ", ".join(f"{quote_column(one.id)} AS {name}" for one, name in zip(shown, names, strict=True))
-    amounts = [quote_column(measure.column) for measure in focus.measures]
+    listed = ", ".join(f"{read_column(one)} AS {name}" for one, name in zip(shown, names, strict=True))
+    by_id = {column.id: column for column in columns}
+    amounts = [read_column(by_id[measure.column]) for measure in focus.measures]
     found: list[dict[str, Cells]] = []
     for alone in _write_alone(focus, group, columns):
         rows = database.query(
@@ -163,7 +164,7 @@ def _read_referred(
         table = split_column_id(reference)[0]
         shown = [column for column in columns if column.table == table]
         rows = database.query(
-            f"SELECT {', '.join(quote_column(column.id) for column in shown)} FROM {quote(table)} "  # noqa: S608 (quoted names)
+            f"SELECT {', '.join(read_column(column) for column in shown)} FROM {quote(table)} "  # noqa: S608 (quoted names)
             f"WHERE {quote_column(reference)} = {write_literal(value)} LIMIT 1"
         ).rows
         for row in rows:

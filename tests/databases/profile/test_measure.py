@@ -9,6 +9,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.profile.kinds import ColumnRules
 from tasks.databases.profile.look_alikes import find_look_alikes, fold
 from tasks.databases.profile.measure import measure_columns
+from tasks.databases.profile.profiling import list_losses, name_unread, profile_columns
 from tasks.databases.reflection import list_unread, reflect
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, open_place
 
@@ -29,6 +30,18 @@ CASES = {
     "DATETIME at midnight": ("DATETIME", ["2004-01-02 00:00:00.000"], ("dates", "date", "day")),
     "DATETIME2": ("DATETIME2", ["2004-01-02 10:00:00"], ("dates with times", "date", "")),
     "timestamptz": ("timestamptz", ["2004-01-02 10:00:00"], ("dates with times", "date", "")),
+    "TEXT day first with times": (
+        "TEXT",
+        ["17/07/1996 10:30", "3/8/1996 9:15:30"],
+        ("dates with times", "date", "%d/%m/%Y %H:%M"),
+    ),
+    "TEXT day first at midnight": (
+        "TEXT",
+        ["17/07/1996 00:00", "3/8/1996 00:00"],
+        ("dates", "date", "%d/%m/%Y 00:00"),
+    ),
+    "TEXT day first with 31/12/9999": ("TEXT", ["17/07/1996", "31/12/9999"], ("dates", "date", "%d/%m/%Y")),
+    "DATETIME2 of seven places": ("DATETIME2", ["2004-01-02 00:00:00.0000000"], ("dates", "date", "day")),
     "TEXT with ISO dates": ("TEXT", ["2004-01-02", "2005-03-04"], ("dates", "date", "")),
     "TEXT with months": ("TEXT", ["May 3, 2004", "June 13, 2005"], ("dates", "date", "%b %d, %Y")),
     "STRING": ("STRING", ["Ann", "Bob"], ("names", "text", "")),
@@ -151,3 +164,95 @@ def test_schemas_partitions_and_keys_that_are_not_read_are_named(server):
         "foreign key people.person_id -> hr.people is",
     }  # fmt: skip
     assert "search_path%3Dpublic,hr" in unread["schema hr is"].hint
+
+
+TEXTS = {
+    # cells of a server's text column -> kind, type, reading
+    "ISO": (["2004-01-02", "2005-03-04"], ("dates", "date", "")),
+    "ISO with texts for none": (["2004-01-02", "N/A", "2005-03-04"], ("dates", "date", "%Y-%m-%d 00:00")),
+    "ISO with times and a T": (["2004-01-02T10:00:00"], ("dates with times", "date", "%Y-%m-%d %H:%M")),
+    "month first": (["12/31/2004", "1/2/2005", None], ("dates", "date", "%m/%d/%Y")),
+    "day first with times": (["31/12/2004 10:30"], ("dates with times", "date", "%d/%m/%Y %H:%M")),
+    "months": (["May 3, 2004", "June 13, 2005"], ("dates", "date", "%b %d, %Y")),
+    "either way": (["1/2/2004", "3/4/2005"], ("dates, day or month first", "text", "")),
+    "names": (["Ann", "Bob"], ("names", "text", "")),
+    "no such day": (["2004-02-30", "2004-02-31"], ("digits", "text", "")),
+}
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_texts_on_servers(kind, monkeypatch):
+    monkeypatch.setenv(PASSWORD_ENV, PASSWORD)
+    with open_place(kind) as place:
+        for number, (cells, _) in enumerate(TEXTS.values()):
+            place.run(f"CREATE TABLE t{number} (c VARCHAR(40))")
+            place.load(f"t{number}", [(cell,) for cell in cells])
+        place.grant()
+        profiles = measure_columns(place.entry, reflect(place.entry), ColumnRules(), {})
+    found = [(one.kind, one.type, one.reading) for one in sorted(profiles, key=lambda one: one.table)]
+    assert dict(zip(TEXTS, found, strict=True)) == {name: due for name, (_, due) in TEXTS.items()}
+
+
+def make_unreadable(path):
+    """Write a table whose pages are damaged beside a sound one, and a virtual table of a missing module."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE sound (name TEXT)")
+        connection.execute("INSERT INTO sound VALUES ('Ann')")
+        connection.execute("CREATE TABLE damaged (name TEXT, price REAL)")
+        connection.executemany("INSERT INTO damaged VALUES (?, 1.5)", [("x" * 500,) for _ in range(200)])
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'damaged'").fetchone()
+        connection.commit()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        gone = "CREATE VIRTUAL TABLE gone USING nowhere(a)"
+        connection.execute("INSERT INTO sqlite_master VALUES ('table', 'gone', 'gone', 0, ?)", [gone])
+        connection.commit()
+    return path
+
+
+def test_a_damaged_table_is_lost_by_name_and_the_others_are_read(tmp_path):
+    entry = DatabaseEntry(name="some", file=make_unreadable(tmp_path / "some.sqlite"))
+    profiles = profile_columns(entry, ColumnRules())
+    assert {one.id: one.kind for one in profiles} == {
+        "damaged.name": "unreadable", "damaged.price": "unreadable", "sound.name": "names",
+    }  # fmt: skip
+    assert [drop.detail for drop in list_losses(profiles)] == [
+        f"damaged.{name}: database disk image is malformed" for name in ("name", "price")
+    ]
+    (unread,) = name_unread(entry)
+    assert (unread.reason, unread.detail) == (
+        "unreadable_table", "table gone is not read: no such module: nowhere",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_a_table_that_may_not_be_read_is_lost_by_name(kind, monkeypatch):
+    monkeypatch.setenv(PASSWORD_ENV, PASSWORD)
+    with open_place(kind) as place:
+        place.run(
+            "CREATE TABLE sound (name VARCHAR(20))",
+            "INSERT INTO sound VALUES ('Ann')",
+            "CREATE TABLE secret (name VARCHAR(20), price INT)",
+            "INSERT INTO secret VALUES ('Bob', 3)",
+        )
+        place.grant()
+        if kind == "postgresql":
+            place.run(f"REVOKE SELECT ON secret FROM {place.reader}")
+        else:
+            # With a right to one column the account sees the table, and may not read its definition.
+            place.run(
+                f"REVOKE SELECT ON {place.name}.* FROM {place.reader}",
+                f"GRANT SELECT ON {place.name}.sound TO {place.reader}",
+                f"GRANT SELECT (name) ON {place.name}.secret TO {place.reader}",
+            )
+        profiles = profile_columns(place.entry, ColumnRules())
+        lost = [*list_losses(profiles), *name_unread(place.entry)]
+    kinds = {one.id: one.kind for one in profiles}
+    assert kinds.pop("sound.name") == "names"
+    assert len(lost) == (2 if kind == "postgresql" else 1)
+    assert {drop.reason for drop in lost} == {"unreadable" if kind == "postgresql" else "unreadable_table"}
+    assert all("secret" in drop.detail and "denied" in drop.detail for drop in lost)

@@ -68,7 +68,7 @@ def name_by_grammar(known=()):
 def run(shop, reply=None, tmp=None, **fields):
     variant = make_closed(shop, **fields)
     ask = ScriptedAsk(reply or name_by_grammar())
-    drafts = asyncio.run(closed_names(variant, ask))
+    drafts = asyncio.run(closed_names(variant, {}, ask))
     return variant, drafts, ask
 
 
@@ -219,7 +219,7 @@ def test_documents_change_alike_and_keep_their_ids(shop):
     ("fields", "what"),
     [
         ({"columns": {"brands.colour": "colour"}}, "no such column"),
-        ({"columns": {"brands.founded": "year"}}, "is integer, not text"),
+        ({"columns": {"brands.founded": "year"}}, "is integer by its cells, not text"),
         ({"columns": {"brands.brand": "company", "sales.brand": "label"}}, "is called"),
         ({"texts": ("people.full_name",)}, "already a column of names"),
     ],

@@ -16,8 +16,9 @@ from tasks.artifacts.rows import Origin
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.profile.kinds import ColumnRules
+from tasks.databases.profile.profiling import read_columns
 from tasks.errors import BadInput
-from tasks.grammar.construct.columns import columns, read_columns
+from tasks.grammar.construct.columns import columns
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.free_reading import read_free
 from tasks.grammar.construct.pairs import make_question

@@ -6,6 +6,8 @@ import sqlite3
 import pytest
 
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.kinds import ColumnRules
+from tasks.databases.profile.profiling import profile_columns
 from tasks.databases.reflection import read_comment, reflect
 from tasks.errors import BadInput
 from tasks.grammar.construct.glossary import Glossary, glossary, is_clear, read_glossary
@@ -20,7 +22,8 @@ from tests.grammar.scripted import ScriptedAsk
 TABLES = """
 CREATE TABLE employees (nr INTEGER PRIMARY KEY, name TEXT, dob DATE, dept TEXT, start_date DATE);
 CREATE TABLE trf (nr INTEGER PRIMARY KEY, name TEXT, tariff_gbp REAL, dept TEXT);
-INSERT INTO employees (nr) VALUES (1);
+INSERT INTO employees VALUES (1, 'Ann', '1990-02-03', 'Sales', '2010-04-05');
+INSERT INTO trf VALUES (1, 'Day', 12.5, 'Sales');
 """
 WORDS = {"employees.dob": "date of birth", "tariff_gbp": "tariff in British pounds", "trf": "rate plan"}
 
@@ -36,7 +39,7 @@ def path(tmp_path):
 def make_schema(path, words=WORDS, reply=lambda _: "", **params):
     entry = DatabaseEntry(name="firm", file=path, glossary=words)
     ask = ScriptedAsk(reply)
-    drafts = asyncio.run(glossary(entry, Glossary(**params), ask))
+    drafts = asyncio.run(glossary(profile_columns(entry, ColumnRules()), entry, Glossary(**params), ask))
     return schema(drafts.rows, [], entry).rows, drafts, ask
 
 
@@ -171,7 +174,8 @@ def test_comments_in_the_catalogue_are_words(kind, monkeypatch):
         place.run("INSERT INTO employees (nr) VALUES (1)")
         place.grant()
         entry = place.entry.model_copy(update={"glossary": {"dept": "department"}})
-        drafts = asyncio.run(glossary(entry, Glossary(), ScriptedAsk(lambda _: "")))
+        profiles = profile_columns(entry, ColumnRules())
+        drafts = asyncio.run(glossary(profiles, entry, Glossary(), ScriptedAsk(lambda _: "")))
         columns = schema(drafts.rows, [], entry).rows
     assert {term.id: (term.words, term.source) for term in drafts.rows} == {
         "employees": ("member of staff", "comment"),

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.kinds import ColumnRules
+from tasks.databases.profile.profiling import profile_columns
 from tasks.errors import BadInput
 from tasks.grammar.construct.glossary import Glossary, glossary
 from tasks.grammar.construct.measured_words import describe_event, find_kind
@@ -78,7 +80,9 @@ def yard(tmp_path):
 
 
 def draft(entry):
-    return asyncio.run(glossary(entry, Glossary(), ScriptedAsk(lambda _: "")))
+    return asyncio.run(
+        glossary(profile_columns(entry, ColumnRules()), entry, Glossary(), ScriptedAsk(lambda _: ""))
+    )
 
 
 def test_names_that_say_nothing_are_listed_until_there_are_words_for_them(yard):

@@ -1,0 +1,79 @@
+"""Profile the columns of a database, apply what a person says of them, and name what is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tasks.artifacts.rows import Dropped, make_id
+from tasks.databases.columns import Column, find_named
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.profile.kinds import TYPES, ColumnProfile, ColumnRules, apply_profiles
+from tasks.databases.profile.measure import measure_columns
+from tasks.databases.profile.readings import is_format
+from tasks.databases.reflection import list_unread, reflect
+from tasks.errors import BadInput
+
+
+def profile_columns(database: DatabaseEntry, rules: ColumnRules, place: str = "") -> list[ColumnProfile]:
+    """Profile every column of a database. place: of the entry's `columns`, for errors.
+
+    Raises BadInput if the database cannot be opened, or an override is not valid.
+    """
+    schema = reflect(database)
+    return measure_columns(database, schema, rules, read_overrides(database, schema, place))
+
+
+def read_columns(database: DatabaseEntry, rules: ColumnRules) -> list[Column]:
+    """Read a database's columns with the types and readings by their cells. Raises as `profile_columns`."""
+    return apply_profiles(reflect(database), profile_columns(database, rules))
+
+
+def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str = "") -> Mapping[str, str]:
+    """Read the entry's `columns`: column id -> a type or a date format. Raises BadInput."""
+    place = place or f"params.yaml: {database.label}.columns"
+    found: dict[str, str] = {}
+    names = {column.name for column in schema}
+    # A column's name alone stands for all columns of that name; `table.column` comes after it.
+    for key, kind in sorted(database.columns.items(), key=lambda entry: entry[0] not in names):
+        if kind not in TYPES and not is_format(kind):
+            raise BadInput(
+                f"{place}: {key}",
+                f"{kind!r} is neither a type nor a date format",
+                hint=f"one of {', '.join(TYPES)}, or as %d/%m/%Y, %b %d, %Y, %Y%m%d",
+            )
+        for table, column, column_id in find_named(key, schema, place):
+            if not column:
+                raise BadInput(f"{place}: {key}", f"is a table, not a column of {table}")
+            found[column_id] = kind
+    return found
+
+
+def list_losses(profiles: Sequence[ColumnProfile]) -> list[Dropped]:
+    """Name the columns with cells that do not fit or cannot be read.
+
+    Reasons: `no_value` (the cells count as no value), `unfit_cells` (too many do not fit: the column is not
+    ranked, bounded or averaged), `unreadable`.
+    """
+    return [drop for profile in profiles if (drop := _name_loss(profile))]
+
+
+def _name_loss(profile: ColumnProfile) -> Dropped | None:
+    reason = (
+        "unreadable"
+        if profile.kind == "unreadable"
+        else "no_value"
+        if profile.reading and profile.misfits
+        else "unfit_cells"
+        if profile.misfits or (profile.kind.startswith("dates") and profile.type == "text")
+        else ""
+    )
+    detail = f"{profile.id}: {profile.why}"
+    return Dropped(make_id("column", profile.id), reason, detail, ()) if reason else None
+
+
+def name_unread(database: DatabaseEntry) -> list[Dropped]:
+    """Name the parts of a database that are not read. Raises as `list_unread`."""
+    return [
+        Dropped(make_id("unread", part.what), part.reason, f"{part.what} not read: {part.why}", ())
+        for part in list_unread(database)
+    ]

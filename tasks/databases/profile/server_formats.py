@@ -1,0 +1,132 @@
+"""Read a text as a date in a format on PostgreSQL and MariaDB, as readings.py does on SQLite.
+
+No function of the server converts the text: they fail, or give another date, for 30 February.
+"""
+
+from __future__ import annotations
+
+import re
+
+MONTHS = ".jan.feb.mar.apr.may.jun.jul.aug.sep.oct.nov.dec"
+PATTERNS = {"%Y": "[0-9]{4}", "%d": "[0-9]{1,2}", "%m": "[0-9]{1,2}", "%b": "[A-Za-z]{3,}"}
+TIME = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?"
+MIDNIGHTS = "( 0?0:00(:00([.]0+)?)?)?"
+COMPACT = "%Y%m%d"
+BY_FOUR = "([02468][048]|[13579][26])"
+DATES = (
+    "^[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
+    "|02-(0[1-9]|1[0-9]|2[0-8]))$"
+)
+LEAP_DAYS = f"^([0-9]{{2}}(0[48]|[2468][048]|[13579][26])|{BY_FOUR}00)-02-29$"
+NO_DATES = "^(0001|9999)-"
+
+
+def write_server_format(cell: str, form: str, clock: str, dialect: str) -> str:
+    """Write the expression that gives the ISO date of a cell as text, or NULL. clock: as in readings.py."""
+    server = _POSTGRES if dialect == "postgres" else _MARIADB
+    text = f"CAST({cell} AS {server.text})"
+    if clock and form == "%Y-%m-%d":
+        text = f"REPLACE({text}, 'T', ' ')"
+    day = server.cut(text, " ", 1) if clock else text
+    years, months, days = (_find_part(part, form, day, server) for part in ("%Y", "%m", "%d"))
+    iso = server.join(years, "'-'", server.pad(months), "'-'", server.pad(days))
+    pattern = "[0-9]{8}" if form == COMPACT else re.sub(r"%\w", _write_pattern, form.replace(".", "[.]"))
+    ending = f" {TIME}" if clock.endswith("%M") else MIDNIGHTS if clock else ""
+    read = iso
+    if clock.endswith("%M"):
+        time = server.cut(text, " ", 2)
+        hours = server.pad(server.cut(time, ":", 1))
+        rest = f"SUBSTRING({server.join(server.cut_behind(time, ':'), server.zeros)}, 1, 5)"
+        read = server.join(iso, "' '", hours, "':'", rest)
+    fits = server.match(text, f"^{pattern}{ending}$")
+    real = f"({server.match(iso, DATES)} OR {server.match(iso, LEAP_DAYS)})"
+    return f"CASE WHEN {fits} AND {real} AND NOT {server.match(iso, NO_DATES)} THEN {read} END"
+
+
+def _write_pattern(part: re.Match[str]) -> str:
+    return PATTERNS[part[0]]
+
+
+def _find_part(part: str, form: str, day: str, server: _Server) -> str:
+    """Write the year, month or day of a text."""
+    if form == COMPACT:
+        start, length = {"%Y": (1, 4), "%m": (5, 2), "%d": (7, 2)}[part]
+        return f"SUBSTRING({day}, {start}, {length})"
+    parts = re.findall(r"%\w", form)
+    separator = form.removeprefix(parts[0])[0]
+    whole = f"REPLACE({day}, ',', '')" if "," in form else day
+    if part == "%m" and "%b" in parts:
+        named = server.cut(whole, separator, parts.index("%b") + 1)
+        name = server.join("'.'", f"LOWER(SUBSTRING({named}, 1, 3))")
+        return server.number(name)
+    return server.cut(whole, separator, parts.index(part) + 1)
+
+
+class _Server:
+    """How an engine cuts and joins texts."""
+
+    text, zeros = "", "':00'"
+
+    def match(self, text: str, pattern: str) -> str:
+        """Write whether a text matches a pattern."""
+        raise NotImplementedError
+
+    def cut(self, text: str, separator: str, number: int) -> str:
+        """Write the part of a text with this number, from 1."""
+        raise NotImplementedError
+
+    def cut_behind(self, text: str, separator: str) -> str:
+        """Write what stands behind the first separator."""
+        return f"SUBSTRING({text}, {self.find(text, separator)} + 1)"
+
+    def find(self, text: str, separator: str) -> str:
+        """Write the place of a separator in a text, from 1."""
+        raise NotImplementedError
+
+    def join(self, *texts: str) -> str:
+        """Write texts behind each other."""
+        return f"CONCAT({', '.join(texts)})"
+
+    def pad(self, text: str) -> str:
+        """Write a number's text with two digits."""
+        return f"LPAD({text}, 2, '0')"
+
+    def number(self, name: str) -> str:
+        """Write the number of a month as text, by a point and three letters of its name."""
+        raise NotImplementedError
+
+
+class _Postgres(_Server):
+    text = "TEXT"
+
+    def match(self, text: str, pattern: str) -> str:
+        return f"{text} ~ '{pattern}'"
+
+    def cut(self, text: str, separator: str, number: int) -> str:
+        return f"SPLIT_PART({text}, '{separator}', {number})"
+
+    def find(self, text: str, separator: str) -> str:
+        return f"STRPOS({text}, '{separator}')"
+
+    def number(self, name: str) -> str:
+        return f"CAST((STRPOS('{MONTHS}', {name}) + 3) / 4 AS TEXT)"
+
+
+class _MariaDB(_Server):
+    text = "CHAR"
+
+    def match(self, text: str, pattern: str) -> str:
+        # Not RLIKE, for which sqlglot writes a function that MariaDB lacks.
+        return f"REGEXP_INSTR({text}, '{pattern}') = 1"
+
+    def cut(self, text: str, separator: str, number: int) -> str:
+        return f"SUBSTRING_INDEX(SUBSTRING_INDEX({text}, '{separator}', {number}), '{separator}', -1)"
+
+    def find(self, text: str, separator: str) -> str:
+        return f"LOCATE('{separator}', {text})"
+
+    def number(self, name: str) -> str:
+        return f"CAST(FLOOR((LOCATE({name}, '{MONTHS}') + 3) / 4) AS CHAR)"
+
+
+_POSTGRES, _MARIADB = _Postgres(), _MariaDB()
