@@ -13,6 +13,7 @@ BENCHMARKS = (
     "overhead",
     "noop",
     "models",
+    "column_profile",
     "fill_in",
     "scoring",
     "comparing",

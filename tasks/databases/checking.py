@@ -52,9 +52,9 @@ DateSub DateTrunc Day DayOfMonth DayOfWeek DayOfYear Dayname Degrees DenseRank E
 FirstValue Floor Greatest Hex Hour If Initcap JSONBExtract JSONBExtractScalar JSONExtract
 JSONExtractScalar JSONType Lag LastDay LastValue Lead Least Localtime Localtimestamp Left Length Ln Log
 LogicalAnd LogicalOr Lower MD5 Max Min Minute Mod Mode Month Monthname NthValue Ntile Nullif Or
-PercentRank PercentileCont PercentileDisc Pi Pow Quarter Radians Rank RegexpILike RegexpLike RegexpReplace
-Replace Reverse Right Round RowNumber SHA SHA2 Second Sign Sin Soundex SplitPart Sqrt StartsWith Stddev
-StddevPop StddevSamp StrPosition StrToDate Substring SubstringIndex Sum Tan Time TimeToStr TimestampAdd
+PercentRank PercentileCont PercentileDisc Pi Pow Quarter Radians Rank RegexpILike RegexpInstr RegexpLike
+RegexpReplace Replace Reverse Right Round RowNumber SHA SHA2 Second Sign Sin Soundex SplitPart Sqrt StartsWith
+Stddev StddevPop StddevSamp StrPosition StrToDate Substring SubstringIndex Sum Tan Time TimeToStr TimestampAdd
 TimestampDiff TimestampTrunc Translate Trim Trunc TryCast TsOrDsToDate TsOrDsToTimestamp Unhex UnixToTime
 Upper Variance VariancePop Week WeekOfYear WidthBucket Xor Year
 """

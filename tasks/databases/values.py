@@ -11,6 +11,8 @@ from typing import Any
 
 Value = str | int | float | None
 LARGEST = 2**63
+UNDECODABLE = "\ufffd"
+"""What stands for bytes of a text that are not valid UTF-8."""
 PLAIN = frozenset({str, int, float, type(None)})
 
 

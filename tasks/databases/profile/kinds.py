@@ -73,6 +73,7 @@ class CellCounts:
     least: str = ""
     greatest: str = ""
     look_alikes: int = 0
+    undecodable: int = 0
     examples: tuple[str, ...] = ()
     unreadable: str = ""
     """Why the cells could not be read; empty where they could."""
@@ -126,6 +127,8 @@ class ColumnProfile:
     distinct: int | None
     look_alikes: int
     """Values that differ from another one by case, spaces, punctuation or Unicode form alone."""
+    undecodable: int
+    """Distinct texts that are not valid UTF-8: no question or answer has them."""
     least: str
     greatest: str
     examples: tuple[str, ...]
@@ -160,9 +163,13 @@ def decide_kind(declared: str, counts: CellCounts, rules: ColumnRules, override:
         return ColumnKind("empty", declared, asked=False, why="no cell has a value")
     if counts.blobs:
         asked = 2 * counts.blobs <= counts.filled
-        return ColumnKind("bytes", "text" if asked else "other", asked=asked, why=f"{counts.blobs:,} blobs")
+        why = f"{counts.blobs:,} of {counts.filled:,} cells are bytes"
+        return ColumnKind("bytes", "text" if asked else "other", asked=asked, why=why)
     if counts.outside:
-        why = f"{counts.outside:,} dates are infinite or before the year 1: not ranked, not bounded"
+        why = (
+            f"{counts.outside:,} of {counts.filled:,} dates are infinite or before the year 1: "
+            "not ranked, not bounded"
+        )
         return ColumnKind("dates", "text", misfits=counts.outside, why=why)
     if declared in ("integer", "real"):
         return _decide_numbers(declared, counts, rules)
@@ -201,7 +208,7 @@ def _decide_numbers(declared: str, counts: CellCounts, rules: ColumnRules) -> Co
     values, numbers = counts.filled - counts.no_value, counts.filled - counts.no_value - counts.texts
     reading = NUMBER if counts.texts or counts.no_value else ""
     if counts.texts <= rules.misfits * values:
-        why = _say_misfits(counts.texts, counts.no_value, "numbers")
+        why = _say_misfits(counts.texts, counts.no_value, "number")
         kind = "real" if counts.reals else declared
         return ColumnKind("numbers", kind, reading, "", counts.texts, True, why)
     if not numbers:
@@ -246,7 +253,7 @@ def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
         reading = several[0]
         form = "moment" if reading.endswith(CLOCK) else ""
     misfits = values - best
-    why = _say_misfits(misfits, none, "dates")
+    why = _say_misfits(misfits, none, "date")
     if is_format(reading):
         why = f"read as {reading}" + (f"; {why}" if why else "")
     return ColumnKind("dates with times" if form else "dates", "date", reading, form, misfits, True, why)
@@ -269,7 +276,7 @@ def _decide_texts(declared: str, counts: CellCounts, rules: ColumnRules) -> Colu
         return ColumnKind("numbers and texts", "text", misfits=counts.texts, why=why)
     if counts.shape in ("uuid", "json", "geometry"):
         kind = {"uuid": "identifiers", "json": "JSON", "geometry": "geometry"}[counts.shape]
-        return ColumnKind(kind, "text", asked=False, why=f"nobody asks for, or by, {kind}")
+        return ColumnKind(kind, "text", asked=False, why=f"{kind}: not what people ask about")
     if counts.shape:
         kind = {"time": "times of day", "boolean": "yes or no", "digits": "digits"}[counts.shape]
         return ColumnKind(kind, "text", why="digits stay as they are" if kind == "digits" else "")
@@ -281,9 +288,14 @@ def _decide_texts(declared: str, counts: CellCounts, rules: ColumnRules) -> Colu
 
 
 def _say_misfits(misfits: int, no_value: int, what: str) -> str:
-    parts = [
-        f"{count:,} {words}"
-        for count, words in ((no_value, "cells that stand for none"), (misfits, f"cells that are not {what}"))
-        if count
-    ]
-    return f"{' and '.join(parts)} count as no value" if parts else ""
+    parts = []
+    if no_value:
+        parts.append(
+            "1 cell that stands for none" if no_value == 1 else f"{no_value:,} cells that stand for none"
+        )
+    if misfits:
+        parts.append(
+            f"1 cell that is not a {what}" if misfits == 1 else f"{misfits:,} cells that are not {what}s"
+        )
+    verb = "counts" if no_value + misfits == 1 else "count"
+    return f"{' and '.join(parts)} {verb} as no value" if parts else ""

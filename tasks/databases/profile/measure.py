@@ -22,7 +22,7 @@ from tasks.databases.profile.kinds import SHOWN, CellCounts, ColumnProfile, Colu
 from tasks.databases.profile.look_alikes import find_look_alikes
 from tasks.databases.profile.readings import ON_SERVERS
 from tasks.databases.profile.texts import find_shape
-from tasks.databases.values import to_plain
+from tasks.databases.values import UNDECODABLE, to_plain
 
 SESSION = {
     "postgres": ("SET TIME ZONE 'UTC'", "SET DateStyle TO ISO", "SET TRANSACTION READ ONLY"),
@@ -111,7 +111,8 @@ class _TableReader:
         if column.type == "text" and self._dialect != "sqlite":
             decided = replace(decided, reading=ON_SERVERS.get(decided.reading, decided.reading))
         if decided.type == "text" and not counts.unreadable:
-            counts = replace(counts, look_alikes=self._count_look_alikes(column, counts))
+            alike, undecodable = self._read_distinct(column, counts)
+            counts = replace(counts, look_alikes=alike, undecodable=undecodable)
         odd = self._list_odd(column, decided.reading) if decided.misfits else ()
         if odd:
             why = f"{decided.why} ({', '.join(map(repr, odd))})"
@@ -120,7 +121,7 @@ class _TableReader:
             column.id, column.table, column.name, column.type, decided.kind, decided.type, decided.reading,
             decided.form, decided.asked, decided.why, counts.rows, counts.nulls,
             counts.no_value if decided.reading else 0, decided.misfits, counts.distinct, counts.look_alikes,
-            counts.least, counts.greatest, counts.examples, odd,
+            counts.undecodable, counts.least, counts.greatest, counts.examples, odd,
         )  # fmt: skip
 
     def _sample(self, column: Column) -> list[str]:
@@ -186,18 +187,20 @@ class _TableReader:
         rows = self._run(f"{source}{order} LIMIT {most}")
         return () if isinstance(rows, str) else tuple(_show(cell) for (cell,) in rows)
 
-    def _count_look_alikes(self, column: Column, counts: CellCounts) -> int:
+    def _read_distinct(self, column: Column, counts: CellCounts) -> tuple[int, int]:
+        """Count the distinct texts that look like another one, and those that cannot be decoded."""
         if not counts.distinct or counts.distinct > self._rules.look_alikes:
-            return 0
+            return 0, 0
         cell = self._quote(column.name)
         text = write_text(cell, self._dialect)
         if self._dialect == "mysql":
             text = f"CAST({cell} AS BINARY)"  # its collation takes look-alikes for one value
         rows = self._run(f"SELECT DISTINCT {text} FROM {self._table} WHERE {cell} IS NOT NULL")  # noqa: S608 (quoted names)
         if isinstance(rows, str):
-            return 0
-        cells = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for (cell,) in rows)
-        return len(find_look_alikes(cells))
+            return 0, 0
+        cells = [cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for (cell,) in rows]
+        undecodable = sum(isinstance(cell, str) and UNDECODABLE in cell for cell in cells)
+        return len(find_look_alikes(cells)), undecodable
 
     def _aggregate(self, parts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Any]]:
         """Compute the aggregates of columns: column id -> name -> value; `error` where the engine fails.

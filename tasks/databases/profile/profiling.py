@@ -52,7 +52,7 @@ def list_losses(profiles: Sequence[ColumnProfile]) -> list[Dropped]:
     """Name the columns with cells that do not fit or cannot be read.
 
     Reasons: `no_value` (the cells count as no value), `unfit_cells` (too many do not fit: the column is not
-    ranked, bounded or averaged), `unreadable`.
+    ranked, bounded or averaged), `unreadable`, `undecodable` (texts that are not valid UTF-8).
     """
     return [drop for profile in profiles if (drop := _name_loss(profile))]
 
@@ -65,9 +65,12 @@ def _name_loss(profile: ColumnProfile) -> Dropped | None:
         if profile.reading and profile.misfits
         else "unfit_cells"
         if profile.misfits or (profile.kind.startswith("dates") and profile.type == "text")
+        else "undecodable"
+        if profile.undecodable
         else ""
     )
-    detail = f"{profile.id}: {profile.why}"
+    broken = f"{profile.undecodable:,} distinct texts are not valid UTF-8"
+    detail = f"{profile.id}: {broken if reason == 'undecodable' else profile.why}"
     return Dropped(make_id("column", profile.id), reason, detail, ()) if reason else None
 
 

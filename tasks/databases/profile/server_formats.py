@@ -89,7 +89,8 @@ class _Server:
 
     def pad(self, text: str) -> str:
         """Write a number's text with two digits."""
-        return f"LPAD({text}, 2, '0')"
+        padded = self.join("'0'", text)
+        return f"RIGHT({padded}, 2)"
 
     def number(self, name: str) -> str:
         """Write the number of a month as text, by a point and three letters of its name."""

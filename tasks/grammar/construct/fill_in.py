@@ -22,7 +22,7 @@ from tasks.databases.literals import split_literals
 from tasks.databases.profile.look_alikes import find_look_alikes
 from tasks.databases.profile.readings import list_readings
 from tasks.databases.rendering import name_kinds, write_plain
-from tasks.databases.values import Value
+from tasks.databases.values import UNDECODABLE, Value
 from tasks.errors import BadInput, SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.combinations import IDLE, OVER, Combination, DrawnCombinations, read_combinations
 from tasks.grammar.construct.free_combinations import enumerate_combinations
@@ -265,6 +265,8 @@ def _filter_combinations(
             left_out["unfit_value"] += 1
         elif any(value in others for value, others in zip(combination.values, alike, strict=True)):
             left_out["look_alike"] += 1
+        elif any(isinstance(cell, str) and UNDECODABLE in cell for row in combination.rows for cell in row):
+            left_out["undecodable"] += 1
         elif any(cell is None or cell == "" for row in combination.rows for cell in row):
             left_out["empty_answer"] += 1
         elif single and len(combination.rows) > 1:
@@ -276,7 +278,7 @@ def _filter_combinations(
 def fits_text(value: Value) -> bool:
     """Return whether a value can be inserted into a sentence: not empty, printable, without brackets."""
     text = "" if value is None else str(value)
-    return bool(text.strip()) and text.isprintable() and not set(text) & set("[]")
+    return bool(text.strip()) and text.isprintable() and not set(text) & {"[", "]", UNDECODABLE}
 
 
 class LookAlikes:

@@ -27,6 +27,8 @@ def _describe(profile: ColumnProfile, column: Column) -> str:
     counts = [f"{profile.rows - profile.nulls:,} of {profile.rows:,} cells filled"]
     if profile.distinct is not None:
         counts.append(f"{profile.distinct:,} distinct")
+    if profile.undecodable:
+        counts.append(f"{profile.undecodable:,} not valid UTF-8, in no question or answer")
     if profile.look_alikes:
         counts.append(f"{profile.look_alikes:,} look like another one, and name nothing")
     parts = [f"{profile.kind} ({', '.join(counts)})", _list_uses(column)]
@@ -45,9 +47,12 @@ def _list_uses(column: Column) -> str:
     uses = [
         ("asked for", True),
         ("given", fits_placeholder(column)),
-        ("ranked and bounded", has_order(column)),
+        ("ranked", has_order(column)),
+        ("bounded", has_order(column)),
         ("averaged", has_mean(column)),
     ]
     done = [words for words, holds in uses if holds]
     not_done = [words for words, holds in uses if not holds]
-    return ", ".join(done) + (f"; not {' or '.join(not_done)}" if not_done else "")
+    *others, last = not_done or [""]
+    left = f"{', '.join(others)} or {last}" if others else last
+    return ", ".join(done) + (f"; not {left}" if left else "")

@@ -1,0 +1,128 @@
+"""Make the questions of a database as the flow does, and hold every answer against a plain computation."""
+
+import asyncio
+import json
+from collections import Counter
+
+from tasks.databases.execution import SafeDatabase
+from tasks.databases.profile.kinds import ColumnRules
+from tasks.grammar.construct.columns import columns
+from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.free_reading import read_stored
+from tasks.grammar.construct.queries import Query, write_template
+from tasks.grammar.construct.schema import schema as make_schema
+from tasks.grammar.construct.sql_rules import fits_placeholder, has_mean, has_order
+from tasks.grammar.construct.sql_templates import SqlTemplate, SqlTemplates, sql_templates
+from tasks.grammar.publish.rerun import Rerun
+from tests.grammar.construct.test_sql_templates import EXAMPLE, make_kind
+from tests.grammar.dirty.plain import Plain, same_rows
+from tests.grammar.scripted import ScriptedAsk
+from tests.grammar.test_privacy import pick
+
+MEASURED = (
+    ("count", "over", 2), ("count", "", 1), ("average", "", 1), ("most", "", 1), ("least", "pair", 2),
+    ("list", "from", 1),
+)  # fmt: skip
+
+
+class Made:
+    """A database's columns, templates and groups. written: have a scripted model write more."""
+
+    def __init__(self, entry, *, written=True, cap=3, most=None):
+        profiled = columns(entry, ColumnRules())
+        self.profiles, self.losses = profiled.rows, list(profiled.dropped)
+        self.schema = list(make_schema([], self.profiles, entry).rows)
+        queries = list_queries(self.schema)[:most]
+        templates = [make_template(query) for query in queries]
+        self.queries = {query.id: query for query in queries}
+        if written:
+            found = write_templates(self.schema, entry)
+            templates += [template for template in found if template.id not in self.queries]
+        self.templates = {template.id: template for template in templates}
+        params = FillIn(every_value_matters=False, single_answer=False, cap=cap)
+        filled = fill_in(list(self.templates.values()), self.schema, entry, params)
+        self.groups, self.dropped = list(filled.rows), list(filled.dropped)
+        self.entry = entry
+
+    def check(self):
+        """Hold every answer against a plain one; return how many of each measure there are."""
+        plain, seen = Plain(self.entry, self.schema), Counter()
+        for group in self.groups:
+            template = self.templates[group.sql_template]
+            query = self.queries.get(template.id) or read_stored(template.sql, self.schema)
+            fillings = {filling.placeholder: filling.value for filling in group.fillings}
+            found, due = json.loads(group.answer_rows), plain.answer(query, fillings)
+            assert same_rows(found, due, query.measure), (group.sql, fillings, found, due)
+            seen[query.measure or "lookup"] += 1
+        with SafeDatabase(self.entry, children=1) as safe:
+            reproduces = Rerun(safe, self.schema).rule()
+            wrong = [group.sql for group in self.groups if reproduces.check(vars(group))]
+        assert not wrong, wrong[:3]
+        failed = [drop.detail for drop in self.dropped if drop.reason == "sql_failed"]
+        assert not failed, failed[:3]
+        return seen
+
+    def list_losses(self):
+        """List what was left out: (reason, the name of the column or part)."""
+        return sorted({(drop.reason, drop.detail.partition(":")[0]) for drop in self.losses})
+
+    def name_unasked(self):
+        """Map the columns that nobody asks about for what their cells are to the reason."""
+        return {profile.id: profile.why for profile in self.profiles if not profile.asked}
+
+
+def make_template(query):
+    return SqlTemplate(
+        query.id, write_template(query), query.tables, query.projection, query.placeholders, 0, ()
+    )
+
+
+def list_queries(schema):
+    """List queries of one table, and over one key, for every column and use that its kind allows."""
+    found = []
+    for table in dict.fromkeys(column.table for column in schema):
+        own = [column for column in schema if column.table == table]
+        keys = [column.id for column in own if column.primary_key]
+        asked = [column for column in own if column.descriptive]
+        names = [column.id for column in asked if column.type == "text" and fits_placeholder(column)]
+        for column in asked:
+            for name in [name for name in names if name != column.id][:2]:
+                found.append(Query((column.id,), (), (name,)))
+                found.append(Query((name,), (), (column.id,), "list"))
+                if has_order(column):
+                    for other in [other for other in names if other not in (name, column.id)][:3]:
+                        found.append(Query((name,), (), (other,), "most", column.id))
+                        found.append(Query((name,), (), (other,), "least", column.id))
+                    if len(keys) == 1:
+                        found += [
+                            Query((keys[0],), (), (f"{column.id}:{side}",), "count")
+                            for side in ("over", "under")
+                        ]
+                if has_mean(column):
+                    found.append(Query((column.id,), (), (name,), "average"))
+        for key in (column for column in own if column.references):
+            far = key.references.partition(".")[0]
+            given = [c.id for c in schema if c.table == far != table and c.descriptive and c.type == "text"]
+            join = (tuple(sorted((key.id, key.references))),)
+            for column in asked:
+                found += [Query((column.id,), join, (name,), "list") for name in given[:1]]
+                if has_mean(column):
+                    found += [Query((column.id,), join, (name,), "average") for name in given[:1]]
+                if has_order(column) and names:
+                    found += [Query((names[0],), join, (name,), "most", column.id) for name in given[:1]]
+    return list({query.id: query for query in found}.values())
+
+
+def write_templates(schema, entry):
+    """Have a scripted model write templates."""
+    kinds = {
+        "one": make_kind(templates=30, requests=40),
+        **{
+            f"{measure} {compared}": make_kind(
+                templates=15, requests=15, placeholders=placeholders, measure=measure, compared=compared
+            )
+            for measure, compared, placeholders in MEASURED
+        },
+    }
+    params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
+    return asyncio.run(sql_templates(schema, [], entry, {}, params, ScriptedAsk(pick))).rows
