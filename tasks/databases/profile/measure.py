@@ -194,7 +194,7 @@ class _TableReader:
         cell = self._quote(column.name)
         text = write_text(cell, self._dialect)
         if self._dialect == "mysql":
-            text = f"CAST({cell} AS BINARY)"  # its collation takes look-alikes for one value
+            text = f"CAST({text} AS BINARY)"  # its collation takes look-alikes for one value
         rows = self._run(f"SELECT DISTINCT {text} FROM {self._table} WHERE {cell} IS NOT NULL")  # noqa: S608 (quoted names)
         if isinstance(rows, str):
             return 0, 0

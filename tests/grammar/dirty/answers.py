@@ -9,7 +9,7 @@ from tasks.databases.profile.kinds import ColumnRules
 from tasks.grammar.construct.columns import columns
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.free_reading import read_stored
-from tasks.grammar.construct.queries import Query, write_template
+from tasks.grammar.construct.queries import FreeQuery, Query, write_template
 from tasks.grammar.construct.schema import schema as make_schema
 from tasks.grammar.construct.sql_rules import fits_placeholder, has_mean, has_order
 from tasks.grammar.construct.sql_templates import SqlTemplate, SqlTemplates, sql_templates
@@ -19,6 +19,7 @@ from tests.grammar.dirty.plain import Plain, same_rows
 from tests.grammar.scripted import ScriptedAsk
 from tests.grammar.test_privacy import pick
 
+FEW = 16
 MEASURED = (
     ("count", "over", 2), ("count", "", 1), ("average", "", 1), ("most", "", 1), ("least", "pair", 2),
     ("list", "from", 1),
@@ -26,20 +27,20 @@ MEASURED = (
 
 
 class Made:
-    """A database's columns, templates and groups. written: have a scripted model write more."""
+    """A database's columns, templates and groups. few: maximum number of queries; whole: all."""
 
-    def __init__(self, entry, *, written=True, cap=3, most=None):
+    def __init__(self, entry, *, whole=False, few=FEW):
         profiled = columns(entry, ColumnRules())
         self.profiles, self.losses = profiled.rows, list(profiled.dropped)
         self.schema = list(make_schema([], self.profiles, entry).rows)
-        queries = list_queries(self.schema)[:most]
+        queries = list_queries(self.schema)
+        queries = queries if whole else sorted(queries, key=lambda query: query.id)[:few]
         templates = [make_template(query) for query in queries]
-        self.queries = {query.id: query for query in queries}
-        if written:
+        if whole:
             found = write_templates(self.schema, entry)
-            templates += [template for template in found if template.id not in self.queries]
+            templates += found
         self.templates = {template.id: template for template in templates}
-        params = FillIn(every_value_matters=False, single_answer=False, cap=cap)
+        params = FillIn(every_value_matters=False, single_answer=False, cap=3 if whole else 1)
         filled = fill_in(list(self.templates.values()), self.schema, entry, params)
         self.groups, self.dropped = list(filled.rows), list(filled.dropped)
         self.entry = entry
@@ -49,7 +50,8 @@ class Made:
         plain, seen = Plain(self.entry, self.schema), Counter()
         for group in self.groups:
             template = self.templates[group.sql_template]
-            query = self.queries.get(template.id) or read_stored(template.sql, self.schema)
+            query = read_stored(template.sql, self.schema)
+            assert not isinstance(query, FreeQuery), template.sql
             fillings = {filling.placeholder: filling.value for filling in group.fillings}
             found, due = json.loads(group.answer_rows), plain.answer(query, fillings)
             assert same_rows(found, due, query.measure), (group.sql, fillings, found, due)
@@ -88,7 +90,8 @@ def list_queries(schema):
         for column in asked:
             for name in [name for name in names if name != column.id][:2]:
                 found.append(Query((column.id,), (), (name,)))
-                found.append(Query((name,), (), (column.id,), "list"))
+                if fits_placeholder(column):
+                    found.append(Query((name,), (), (column.id,), "list"))
                 if has_order(column):
                     for other in [other for other in names if other not in (name, column.id)][:3]:
                         found.append(Query((name,), (), (other,), "most", column.id))

@@ -63,7 +63,8 @@ CREATE TABLE ships (
     ship_id INTEGER PRIMARY KEY, name STRING, isbn TEXT, price REAL, launched TEXT, docked DATETIME,
     surveyed DATETIME2, logged VARCHAR(20), sailed TEXT, paid DATE, checked DATE, either DATE, tons REAL,
     crew INTEGER, rating INTEGER, flag TEXT, remark MEMO, meta JSON, shape TEXT, token UNIQUEIDENTIFIER,
-    photo IMAGE, empty REAL, port_id INTEGER REFERENCES ports (port_id), owner_id INTEGER REFERENCES owners (owner_id));
+    photo IMAGE, empty REAL, port_id INTEGER REFERENCES ports (port_id),
+    owner_id INTEGER REFERENCES owners (owner_id));
 CREATE TABLE broken (broken_id INTEGER PRIMARY KEY, label TEXT);
 CREATE VIRTUAL TABLE notes USING fts5(body);
 INSERT INTO notes VALUES ('A note'), ('Another note');
@@ -79,8 +80,8 @@ INSERT INTO hr.owners SELECT generate_series(1, {SHIPS});
 CREATE TABLE ships (
     ship_id INT PRIMARY KEY, name TEXT, isbn TEXT, price DOUBLE PRECISION, launched TEXT, docked TIMESTAMP,
     surveyed TIMESTAMPTZ, logged VARCHAR(20), sailed TEXT, paid TEXT, checked DATE, either TEXT, tons NUMERIC,
-    crew INT, rating REAL, flag colour, remark TEXT, meta JSONB, shape POINT, token UUID, photo BYTEA, empty REAL,
-    port_id INT REFERENCES ports (port_id), owner_id INT REFERENCES hr.owners (owner_id),
+    crew INT, rating REAL, flag colour, remark TEXT, meta JSONB, shape POINT, token UUID, photo BYTEA,
+    empty REAL, port_id INT REFERENCES ports (port_id), owner_id INT REFERENCES hr.owners (owner_id),
     valid_to DATE, built DATE);
 CREATE TABLE voyages (voyage_id INT, paid_on DATE, fare NUMERIC, PRIMARY KEY (voyage_id, paid_on))
     PARTITION BY RANGE (paid_on);
@@ -88,13 +89,15 @@ CREATE TABLE voyages_2024 PARTITION OF voyages FOR VALUES FROM ('2024-01-01') TO
 INSERT INTO voyages SELECT n, date '2024-01-01' + n, n * 1.5 FROM generate_series(1, 30) n;
 """
 MARIADB = """
-CREATE TABLE ports (port_id INT PRIMARY KEY, name VARCHAR(40), coast VARCHAR(20), opened VARCHAR(20), depth DOUBLE,
+CREATE TABLE ports (
+    port_id INT PRIMARY KEY, name VARCHAR(40), coast VARCHAR(20), opened VARCHAR(20), depth DOUBLE,
     port_uuid UUID);
 CREATE TABLE ships (
-    ship_id INT PRIMARY KEY, name VARCHAR(40), isbn VARCHAR(20), price DOUBLE, launched VARCHAR(20), docked DATETIME,
-    surveyed DATETIME, logged VARCHAR(20), sailed VARCHAR(20), paid VARCHAR(20), checked DATE, either VARCHAR(20),
-    tons DOUBLE, crew INT, rating DOUBLE, flag ENUM('red', 'white', 'blue'), remark TEXT, meta JSON, shape POINT,
-    token UUID, photo BLOB, empty DOUBLE, port_id INT REFERENCES ports (port_id), owner_id INT);
+    ship_id INT PRIMARY KEY, name VARCHAR(40), isbn VARCHAR(20), price DOUBLE, launched VARCHAR(20),
+    docked DATETIME, surveyed DATETIME, logged VARCHAR(20), sailed VARCHAR(20), paid VARCHAR(20),
+    checked DATE, either VARCHAR(20), tons DOUBLE, crew INT, rating DOUBLE, flag ENUM('red', 'white', 'blue'),
+    remark TEXT, meta JSON, shape POINT, token UUID, photo BLOB, empty DOUBLE,
+    port_id INT REFERENCES ports (port_id), owner_id INT);
 """
 
 

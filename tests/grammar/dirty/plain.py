@@ -71,7 +71,7 @@ def read_cell(cell, reading):
         return _read_day(day, form) if not time.strip("0:.") else None
     for shape in ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f"):
         try:
-            moment = dt.datetime.strptime(time, shape).time().isoformat("seconds")
+            moment = dt.datetime.strptime(time, shape).time().isoformat("seconds")  # noqa: DTZ007 (cells have no zone)
         except ValueError:
             continue
         return f"{found} {moment}" if (found := _read_day(day, form)) else None
@@ -82,7 +82,7 @@ def _read_day(cell, form):
     if "%b" in form:  # a month's name in full
         cell = re.sub(r"([A-Za-z]{3})[A-Za-z]*", r"\1", cell)
     try:
-        day = dt.datetime.strptime(cell, form).date()
+        day = dt.datetime.strptime(cell, form).date()  # noqa: DTZ007 (cells have no zone)
     except ValueError:
         return None
     return None if day.year in NO_YEARS else day.isoformat()
