@@ -14,6 +14,8 @@ from tasks.databases.values import to_plain
 from tasks.grammar.construct.queries import column_of, comparison_of
 
 NO_YEARS = (1, 9999)
+BLANK_PADDED = 1042
+"""The number of PostgreSQL's type CHAR(n)."""
 ISO_DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T]00:00(?::00(?:\.0+)?)?)?Z?")
 ISO_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?Z?")
 UTC = re.compile(r"(\d\d:\d\d:\d\d)\+00(:00)?$")
@@ -40,9 +42,20 @@ def read_tables(entry, tables):
     quote = engine.dialect.identifier_preparer.quote_identifier
     with engine.connect() as connection:
         return {
-            table: [dict(row._mapping) for row in connection.execute(text(f"SELECT * FROM {quote(table)}"))]
-            for table in tables
+            table: _read_server(connection.execute(text(f"SELECT * FROM {quote(table)}"))) for table in tables
         }
+
+
+def _read_server(result):
+    """Read rows as column -> cell; the blanks that fill up PostgreSQL's CHAR(n) are no part of it."""
+    padded = {column[0] for column in result.cursor.description if column[1] == BLANK_PADDED}
+    return [
+        {
+            name: cell.rstrip(" ") if name in padded and cell is not None else cell
+            for name, cell in row._mapping.items()
+        }
+        for row in result
+    ]
 
 
 def read_cell(cell, reading):
