@@ -23,6 +23,11 @@ DAY = r"\d{4}-\d\d-\d\d"
 CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
 ISO_DAY = re.compile(rf"{DAY}([ T]{CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?")
 ISO_TIME = re.compile(CLOCK)
+ENDS = frozenset({"infinity", "-infinity", "epoch"})
+"""What PostgreSQL takes for a date that is the same on every day."""
+RANGE = re.compile(rf"empty|[\[(] *({ISO_DAY.pattern})? *, *({ISO_DAY.pattern})? *[\])]", re.IGNORECASE)
+RANGES = frozenset({"DATERANGE", "TSRANGE", "TSTZRANGE"})
+TIME_OF_DAY = re.compile(r"\d:\d\d")
 SPECIAL = frozenset({"now", "today", "tomorrow", "yesterday"})
 WORD = re.compile(r"[a-z]+(?:[/_][a-z_/]+)*")
 OF_DATES = re.compile(
@@ -40,6 +45,7 @@ STRINGS = frozenset({TokenType.STRING, TokenType.NATIONAL_STRING})
 ODD_STRINGS = frozenset(
     {TokenType.BYTE_STRING, TokenType.UNICODE_STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING}
 )
+MAKE_RANGE = frozenset({"daterange", "tsrange", "tstzrange"})
 NAMED = frozenset({"date", "time", "timetz", "timestamp", "timestamptz", "daterange", "tsrange", "tstzrange"})
 
 
@@ -88,6 +94,22 @@ def is_special(text: str) -> bool:
     return bool(SPECIAL & set(words)) and len(others) <= 1
 
 
+def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
+    """Tell whether a constant has one value on every day, as a range of dates or a value of an own type.
+
+    No constant of the statement says `now`, which was looked for before: a time of day is what remains, since
+    its zone's offset may be today's.
+    """
+    is_row = isinstance(operand, exp.Anonymous) and operand.name.lower() == "row"
+    constants = operand.expressions if is_row else [operand]
+    if not all(isinstance(constant, exp.Literal) for constant in constants):
+        return False
+    if kinds <= RANGES:
+        return RANGE.fullmatch(operand.name) is not None
+    is_timed = any(TIME_OF_DAY.search(constant.name) for constant in constants)
+    return kinds <= {"USERDEFINED", "ARRAY"} and not is_timed
+
+
 class _Reader:
     """Reads the kinds of expressions. aliases: name -> the expressions that a statement calls so."""
 
@@ -101,7 +123,7 @@ class _Reader:
             kinds = {found.this.name for found in node.to.find_all(exp.DataType)}
             if "TIMETZ" in kinds:
                 return True  # its offset may be a zone's of today
-            if not any(TIMED.search(kind) for kind in kinds):
+            if not any(TIMED.search(kind) for kind in kinds) or _is_fixed(node.this, kinds):
                 return False
             return not (kinds <= {*DAYS, "TIME"} and self._is_safe(node.this, of_day="TIME" in kinds))
         if isinstance(node, (exp.Date, exp.Time, exp.TsOrDsToDate, exp.TsOrDsToTimestamp)):
@@ -118,6 +140,8 @@ class _Reader:
             return node.expression.name.lower() in NAMED
         if isinstance(node, exp.Column) and node.table and node.name.lower() in NAMED:
             return node.name.lower() not in self.times and node.name.lower() not in self.aliases
+        if isinstance(node, exp.Anonymous) and node.name.lower() in MAKE_RANGE:
+            return not all(self._is_safe(bound, of_day=False) for bound in node.expressions[:2])
         return isinstance(node, exp.Anonymous) and (
             node.name.lower() in NAMED or (node.name.lower() == "age" and len(node.expressions) == 1)
         )
@@ -126,7 +150,8 @@ class _Reader:
         """Tell whether an operand is a date or time already, a constant in ISO form, or NULL."""
         if isinstance(operand, exp.Literal):
             form = ISO_TIME if of_day else ISO_DAY
-            return not operand.is_string or form.fullmatch(operand.name) is not None
+            text = operand.name
+            return not operand.is_string or form.fullmatch(text) is not None or text.lower() in ENDS
         return isinstance(operand, exp.Null) or self.find_kind(operand) in {"date", *(["time"] * of_day)}
 
     def find_kind(self, node: exp.Expr | None) -> str:

@@ -43,6 +43,8 @@ class QueryResult:
 
     columns: tuple[str, ...]
     rows: list[tuple[Value, ...]]
+    types: tuple[str, ...] = ()
+    """Of the columns on a server, by the engine's names, `[]` behind those of arrays; empty where unknown."""
 
 
 class SafeDatabase:
@@ -88,7 +90,8 @@ class SafeDatabase:
             reply = child.ask(request, self.limits.timeout_s)
         if len(reply["rows"]) > self.limits.rows:
             raise SqlTooLarge(f"the result has more than {self.limits.rows:,} rows")
-        return QueryResult(tuple(reply["columns"]), [tuple(row) for row in reply["rows"]])
+        rows_read = [tuple(row) for row in reply["rows"]]
+        return QueryResult(tuple(reply["columns"]), rows_read, tuple(reply.get("types", ())))
 
     def stream(
         self, sql: str, batch: int = 4096, parameters: Sequence[Value] = ()

@@ -101,9 +101,12 @@ def fetch(
     return pieces, True
 
 
-def frame_rows(columns: list[str], pieces: list[bytes], *, more: bool) -> Iterator[bytes]:
+def frame_rows(
+    columns: list[str], pieces: list[bytes], *, more: bool, types: Sequence[str] = ()
+) -> Iterator[bytes]:
     """Build a result's frame from rows that are already JSON."""
     yield b'{"columns":' + json.dumps(columns).encode() + b',"more":' + (b"true" if more else b"false")
+    yield b',"types":' + json.dumps(types).encode()
     yield b',"rows":[' + b",".join(pieces) + b"]}"
 
 

@@ -49,10 +49,12 @@ class ReaderRequest(TypedDict, total=False):
 class ReaderReply(TypedDict, total=False):
     """A reply: rows of a result, or an error with its kind and text.
 
+    types: of the columns on a server, by the engine's names; empty where unknown.
     more: there may be more rows. broken: the process has ended with the error.
     """
 
     columns: list[str]
+    types: list[str]
     rows: list[list[str | int | float | None]]
     more: bool
     error: str

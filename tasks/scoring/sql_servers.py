@@ -17,6 +17,7 @@ from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.reflection import reflect_times
 from tasks.errors import BadInput, DatabaseGone, SqlError, SqlTimeout
 from tasks.scoring.outcome import Outcome
+from tasks.scoring.sql_cells import make_comparable
 from tasks.scoring.sql_pool import QueryPair
 from tasks.scoring.sql_rules import JUDGES, Rows, measure_soft_f1
 from tasks.scoring.sql_worker import QueryOutcome, SqlVerdict
@@ -77,8 +78,9 @@ class SqlServers:
         given = self._run(pair.uris[0], pair.predicted)
         if given.failure:
             return SqlVerdict(given.failure, given.reason)
-        soft_f1 = measure_soft_f1(right.rows, given.rows) if pair.soft else None
-        return SqlVerdict(JUDGES[pair.rule](right.rows, given.rows, pair.ordered), soft_f1=soft_f1)
+        gold, predicted = make_comparable((right.rows, right.types), (given.rows, given.types))
+        soft_f1 = measure_soft_f1(gold, predicted) if pair.soft else None
+        return SqlVerdict(JUDGES[pair.rule](gold, predicted, pair.ordered), soft_f1=soft_f1)
 
     def _run_gold(self, name: str, sql: str) -> QueryOutcome:
         """Run a gold query; one whose answer hangs on the clock is an error.
@@ -108,7 +110,8 @@ class SqlServers:
     def _run(self, name: str, sql: str, clock: int | None = None) -> QueryOutcome:
         database = self._open(name)
         try:
-            return QueryOutcome(database.query(sql, clock=clock).rows)
+            result = database.query(sql, clock=clock)
+            return QueryOutcome(result.rows, types=result.types)
         except SqlTimeout as error:
             return QueryOutcome((), Outcome.TIMEOUT, str(error))
         except SqlError as error:

@@ -21,7 +21,7 @@ import struct
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -59,6 +59,8 @@ class QueryOutcome(NamedTuple):
     reason: str = ""
     lost: bool = False
     """Memory is exhausted, so the process must be replaced."""
+    types: Sequence[str] = ()
+    """Of the columns, on a server."""
 
 
 class SqlVerdict(NamedTuple):

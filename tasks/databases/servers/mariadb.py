@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pymysql
+from pymysql.connections import TEXT_TYPES
 from pymysql.constants import FIELD_TYPE
 from pymysql.converters import conversions
 from pymysql.cursors import SSCursor
@@ -20,6 +21,15 @@ STREAM_TIMEOUT_S = 3_600
 GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
 READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
 AS_TEXT = (FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP, FIELD_TYPE.TIME)
+TYPES = {
+    FIELD_TYPE.DATE: "date",
+    FIELD_TYPE.DATETIME: "datetime",
+    FIELD_TYPE.TIMESTAMP: "timestamp",
+    FIELD_TYPE.TIME: "time",
+    FIELD_TYPE.BIT: "bits",
+}
+BINARY = 63
+"""The character set of bytes."""
 TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
 REFUSALS = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1792})
 TOO_LARGE = frozenset({3, 1038, 1114, 1153, 1301, 4166})
@@ -90,6 +100,11 @@ class Mariadb:
         self.cursor.execute(sql)
         return [column[0] for column in self.cursor.description or ()]
 
+    def list_types(self) -> list[str]:
+        """List the types of the current statement's columns: those that have several texts for one value."""
+        result = self.cursor._result
+        return [_find_type(field.type_code, field.charsetnr) for field in (result.fields if result else ())]
+
     def extend(self, seconds: float) -> None:
         """Do nothing: the process's alarm limits the time; the server would count the reader's pauses."""
 
@@ -144,6 +159,10 @@ class Mariadb:
             return
         with pymysql.connect(**{**self.address, "connect_timeout": 1, "read_timeout": 1}) as helper:
             helper.cursor().execute(f"KILL QUERY {self.connection.thread_id()}")
+
+
+def _find_type(code: int, charset: int) -> str:
+    return TYPES.get(code) or ("bytea" if charset == BINARY and code in TEXT_TYPES else "")
 
 
 def find_rights(grants: list[str]) -> list[str]:

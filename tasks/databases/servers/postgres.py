@@ -25,6 +25,7 @@ from psycopg.types.string import TextLoader
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.tokenizer_core import Token
 
+from tasks.databases.checking import is_own_type
 from tasks.databases.messages import ServerSetup
 from tasks.databases.servers.server_engine import AccountMayWrite
 from tasks.errors import SqlRefused
@@ -50,6 +51,8 @@ SETTINGS = {
     "standard_conforming_strings": "on",
     "TimeZone": "UTC",
     "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
     "hash_mem_multiplier": "1",
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
@@ -79,6 +82,16 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (SELE
   WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 """
 """The functions that neither PostgreSQL nor an extension brought: another `upper` may do anything."""
+OWN_TYPES = """
+SELECT t.typname::text FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (t.typtype IN ('e', 'c')
+  OR (t.typtype = 'd' AND NOT EXISTS (SELECT FROM pg_constraint k JOIN pg_depend d ON d.objid = k.oid
+    AND d.classid = 'pg_constraint'::regclass AND d.refclassid = 'pg_proc'::regclass
+    WHERE k.contypid = t.oid))
+  OR EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid
+    AND d.deptype = 'e'))
+"""
+"""The enums, composite types, domains without a function of their own, and types of extensions."""
 CALLABLE = """
 SELECT proname::text FROM pg_proc WHERE proname::text = ANY(%s::text[]) AND pronargs > 0
   AND (pronargs - pronargdefaults <= 1 OR provariadic <> 0)
@@ -172,6 +185,13 @@ def _read_name(node: exp.Expr) -> str:
     return node.name if node.args.get("quoted") else node.name.lower()
 
 
+def _read_type(node: exp.DataType) -> str:
+    """Return the name of a type that sqlglot does not know, as PostgreSQL reads it."""
+    kind = node.args.get("kind")
+    name = kind.sql(dialect=DIALECT) if isinstance(kind, exp.Expr) else str(kind or node.sql(dialect=DIALECT))
+    return name[1:-1] if name.startswith('"') and name.endswith('"') else name.lower()
+
+
 class Postgres:
     """One connection to PostgreSQL."""
 
@@ -190,6 +210,7 @@ class Postgres:
         if rights is not None and rights[0] is not None and not self.any_account:
             raise AccountMayWrite(rights[0])
         self.own = {name for (name,) in self.connection.execute(OWN_FUNCTIONS).fetchall()}
+        self.own_types = {name for (name,) in self.connection.execute(OWN_TYPES).fetchall()}
         for name, value in SETTINGS.items():
             self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
         self._set("work_mem", f"{max(1, self.memory >> 24)}MB")  # a plan may take several times as much
@@ -205,12 +226,19 @@ class Postgres:
         self.extend(seconds)
         if own := self.own & set(list_called(sql)):
             raise SqlRefused(f"the database's own function {min(own)[:40]} is not allowed")
+        self._check_types(tree)
         proof = write_proof(tree, sql, self._find_callable)
         if proof is not None and self.connection.pgconn.prepare(b"", proof.encode()).status != PREPARED:
             raise SqlRefused("a name behind a dot is a function's, and cannot be shown to be a column's")
         self.cursor = psycopg.RawServerCursor(self.connection, "benchloom", scrollable=False)
         self.cursor.execute(sql.encode())
         return [column.name for column in self.cursor.description or ()]
+
+    def list_types(self) -> list[str]:
+        """List the types of the current statement's columns."""
+        types = self.connection.adapters.types
+        found = [(column.type_code, types.get(column.type_code)) for column in self.cursor.description or ()]
+        return ["" if info is None else info.name + "[]" * (info.oid != oid) for oid, info in found]
 
     def extend(self, seconds: float) -> None:
         """Limit the time of each further fetch, in seconds; the process's alarm limits their sum."""
@@ -250,6 +278,12 @@ class Postgres:
         """Tell whether the client library gave the connection up since it had no memory for a row."""
         said = self.connection.pgconn.error_message if hasattr(self, "connection") else b""
         return b"allocate memory" in said or b"out of memory" in said
+
+    def _check_types(self, tree: exp.Query) -> None:
+        """Raise SqlRefused for a type that is neither sqlglot's nor the user's: some reveal the server."""
+        for node in tree.find_all(exp.DataType):
+            if is_own_type(node) and (name := _read_type(node)) not in self.own_types:
+                raise SqlRefused(f"the type {name[:40]} is not allowed")
 
     def _find_callable(self, names: Iterable[str]) -> set[str]:
         found = self.connection.execute(CALLABLE, [[*names]] * 2).fetchall()

@@ -45,6 +45,7 @@ class ServerReader:
         self.dialect = setup["dialect"]
         self.bytes: int = setup["bytes"]
         self.columns: list[str] = []
+        self.types: list[str] = []
         self.busy = False
         engine.connect()
         signal.signal(signal.SIGALRM, _raise_late)
@@ -64,6 +65,7 @@ class ServerReader:
                 self.busy = True
                 self.engine.set_clock(request.get("clock"))
                 self.columns = self.engine.begin(request["sql"], tree, left, whole=request["whole"])
+                self.types = self.engine.list_types()
             else:
                 self.engine.extend(seconds)
             pieces, more = fetch(self._fetch_plain, request["rows"], self.bytes, CHUNK)
@@ -75,7 +77,7 @@ class ServerReader:
             signal.setitimer(signal.ITIMER_REAL, 0)
         if not more:
             self.close(finished=True)
-        return frame_rows(self.columns, pieces, more=more)
+        return frame_rows(self.columns, pieces, more=more, types=self.types)
 
     def close(self, *, finished: bool = False) -> None:
         """End the current statement."""

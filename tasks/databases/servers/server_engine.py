@@ -28,6 +28,9 @@ class Engine(Protocol):
         can tell that the statement does more than read.
         """
 
+    def list_types(self) -> list[str]:
+        """List the types of the current statement's columns by the engine's names; empty if unknown."""
+
     def extend(self, seconds: float) -> None:
         """Give the current statement more time, in seconds."""
 

@@ -1,0 +1,73 @@
+"""Refuse aggregates that collect many values into one, where a statement could make them read too many rows.
+
+PostgreSQL's `array_agg` and `string_agg` may grow to a gigabyte a group, and no setting limits them. Over the
+rows of one table they stay as large as the table.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tasks.errors import SqlRefused
+
+COLLECTORS = (exp.ArrayAgg, exp.GroupConcat)
+JOINERS = (*COLLECTORS, exp.ArrayToString)
+MAX_PARTS = 8
+"""How many parts a collected text may be joined of."""
+MAX_LITERAL = 20
+"""In characters: of a separator, and of any text in what is collected."""
+OUTERMOST = (exp.Select, exp.Subquery, exp.From, exp.Join, exp.CTE, exp.With, exp.SetOperation)
+
+
+def check_collector(node: exp.Expr, named_queries: set[str]) -> None:
+    """Raise SqlRefused unless an aggregate reads each row of one table once, and adds little to it.
+
+    named_queries: what WITH names. `array_to_string` is only looked at for its separator.
+    """
+    if any(literal.is_string and len(literal.name) > MAX_LITERAL for literal in node.find_all(exp.Literal)):
+        raise SqlRefused(f"a separator of more than {MAX_LITERAL} characters is not allowed")
+    if isinstance(node, exp.ArrayToString):
+        if not all(
+            isinstance(node.args.get(part), (exp.Literal, type(None))) for part in ("expression", "null")
+        ):
+            raise SqlRefused("the separator of array_to_string must be a constant")
+        return
+    parts = sum(isinstance(inner, (exp.DPipe, exp.Concat, exp.Column)) for inner in node.walk())
+    select = node.find_ancestor(exp.Select)
+    if (
+        parts > MAX_PARTS
+        or select is None
+        or node.find(exp.Select, exp.Encode) is not None
+        or isinstance(node.find_ancestor(exp.Select, exp.Window), exp.Window)
+        or not _reads_one_table(select, named_queries)
+        or not _is_outermost(select)
+    ):
+        name = "array_agg" if isinstance(node, exp.ArrayAgg) else "string_agg"
+        raise SqlRefused(f"the function {name} is allowed over the rows of one table only")
+
+
+def _reads_one_table(select: exp.Select, named_queries: set[str]) -> bool:
+    source = select.args.get("from_")
+    table = source.this if source is not None else None
+    return (
+        isinstance(table, exp.Table)
+        and isinstance(table.this, exp.Identifier)
+        and not any(owner.args.get(part) for owner in (select, table) for part in ("joins", "laterals"))
+        and (bool(table.db) or table.name.lower() not in named_queries)
+    )
+
+
+def _is_outermost(select: exp.Select) -> bool:
+    """Return whether no column of an enclosing query is in scope, which would aggregate that query's rows."""
+    node: exp.Expr | None = select
+    while node is not None:
+        below, node = node, node.parent
+        if node is not None and not isinstance(node, OUTERMOST):
+            return False
+        if isinstance(node, exp.Join) and below.arg_key != "this":
+            return False
+        if isinstance(below, exp.Subquery) and not isinstance(
+            node, (exp.From, exp.Join, exp.Subquery, exp.SetOperation, exp.CTE, type(None))
+        ):
+            return False
+    return True
