@@ -50,6 +50,8 @@ def convert(amount: Decimal, unit: str, other: str) -> Decimal | None:
 def _spell(name: str) -> str:
     text = re.sub(r"(?<=[A-Za-z])([23])(?=$|/)", r"**\1", name).replace(".", "")
     text = re.sub(r"\b(sq|cu)\b|per cent|[²³]", lambda found: WORDS[found[0]], text)
+    # A blank multiplies for Pint: "degree Celsius" would be an angle times a difference of temperatures.
+    text = re.sub(r"\bdegrees? (?=celsius\b|fahrenheit\b)", "degree_", text, flags=re.IGNORECASE)
     return re.sub(r"-", "_", text)
 
 

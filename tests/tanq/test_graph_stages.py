@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tasks.errors import BadInput, StageFailed
-from tasks.sources.wikidata.rows import ValueRow
+from tasks.sources.wikidata.rows import ClaimRow, ValueRow
 from tasks.tanq.entries import GraphSource, RelationWords
+from tasks.tanq.graph.amounts import convert_amount
 from tasks.tanq.graph.facts import MOST_NAMED, facts
 from tasks.tanq.graph.relations import relations
 from tasks.tanq.graph.showing import show_value
@@ -95,11 +96,61 @@ def test_what_has_no_name_is_dropped_and_counted_past_the_named_ones(tmp_path: P
     assert left[-1].detail == "3 more"
 
 
+def area(name: str, amount: str, unit: str | None) -> ClaimRow:
+    return make_claim(name, "P2046", ValueRow("quantity", amount=amount, number=float(amount), unit=unit))
+
+
 def test_amounts_of_a_relation_have_one_unit(tmp_path: Path) -> None:
-    other = make_claim("Tolo City", "P2046", ValueRow("quantity", amount="7", number=7.0, unit="Q35852"))
-    drafts = facts(write_graph(tmp_path, other))
-    assert {fact.value.unit for fact in drafts.rows if fact.relation == "P2046"} == {KM2}
-    assert [row.reason for row in drafts.dropped] == ["other_unit"]
+    hectares = area("Tolo City", "7", "Q35852")
+    drafts = facts(
+        write_graph(tmp_path, hectares, area("Mirr City", "7", "Q11574"), area("Pell City", "7", None))
+    )
+    areas = [fact for fact in drafts.rows if fact.relation == "P2046"]
+    assert {fact.value.unit for fact in areas} == {KM2}
+    # 1 hectare is 0.01 square kilometres; seconds and plain numbers have no area.
+    assert [fact.shown for fact in areas if fact.entity == "Tolo City"] == ["0.07"]
+    assert [(row.reason, row.detail) for row in drafts.dropped] == [
+        ("other_unit", "P2046 of Mirr City"),
+        ("other_unit", "P2046 of Pell City"),
+    ]
+
+
+def test_an_amount_in_two_units_is_one_fact(tmp_path: Path) -> None:
+    drafts = facts(write_graph(tmp_path, area("Varn", "150050", "Q35852"), area("Varn", "150051", "Q35852")))
+    shown = [fact.shown for fact in drafts.rows if (fact.entity, fact.relation) == ("Varn", "P2046")]
+    assert sorted(shown) == ["1500.5", "1500.51"]
+    assert [row.reason for row in drafts.dropped] == ["same_amount"]
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "other", "expected"),
+    [
+        ("6", "Q3710", "Q11573", "1.8288"),  # 1 foot is 0.3048 metres
+        ("1.8", "Q11573", "Q3710", None),  # 5.9055…: the division does not end
+        ("1.5", "Q828224", "Q11573", "1500"),
+        ("90", "Q7727", "Q25235", "1.5"),
+        ("100", "Q7727", "Q25235", None),
+        ("20", "Q25267", "Q11579", "293.15"),
+        ("3", "Q41803", "Q11570", "0.003"),
+        ("2", "Q577", "Q573", None),  # a year is not always equally long
+        ("2", "Q4917", "Q4916", None),
+        ("2", "Q11573", "Q11570", None),
+        ("2", "Q999999", "Q11573", None),
+    ],
+)
+def test_amounts_are_converted_where_that_is_exact(
+    amount: str, unit: str, other: str, expected: str | None
+) -> None:
+    value = ValueRow("quantity", amount=amount, number=float(amount), unit=unit, lower=amount, upper=amount)
+    found = convert_amount(value, other, {"Q11579": "kelvin", "Q999999": "cubit of Farland"})
+    assert (found and found.amount) == expected
+    if found is not None:
+        assert (found.unit, found.lower, found.upper, found.number) == (
+            other,
+            expected,
+            expected,
+            float(found.amount or 0),
+        )
 
 
 def test_a_relation_has_words_kind_and_unit(tmp_path: Path) -> None:

@@ -14,104 +14,37 @@ from hypothesis import strategies as st
 
 from tasks.artifacts.rows import Drafts
 from tasks.errors import BadInput, StageFailed
-from tasks.sources.importers.wikidata import write_all
-from tasks.sources.wikidata.dump import DumpSource
-from tasks.sources.wikidata.entities import EntitySelection
-from tasks.sources.wikidata.report import ReadingReport
 from tasks.tanq.build.extend import Extend, ExtendedQuestion, extend
-from tasks.tanq.entries import GraphSource, RelationWords
+from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.facts import facts
-from tasks.tanq.graph.list_questions import ListQuestions, list_questions
 from tasks.tanq.graph.relations import relations
 from tasks.tanq.graph.seed_question import COMPOSITION, SIMPLE, SeedQuestion
 from tasks.tanq.graph.things import things
 from tasks.tanq.graph.unread import unread
-
-FILM, HUMAN, CITY, LAND = "Q11424", "Q5", "Q515", "Q6256"
-CLASS, DIRECTOR, MADE_IN, BORN_IN, LENGTH = "P31", "P57", "P495", "P19", "P2047"
-FARLAND, NEARLAND = "Q30", "Q31"
-NOUNS = {FILM: "films", HUMAN: "people", CITY: "cities"}
-Lines = dict[str, dict[str, Any]]
-
-
-def snak(prop: str, value: str) -> dict[str, Any]:
-    if value in ("somevalue", "novalue"):
-        return {"snaktype": value, "property": prop, "datatype": "wikibase-item"}
-    held = {"value": {"entity-type": "item", "id": value}, "type": "wikibase-entityid"}
-    return {"snaktype": "value", "property": prop, "datatype": "wikibase-item", "datavalue": held}
-
-
-def state(prop: str, value: str, rank: str = "normal") -> dict[str, Any]:
-    return {"mainsnak": snak(prop, value), "type": "statement", "rank": rank}
-
-
-def amount(number: str, unit: str = "Q7727") -> dict[str, Any]:
-    value = {"amount": number, "unit": f"http://www.wikidata.org/entity/{unit}"}
-    held = {"value": value, "type": "quantity"}
-    own = {"snaktype": "value", "property": LENGTH, "datatype": "quantity", "datavalue": held}
-    return {"mainsnak": own, "type": "statement", "rank": "normal"}
-
-
-def make(name: str, *statements: dict[str, Any], label: str | None = "en") -> dict[str, Any]:
-    claims: dict[str, list[Any]] = {}
-    for number, own in enumerate(statements):
-        claims.setdefault(own["mainsnak"]["property"], []).append({**own, "id": f"{name}${number}"})
-    return {
-        "type": "item",
-        "id": name,
-        "labels": {label: {"language": label, "value": f"Thing {name}"}} if label else {},
-        "claims": claims,
-        "sitelinks": {"enwiki": {"site": "enwiki", "title": f"Thing {name}"}},
-    }
-
-
-def film(number: int, *more: dict[str, Any], director: str = "Q201", land: str = FARLAND) -> dict[str, Any]:
-    own = [state(CLASS, FILM), state(MADE_IN, land)] + ([state(DIRECTOR, director)] if director else [])
-    return make(f"Q{300 + number}", *own, *more)
-
-
-def labelled(language: str | None, class_: str = FILM, director: str = "Q201") -> dict[str, Any]:
-    return make("Q308", state(CLASS, class_), state(DIRECTOR, director), label=language)
-
-
-def make_world() -> Lines:
-    """Four films of Farland by one director and three of Nearland by another, all whole."""
-    rows = [make(name) for name in (FILM, HUMAN, CITY, LAND, FARLAND, NEARLAND, "Q41", "Q42", "Q7727")]
-    rows += [
-        make("Q201", state(CLASS, HUMAN), state(BORN_IN, "Q41")),
-        make("Q202", state(CLASS, HUMAN), state(BORN_IN, "Q42")),
-    ]
-    rows += [film(number, amount("+90")) for number in range(4)]
-    rows += [film(number, amount("+80"), director="Q202", land=NEARLAND) for number in range(4, 7)]
-    return {row["id"]: row for row in rows}
-
-
-def import_lines(folder: Path, *lines: object) -> GraphSource:
-    """Write lines as a dump, read it as an import does, and make an entry of it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-    dump = folder / "dump.json"
-    dump.write_text("[\n" + ",\n".join(written) + "\n]\n")
-    with (folder / "skipped.jsonl").open("w") as skipped:
-        report = ReadingReport(lambda line: print(line, file=skipped))
-        selection = EntitySelection(languages=frozenset({"en"}))
-        write_all(folder, DumpSource([dump]).read(selection, report), report)
-    given = dict.fromkeys((DIRECTOR, MADE_IN, LENGTH))
-    born = RelationWords(one="place of birth", condition="were born in {}")
-    return GraphSource(
-        graph=folder, articles=folder, seeds=folder, nouns=NOUNS, relations={**given, BORN_IN: born}
-    )
-
-
-def ask(entry: GraphSource, answers: tuple[int, int] = (1, 20)) -> Drafts[SeedQuestion]:
-    found = facts(entry).rows
-    own = (list(found), list(things(found, entry).rows), list(relations(found, entry).rows))
-    return list_questions(*own, list(unread(entry).rows), entry, ListQuestions(answers=answers))
-
-
-def list_texts(drafts: Drafts[SeedQuestion]) -> dict[str, set[str]]:
-    return {row.text: {answer.entity for answer in row.answers} for row in drafts.rows}
-
+from tests.tanq.made_dump import (
+    BORN_IN,
+    CITY,
+    CLASS,
+    DIRECTOR,
+    FARLAND,
+    FILM,
+    HUMAN,
+    LAND,
+    LENGTH,
+    MADE_IN,
+    NEARLAND,
+    NOUNS,
+    amount,
+    ask,
+    film,
+    import_lines,
+    labelled,
+    list_texts,
+    make,
+    make_world,
+    snak,
+    state,
+)
 
 FAR, NEAR = "Which films were made in Thing Q30?", "Which films were made in Thing Q31?"
 BY_ONE, BY_OTHER = (f"Which films were directed by Thing {name}?" for name in ("Q201", "Q202"))
@@ -192,7 +125,7 @@ def test_a_column_is_not_asked_for_of_which_a_cell_was_not_read(tmp_path: Path) 
     whole = extend_far(import_lines(tmp_path / "whole", *world.values()), relations=(2, 2))
     assert whole.rows[0].relations == (DIRECTOR, LENGTH)
     # A second length in another unit, and a second director without a label: both are values of their cells.
-    world["Q300"] = film(0, amount("+90"), amount("+2", "Q25235"))
+    world["Q300"] = film(0, amount("+90"), amount("+2", "Q4917"))
     world["Q301"] = film(1, amount("+90"), state(DIRECTOR, "Q999"))
     entry = import_lines(tmp_path / "part", *world.values())
     assert {(row.entity, row.reason) for row in unread(entry).rows} == {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
@@ -13,6 +13,7 @@ from tasks.sources.wikidata.report import NO_VALUE, OTHER_TYPE, UNKNOWN_VALUE, S
 from tasks.sources.wikidata.rows import ClaimRow, QualifierRow, ValueRow
 from tasks.sources.wikidata.values import ENTITY
 from tasks.tanq.entries import GraphSource
+from tasks.tanq.graph.amounts import convert_amount
 from tasks.tanq.graph.graph_files import (
     INSTANCE_OF,
     find_best_rank,
@@ -26,6 +27,7 @@ from tasks.tanq.graph.relation_words import KNOWN
 from tasks.tanq.graph.showing import QUANTITY, show_value
 
 OF_ITSELF, NOT_SHOWN, OTHER_UNIT, UNRANKED = "of_itself", "not_shown", "other_unit", "unranked"
+SAME_AMOUNT = "same_amount"
 BEARING = frozenset(
     (
         "archive cut off or damaged", "another entity was answered", "array without its end", "broken cell",
@@ -82,11 +84,12 @@ class GraphReading:
 def facts(entry: GraphSource) -> Drafts[Fact]:
     """Read the facts of the relations in R, and what things are instances of.
 
-    An amount of a relation is given in the unit that most have. Drop reasons, of statements: `deprecated`,
-    `outranked`, `of_itself` (Wikidata has Brazil as the country of Brazil), `not_shown` (a value without a
-    name, a date by less than a millennium), `other_unit`, `not_read` (the import skipped it), `unranked` (the
-    rank of another statement of the same relation was not read). Raises BadInput for a graph that is none,
-    StageFailed if no fact is left.
+    An amount of a relation is given in the unit that most have, and converted to it where that is exact. Drop
+    reasons, of statements: `deprecated`, `outranked`, `of_itself` (Wikidata has Brazil as the country of
+    Brazil), `not_shown` (a value without a name, a date by less than a millennium), `other_unit` (it has no
+    exact conversion), `same_amount` (a converted amount that another statement has), `not_read` (the import
+    skipped it), `unranked` (the rank of another statement of the same relation was not read). Raises BadInput
+    for a graph that is none, StageFailed if no fact is left.
     """
     reading = read_graph(entry)
     if not reading.facts:
@@ -127,7 +130,7 @@ def read_graph(entry: GraphSource) -> GraphReading:
                     Fact(claim.id, claim.entity, claim.property, claim.value, shown, claim.qualifiers, origin)
                 )
         skipped[place] = [other for other in others if other.rank in ("", best)]
-    kept = _keep_units(found, left, unread)
+    kept = _unify_units(found, labels, left, unread)
     for others in skipped.values():
         best = find_best_rank({other.rank for other in others})
         unread += [
@@ -220,18 +223,31 @@ def find_common_unit(facts: Iterable[Fact]) -> str:
     return min(counts, key=lambda unit: (-counts[unit], unit))
 
 
-def _keep_units(facts: Sequence[Fact], left: DroppedFacts, unread: list[Unread]) -> list[Fact]:
+def _unify_units(
+    facts: Sequence[Fact], labels: Mapping[str, str], left: DroppedFacts, unread: list[Unread]
+) -> list[Fact]:
     amounts: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
         if fact.value.kind == QUANTITY:
             amounts[fact.relation].append(fact)
     units = {relation: find_common_unit(own) for relation, own in amounts.items()}
+    told = {
+        (fact.entity, fact.relation, fact.shown)
+        for own in amounts.values()
+        for fact in own
+        if (fact.value.unit or "") == units[fact.relation]
+    }
     kept = []
     for fact in facts:
-        if fact.value.kind == QUANTITY and (fact.value.unit or "") != units[fact.relation]:
+        if fact.value.kind != QUANTITY or (fact.value.unit or "") == units[fact.relation]:
+            kept.append(fact)
+        elif (value := convert_amount(fact.value, units[fact.relation], labels)) is None:
             left.add(fact, OTHER_UNIT)
             detail = f"{fact.value.unit or 'no unit'} in place of {units[fact.relation] or 'none'}"
             unread.append(make_unread(fact, OTHER_UNIT, detail))
+        elif (amount := (fact.entity, fact.relation, show_value(value, labels))) in told:
+            left.add(fact, SAME_AMOUNT)
         else:
-            kept.append(fact)
+            told.add(amount)
+            kept.append(replace(fact, value=value, shown=amount[2]))
     return kept
