@@ -154,6 +154,8 @@ def test_what_is_named_is_taken_and_the_label_of_a_property_with_it(root, tmp_pa
     entities, claims, _ = read(root, "people")
     assert [(row.id, row.kind) for row in entities] == [("P31", "property"), ("Q9", "item")]
     assert [(row.entity, row.value.item) for row in claims] == [("Q9", "Q5")]
+    # The item Q5 was not asked for, so that nothing names it.
+    assert "claims of items that were not read: 1 (P31: 1)" in done.stdout
 
 
 def test_sitelinks_are_those_of_the_languages_wikipedias():

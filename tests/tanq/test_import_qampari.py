@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 
 from flows.commands.import_ import app
 from flows.settings import load_params
-from tasks.artifacts.parquet import read_rows, write_rows
+from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
 from tasks.errors import BadInput
 from tasks.sources.wikidata.entities import Sitelink
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow, ValueRow
@@ -148,6 +149,22 @@ def test_what_a_question_demands_is_what_its_answers_share_and_it_names(root, tm
     assert [(own.through, own.facts) for own in scored.answers] == [
         (("Q13",), ("Q13-P86-Q11", "Q13-P57-Q8")), (("Q14",), ("Q14-P86-Q12", "Q14-P57-Q8")),
     ]  # fmt: skip
+
+
+def test_what_a_question_demands_is_found_over_redirects(root, tmp_path):
+    graph = write_graph(tmp_path / "g")
+    rows = list(StoredRows(graph / "claims.parquet", ClaimRow))
+    old = [
+        replace(row, value=replace(row.value, item="Q77")) if row.id == "Q1-P50-Q7" else row for row in rows
+    ]
+    moved = [
+        replace(row, redirects=("Q77",)) if row.id == "Q7" else row
+        for row in StoredRows(graph / "entities.parquet", EntityRow)
+    ]
+    write_rows(graph / "claims.parquet", ClaimRow, old)
+    write_rows(graph / "entities.parquet", EntityRow, moved)
+    assert call(write_lines(tmp_path / "a.jsonl", RECORDS), "--graph", graph).exit_code == 0
+    assert read_seeds(root)["simple"].conditions == (Condition("P50", "Q7", "Ann Bell"),)
 
 
 @pytest.mark.parametrize("layout", ["dev.jsonl", "dev.jsonl.gz", "dev.json", "pretty.json", "data.json"])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 from collections import Counter
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Drafts
 from tasks.errors import BadInput, StageFailed
+from tasks.sources.importers.wikidata import write_all
+from tasks.sources.wikidata.entities import EntitySelection, Sitelink
+from tasks.sources.wikidata.report import ReadingReport
+from tasks.sources.wikidata.rows import EntityRow
+from tasks.sources.wikidata.table import PropertyColumn, TableSource
 from tasks.tanq.build.extend import Extend, ExtendedQuestion, extend
 from tasks.tanq.entries import GraphSource
 from tasks.tanq.graph.facts import facts
+from tasks.tanq.graph.graph_files import read_entities
 from tasks.tanq.graph.relations import relations
 from tasks.tanq.graph.seed_question import COMPOSITION, SIMPLE, SeedQuestion
 from tasks.tanq.graph.things import things
@@ -157,6 +167,61 @@ def test_values_of_old_ids_are_those_of_the_new_ones(tmp_path: Path) -> None:
     asked = list_texts(ask(import_lines(tmp_path, *moves, *make_world().values(), old)))
     assert asked[BY_OTHER] == {"Q304", "Q305", "Q306", "Q308"}
     assert asked[FAR] == {"Q300", "Q301", "Q302", "Q303", "Q308"}
+
+
+def import_table(folder: Path, *rows: tuple[str | None, ...]) -> GraphSource:
+    """Import a table of films; two more rows name the lands. Each thing has an article of its id."""
+    folder.mkdir(parents=True)
+    path = folder / "films.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE things (qid, label, kind, land, born)")
+        named = [(name, f"Thing {name}", None, None, None) for name in (FARLAND, NEARLAND, FILM)]
+        connection.executemany("INSERT INTO things VALUES (?, ?, ?, ?, ?)", [*named, *rows])
+    columns = [
+        PropertyColumn("kind", CLASS),
+        PropertyColumn("land", MADE_IN),
+        PropertyColumn("born", BORN_IN),
+    ]
+    with (folder / "skipped.jsonl").open("w") as skipped:
+        report = ReadingReport(lambda line: print(line, file=skipped))
+        write_all(folder, TableSource(path, columns).read(EntitySelection(), report), report)
+    rows_read = [replace(row, sitelinks=(Sitelink("enwiki", row.id),)) for row in read_entities(folder)]
+    write_rows(folder / "entities.parquet", EntityRow, rows_read)
+    return GraphSource(graph=folder, articles=folder, seeds=folder, nouns=NOUNS, relations={MADE_IN: None})
+
+
+TABLE = [(f"Q{300 + n}", f"Film {n}", FILM, FARLAND if n < 4 else NEARLAND, None) for n in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("row", "left"),
+    [
+        ((None, "Lost", FILM, FARLAND, None), {NEARLAND}),
+        (("Lost", None, FILM, FARLAND, None), {NEARLAND}),
+        ((None, "Lost", None, FARLAND, None), {NEARLAND}),  # of any class
+        ((None, "Lost", HUMAN, FARLAND, None), {FARLAND, NEARLAND}),
+        ((None, "Lost", FILM, None, None), {FARLAND, NEARLAND}),
+        ((None, "Lost", FILM, "somewhere", None), set()),
+        ((None, "Lost", HUMAN, None, "Q41"), {FARLAND, NEARLAND}),
+        # The row may be of the film of its label, which then is made in both lands.
+        ((None, "Film 0", FILM, NEARLAND, None), {FARLAND}),
+    ],
+)
+def test_a_row_without_an_id_bears_on_the_lists_that_it_may_be_in(
+    tmp_path: Path, row: tuple[str | None, ...], left: set[str]
+) -> None:
+    entry = import_table(tmp_path / "a", *TABLE, row)
+    if not left:
+        with pytest.raises(
+            StageFailed, match=r"incomplete: 2; the first: P495 of things, row \d+: no item id"
+        ):
+            ask(entry)
+        return
+    drafts = ask(entry)
+    assert {seed.conditions[0].value for seed in drafts.rows} == left
+    details = [own.detail for own in drafts.dropped if own.reason == "incomplete"]
+    assert len(details) == 2 - len(left)
+    assert all("P495 of things, row" in detail or "row without an id" in detail for detail in details)
 
 
 def test_an_older_import_that_counts_by_property_blocks_the_property(tmp_path: Path) -> None:

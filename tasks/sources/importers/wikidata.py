@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ from tasks.sources.wikidata.api import ApiSource
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import Entity, EntitySelection, EntitySource
 from tasks.sources.wikidata.join import PartJoiner
+from tasks.sources.wikidata.left_out import count_left_out, word_left_out
 from tasks.sources.wikidata.parts import read_part
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow, make_claim_row, make_entity_row
@@ -124,9 +126,11 @@ class Wikidata(BaseImporter):
             found = write_all(folder, source.read(selection, report), report)
         if not found[0]:
             raise refuse_nothing(", ".join(self.places), report)
-        about = self._describe(found, report)
+        whole = selection.takes_all_items() and not isinstance(source, TableSource)
+        left_out = Counter[str]() if whole else count_left_out(folder)
+        about = self._describe(found, report, left_out)
         return Imported(
-            self._word(found, report),
+            self._word(found, report, left_out),
             {place / "about.json": json.dumps(about, ensure_ascii=False, indent=2) + "\n"},
         )
 
@@ -156,7 +160,9 @@ class Wikidata(BaseImporter):
             source, licence, credit = host or Path(first).name, NOT_STATED, NOT_STATED
         return source, self.licence or licence, self.attribution or credit
 
-    def _describe(self, found: tuple[int, int], report: ReadingReport) -> dict[str, object]:
+    def _describe(
+        self, found: tuple[int, int], report: ReadingReport, left_out: Counter[str]
+    ) -> dict[str, object]:
         """Make what about.json says."""
         entities, claims = found
         source, licence, attribution = self.state_rights()
@@ -171,16 +177,19 @@ class Wikidata(BaseImporter):
                 "claims": claims,
                 "not_asked_for": report.not_asked,
                 "redirects": len(report.redirects),
+                "claims_of_items_not_read": dict(sorted(left_out.items())),
                 "skipped": dict(sorted(report.counts.items())),
             },
         }
 
-    def _word(self, found: tuple[int, int], report: ReadingReport) -> list[str]:
+    def _word(self, found: tuple[int, int], report: ReadingReport, left_out: Counter[str]) -> list[str]:
         """Say what was read, what was not, and whose it is."""
         place = (FOLDER / self.called).as_posix()
         lines = [f"{self.called}: {found[0]:,} entities, {found[1]:,} claims ({place})"]
         if report.not_asked:
             lines.append(f"not asked for: {report.not_asked:,} entities")
+        if left_out:
+            lines.append(word_left_out(left_out))
         if report.redirects:
             lines.append(f"redirects followed: {len(report.redirects):,}")
         lines += count_reasons(report.counts, place)

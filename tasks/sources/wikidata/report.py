@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 LONGEST = 300
@@ -12,6 +12,8 @@ UNKNOWN_VALUE, NO_VALUE = "unknown value", "no value"
 OTHER_TYPE = "value of another type"
 NO_LABEL = "no label"
 MISSING = "no such entity"
+NO_ID = "no item id"
+LIKE_NAMED = "row without an id of the same label"
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class SkippedEntity:
     """One thing that was skipped, or `count` values of a property for the same reason, from this place on.
 
     rank: of a statement, empty if it is not known. value: the item that a statement names, if that much was
-    read.
+    read. statements: property and value of each statement of a thing without an id; a value may be empty.
     """
 
     reason: str
@@ -30,6 +32,7 @@ class SkippedEntity:
     count: int = 1
     rank: str = ""
     value: str = ""
+    statements: Sequence[Sequence[str]] = ()
 
 
 class ReadingReport:
@@ -53,7 +56,7 @@ class ReadingReport:
         """Count and write one skipped thing."""
         self.counts[skipped.reason] += skipped.count
         short = replace(skipped, entity=skipped.entity[:40], detail=skipped.detail[:LONGEST])
-        record = {name: value for name, value in asdict(short).items() if value not in ("", None)}
+        record = {name: value for name, value in asdict(short).items() if value not in ("", None, ())}
         self._write(json.dumps(record, ensure_ascii=True))
 
     def keep_out(self, reason: str, where: str, entity: str, name: str, detail: str, count: int = 1) -> None:

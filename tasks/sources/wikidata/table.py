@@ -11,17 +11,17 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
 from tasks.errors import BadInput
 from tasks.sources.wikidata.cells import choose_kind, clean_cell, read_cell, read_id
-from tasks.sources.wikidata.entities import Entity, EntityClaim, EntitySelection, report_missing
+from tasks.sources.wikidata.entities import INSTANCE_OF, Entity, EntityClaim, EntitySelection, report_missing
 from tasks.sources.wikidata.known_ids import KnownIds
 from tasks.sources.wikidata.languages import LAST, list_fallbacks, pick_label
-from tasks.sources.wikidata.report import NO_LABEL, ReadingReport, SkippedEntity
+from tasks.sources.wikidata.report import LIKE_NAMED, NO_ID, NO_LABEL, ReadingReport, SkippedEntity
 from tasks.sources.wikidata.snaks import KeptOut
 from tasks.sources.wikidata.values import NoValue, Text, Value, show
 
@@ -31,8 +31,9 @@ COLUMN = re.compile(
 )
 IDS = ("qid", "item")
 LABELS = ("title", "name", "label", "full_name", "itemLabel")
-NO_ID, BROKEN_CELL, NO_PROPERTY = "no item id", "broken cell", "column without a property"
-OTHER_LABEL = "another label"
+BROKEN_CELL, NO_PROPERTY, OTHER_LABEL = "broken cell", "column without a property", "another label"
+MOST_NAMELESS = 10_000
+"""Rows without an id whose statements are told; of more nothing is known, so that they may say anything."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,7 @@ class TableSource:
         for name, group in groupby(rows, key=lambda pair: pair[1][-2]):
             if name is None:
                 for number, row in group:
-                    where = f"{table}, row {number}"
-                    report.skip(SkippedEntity(NO_ID, where, detail=f"{row[-1]!r:.60}"))
+                    reader.skip_nameless(number, row)
             elif selection.entities is not None and name not in selection.entities:
                 report.not_asked += 1
             else:
@@ -161,13 +161,43 @@ class TableSource:
 
 @dataclass(frozen=True)
 class _RowReader:
-    """Reads the rows of one item. labels: column -> language; kinds: column -> what `find_kind` found."""
+    """Reads the rows of one item. labels: column -> language; kinds: column -> what `find_kind` found.
+
+    nameless: the rows without an id by their label; they come first.
+    """
 
     table: str
     language: str
     labels: Mapping[str, str]
     kinds: Mapping[PropertyColumn, str]
     report: ReadingReport
+    nameless: dict[str, list[SkippedEntity]] = field(default_factory=dict)
+
+    def skip_nameless(self, number: int, row: sqlite3.Row) -> None:
+        """Report a row without an id, and what it says: it is a thing of its own, or one of its label."""
+        own = SkippedEntity(NO_ID, f"{self.table}, row {number}", detail=f"{row[-1]!r:.60}")
+        if self.report.counts[NO_ID] < MOST_NAMELESS:
+            own = replace(own, statements=self.list_statements(row))
+            for text in {text.text for text in self.list_labels("", row)}:
+                self.nameless.setdefault(text, []).append(own)
+        self.report.skip(own)
+
+    def skip_like_named(self, name: str, nameless: SkippedEntity) -> None:
+        """Report what a row without an id says of the item of its label."""
+        own = replace(nameless, reason=LIKE_NAMED, entity=name, rank="normal", statements=())
+        for property_, item in nameless.statements:
+            if item or property_ != INSTANCE_OF:
+                self.report.skip(replace(own, property=property_, value=item))
+
+    def list_statements(self, row: sqlite3.Row) -> list[tuple[str, str]]:
+        """List the properties and items that a row tells; without a class it may be of any."""
+        found = []
+        for column, kind in self.kinds.items():
+            cell = row[column.name]
+            if clean_cell(cell)[0] is not None:
+                found.append((column.property, (read_id(cell) or "") if kind == "item" else ""))
+        known = any(property_ == INSTANCE_OF for property_, _ in found)
+        return found if known else [*found, (INSTANCE_OF, "")]
 
     def read(self, name: str, rows: Sequence[tuple[int, sqlite3.Row]]) -> Entity:
         """Make the entity of an item's rows: each value of a column is one claim."""
@@ -180,6 +210,8 @@ class _RowReader:
                 claims.append(EntityClaim(identifier, column.property, place, "normal", value))
                 places[column.property] += 1
         label = self.find_label(name, rows)
+        for own in self.nameless.get(label.text, ()) if label else ():
+            self.skip_like_named(name, own)
         if label is None:
             self.report.keep_out(NO_LABEL, self.table, name, "", self.language)
         return Entity(
@@ -220,13 +252,7 @@ class _RowReader:
         """Find the label of an item; where its rows have several, the first one counts."""
         picked: dict[Text, int] = {}
         for number, row in rows:
-            found = []
-            for column, language in self.labels.items():
-                text, told = clean_cell(row[column])
-                # The query service shows an item without a label by its id.
-                if isinstance(text, str | int) and text != name:
-                    found.append(Text(str(text), told or language))
-            label = pick_label(found, self.language)
+            label = pick_label(self.list_labels(name, row), self.language)
             if label is not None:
                 picked.setdefault(label, number)
         for label, number in list(picked.items())[1:]:
@@ -234,6 +260,16 @@ class _RowReader:
             detail = f"{show(label.text)}: the first one counts"
             self.report.skip(SkippedEntity(OTHER_LABEL, where, name, detail=detail))
         return next(iter(picked), None)
+
+    def list_labels(self, name: str, row: sqlite3.Row) -> list[Text]:
+        """List the labels of a row in all their languages."""
+        found = []
+        for column, language in self.labels.items():
+            text, told = clean_cell(row[column])
+            # The query service shows an item without a label by its id.
+            if isinstance(text, str | int) and text != name:
+                found.append(Text(str(text), told or language))
+        return found
 
 
 def find_label_columns(names: Sequence[str], label: str | None, language: str) -> dict[str, str]:

@@ -9,7 +9,14 @@ from itertools import groupby
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
-from tasks.sources.wikidata.report import NO_VALUE, OTHER_TYPE, UNKNOWN_VALUE, SkippedEntity
+from tasks.sources.wikidata.report import (
+    LIKE_NAMED,
+    NO_ID,
+    NO_VALUE,
+    OTHER_TYPE,
+    UNKNOWN_VALUE,
+    SkippedEntity,
+)
 from tasks.sources.wikidata.rows import ClaimRow, QualifierRow, ValueRow
 from tasks.sources.wikidata.values import ENTITY
 from tasks.tanq.entries import GraphSource
@@ -31,8 +38,8 @@ SAME_AMOUNT = "same_amount"
 BEARING = frozenset(
     (
         "archive cut off or damaged", "another entity was answered", "array without its end", "broken cell",
-        "broken claim", "broken claims", "broken entity", "broken line", "line too long", "no item id",
-        "statement id twice", NO_VALUE, OTHER_TYPE, UNKNOWN_VALUE,
+        "broken claim", "broken claims", "broken entity", "broken line", "line too long",
+        "statement id twice", LIKE_NAMED, NO_ID, NO_VALUE, OTHER_TYPE, UNKNOWN_VALUE,
     )
 )  # fmt: skip
 """Reasons for which an import skips what may hold a statement."""
@@ -147,12 +154,24 @@ def group_skipped(
 ) -> dict[tuple[str, str], list[SkippedEntity]]:
     """Group what an import skipped by entity and property, if it bears on the properties."""
     grouped: defaultdict[tuple[str, str], list[SkippedEntity]] = defaultdict(list)
-    for own in skipped:
+    for own in (part for whole in skipped for part in split_nameless(whole)):
         if own.reason in BEARING and own.rank != "deprecated" and own.property in (*wanted, ""):
             # A line that counts several is of a whole property: it names the first of its entities alone.
-            entity = own.entity if ENTITY.fullmatch(own.entity) and not is_total(own) else ""
-            grouped[entity, own.property].append(own)
+            grouped[name_thing(own), own.property].append(own)
     return dict(grouped)
+
+
+def split_nameless(skipped: SkippedEntity) -> list[SkippedEntity]:
+    """Split the line of a row without an id, which is a thing of its own, into its statements."""
+    own = replace(skipped, statements=(), rank="normal")
+    return [replace(own, property=name, value=value) for name, value in skipped.statements] or [skipped]
+
+
+def name_thing(skipped: SkippedEntity) -> str:
+    """Name what a line of an import is about; empty if that is not known, and may be any."""
+    if skipped.reason == NO_ID and skipped.property:
+        return skipped.where
+    return skipped.entity if ENTITY.fullmatch(skipped.entity) and not is_total(skipped) else ""
 
 
 def is_total(skipped: SkippedEntity) -> bool:
@@ -162,9 +181,11 @@ def is_total(skipped: SkippedEntity) -> bool:
 
 def name_skipped(skipped: SkippedEntity) -> Unread:
     """Make the row of what an import skipped."""
-    entity = skipped.entity if ENTITY.fullmatch(skipped.entity) and not is_total(skipped) else ""
-    detail = ", ".join(filter(None, (skipped.where, skipped.detail)))
-    name = make_id("unread", entity, skipped.property, skipped.reason, detail)
+    entity = name_thing(skipped)
+    where = "" if entity == skipped.where else skipped.where
+    detail = ", ".join(filter(None, (where, skipped.detail)))
+    told = (skipped.value,) if skipped.reason in (NO_ID, LIKE_NAMED) else ()
+    name = make_id("unread", entity, skipped.property, skipped.reason, detail, *told)
     origin = (Origin("evidence", f"skipped.jsonl#{skipped.where}"),)
     return Unread(name, entity, skipped.property, skipped.value, skipped.reason, detail, origin)
 

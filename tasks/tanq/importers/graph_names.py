@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,13 +53,21 @@ class GraphNames:
         found = {*self._ids.values(), *self._articles.values()}
         for names in (self._labels, self._aliases):
             found.update(entity for entities in names.values() for entity in entities)
-        self._claims: defaultdict[str, list[ItemClaim]] = defaultdict(list)
+        claims: defaultdict[str, list[ItemClaim]] = defaultdict(list)
         for claim in _read(graph, "claims.parquet", ClaimRow):
             if claim.entity in found and claim.value.item and claim.rank != "deprecated":
-                self._claims[claim.entity].append(ItemClaim(claim.id, claim.property, claim.value.item))
-        values = {claim.value for claims in self._claims.values() for claim in claims}
-        self._names = {
-            row.id: name for row in _read_entities(graph) if row.id in values for name in _label(row)
+                claims[claim.entity].append(ItemClaim(claim.id, claim.property, claim.value.item))
+        values = {claim.value for own in claims.values() for claim in own}
+        moved: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        for row in _read_entities(graph):
+            old = values.intersection(row.redirects)
+            moved.update(dict.fromkeys(old, row.id))
+            if old or row.id in values:
+                self._names.update((row.id, name) for name in _label(row))
+        self._claims = {
+            entity: [replace(claim, value=moved.get(claim.value, claim.value)) for claim in own]
+            for entity, own in claims.items()
         }
 
     def find(self, item: str, article: str, names: Iterable[str]) -> tuple[str, list[str]]:

@@ -1,3 +1,4 @@
+import json
 import sqlite3
 from contextlib import closing
 from decimal import Decimal
@@ -76,6 +77,30 @@ def test_rows_without_an_id_are_skipped(tmp_path):
     found, report = read(TableSource(make(tmp_path / "films.sqlite", *rows), []), entities=frozenset({"Q1"}))
     assert [each.id for each in found] == ["Q1"]
     assert (report.counts, report.not_asked) == ({"no item id": 3, "column without a property": 4}, 1)
+
+
+def test_a_row_without_an_id_tells_its_statements(tmp_path):
+    rows = [
+        ("Alien", "x", "Q501", "2001-02-03"),
+        (None, "Ides", "Q502", ""),
+        (None, None, "nobody", None),
+        ("Q1", "Ides", "Q503", None),
+        ("Q2", "Twin", "Q504", None),
+    ]
+    path = make(tmp_path / "films.sqlite", *rows, columns="qid, title, director, released")
+    lines: list[dict] = []
+    report = ReadingReport(lambda line: lines.append(json.loads(line)))
+    columns = [PropertyColumn("director", "P57"), PropertyColumn("released", "P577")]
+    list(TableSource(path, columns).read(EntitySelection(), report))
+    told = [line["statements"] for line in lines if line["reason"] == "no item id"]
+    assert sorted(told) == [
+        [["P57", ""], ["P31", ""]],
+        [["P57", "Q501"], ["P577", ""], ["P31", ""]],
+        [["P57", "Q502"], ["P31", ""]],
+    ]
+    # The row named Ides may be Q1's, since it has its label.
+    like = [line for line in lines if line["reason"] == "row without an id of the same label"]
+    assert [(line["entity"], line["property"], line["value"]) for line in like] == [("Q1", "P57", "Q502")]
 
 
 def test_rows_that_lie_in_a_log_are_read(tmp_path):

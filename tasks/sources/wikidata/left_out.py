@@ -1,0 +1,47 @@
+"""Count the items that claims name and an import did not take: they have no labels, so nothing shows them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.limits import go_on
+from tasks.sources.wikidata.known_ids import KnownIds
+
+MOST_NAMED = 5
+"""Of the properties with such items."""
+
+
+def count_left_out(folder: Path) -> Counter[str]:
+    """Count the claims of each property whose item is not among the entities; memory is a bit an entity."""
+    known = KnownIds()
+    with pq.ParquetFile(folder / "entities.parquet") as file:
+        for batch in file.iter_batches(columns=["id", "redirects"]):
+            for names in (batch.column("id"), batch.column("redirects").flatten()):
+                for name in names.to_pylist():
+                    known.add(name)
+    counts: Counter[str] = Counter()
+    with pq.ParquetFile(folder / "claims.parquet") as file:
+        for batch in file.iter_batches(columns=["property", "value.item"]):
+            go_on()
+            items = batch.column("value").field("item")
+            table = pa.table({"property": batch.column("property"), "item": items})
+            for row in table.group_by(["property", "item"]).aggregate([([], "count_all")]).to_pylist():
+                if row["item"] is not None and row["item"] not in known:
+                    counts[row["property"]] += row["count_all"]
+    return counts
+
+
+def word_left_out(counts: Counter[str]) -> str:
+    """Say how many claims name items that were not taken, the commonest properties first."""
+    ordered = sorted(counts.items(), key=lambda own: (-own[1], own[0]))
+    said = ", ".join(f"{name}: {count:,}" for name, count in ordered[:MOST_NAMED])
+    more = len(ordered) - MOST_NAMED
+    rest = f" and {more:,} more properties" if more > 0 else ""
+    return (
+        f"claims of items that were not read: {counts.total():,} ({said}{rest}); these items have no labels, "
+        "so no question can name them"
+    )
