@@ -38,6 +38,14 @@ def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInpu
     )
 
 
+def require_extra(command: str) -> None:
+    """Raise BadInput if the library of the extra that a command is named for is not installed."""
+    library = LANDMARKS[command]
+    if find_spec(library) is None:
+        missing = explain_missing(ModuleNotFoundError(name=library), [command])
+        raise missing or BadInput(command, f"needs {library}")
+
+
 def list_extras() -> list[str]:
     """List the extras of the installed package."""
     return sorted(metadata(PACKAGE).get_all("Provides-Extra") or [])

@@ -66,6 +66,10 @@ def make_command(name: str) -> Any:
         from tasks.lines import print_line, say_line
 
         root = find_project()
+        if engine := options.get("engine"):
+            from flows.run.engine.engines import require_engine
+
+            require_engine(engine)
         if is_inside():
             limits = parse_section(load_params(root), "run.importing", ImportLimits)
             limit_this_process(limits, options.values())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from flows.commands.cli_recorder import open_recorder
 from flows.commands.ledger import open_ledger
+from flows.extras import require_extra
 from flows.publishing.card import make_card, make_folder_card, write_licences
 from flows.publishing.choice import Choice, choose
 from flows.publishing.folder import CARD, LICENCES, RECORD, check_own, find_entries, upload, write_folder
@@ -60,6 +61,7 @@ def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int
 
     Raises BadInput where it is no dataset, is not fresh, has a private source, or the place is another's.
     """
+    require_extra("publish")
     if not options.to and not options.hub:
         raise BadInput("benchloom publish", "needs a place", hint="--to FOLDER, --hub OWNER/NAME, or both")
     to, given = options.to.absolute() if options.to else None, Path(name).absolute()

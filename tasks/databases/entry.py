@@ -26,6 +26,8 @@ SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
 WORLDS = ("data", "worlds")
 EXTRAS = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mariadb"}
 """SQLAlchemy's name of an engine -> the extra with its driver."""
+DRIVERS = {"postgresql": "psycopg", "mariadb": "pymysql", "mysql": "pymysql"}
+"""The same -> the driver that the extra brings, for a URL that names none."""
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 
 
@@ -142,9 +144,8 @@ class DatabaseEntry(BaseModel):
         try:
             engine = create_engine(self.complete_url(), poolclass=NullPool)
         except (NoSuchModuleError, ImportError) as error:
-            raise BadInput(
-                f"{self.label}.url", f"has no driver here: {error}", hint="install its extra"
-            ) from error
+            hint = "the extras postgresql and mariadb bring psycopg and pymysql"
+            raise BadInput(f"{self.label}.url", f"has no driver here: {error}", hint=hint) from error
         if engine.driver == "psycopg":
             from sqlalchemy import event
 
@@ -153,11 +154,12 @@ class DatabaseEntry(BaseModel):
             event.listen(engine, "connect", lambda connection, _: read_odd_dates(connection))
         return engine
 
-    def require_driver(self) -> None:
-        """Raise BadInput, with the extra to install, if the URL's driver is missing here."""
-        from sqlalchemy import make_url
+    def require_driver(self, driven: URL | None = None) -> None:
+        """Raise BadInput, with the extra to install, if the URL's driver is missing here.
 
-        url = make_url(self.url or "sqlite://")
+        driven: the URL with another driver, which is asked for instead.
+        """
+        url = driven or self.parse_url()
         driver = url.drivername.partition("+")[2]
         extra = EXTRAS.get(url.get_backend_name())
         if extra and driver in ("psycopg", "pymysql") and find_spec(driver) is None:
@@ -199,11 +201,17 @@ class DatabaseEntry(BaseModel):
         backend = make_url(self.url).get_backend_name()
         return DIALECTS.get(backend, backend)
 
-    def complete_url(self) -> URL:
-        """Return the URL with the password from the environment. Raises BadInput if it is not set."""
+    def parse_url(self) -> URL:
+        """Return the URL without a password; one that names no driver has that of the engine's extra."""
         from sqlalchemy import make_url
 
-        url = make_url(self.url or "")
+        url = make_url(self.url or "sqlite://")
+        driver = DRIVERS.get(url.drivername)
+        return url.set(drivername=f"{url.drivername}+{driver}") if driver else url
+
+    def complete_url(self) -> URL:
+        """Return the URL with the password from the environment. Raises BadInput if it is not set."""
+        url = self.parse_url()
         if self.password_env is None:
             return url
         password = os.environ.get(self.password_env)

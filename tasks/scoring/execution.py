@@ -76,6 +76,8 @@ class Execution(Metric[QueryItem]):
             raise BadInput("score execution", "takes --databases or --url, and not both")
         if self.url is None:
             _ = self.suites
+        else:
+            read_entry("url", {"url": self.url}).require_driver()
 
     @cached_property
     def suites(self) -> TestSuites:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy.exc import NoSuchModuleError
-
 from tasks.databases.child import ReaderProgram
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 
 GRACE_S = 0.7
-DRIVERS = {"postgres": ("postgresql+psycopg", "postgresql"), "mysql": ("mysql+pymysql", "mariadb")}
-"""The reading process's driver, whatever driver the URL names, and the extra that installs it."""
+DRIVERS = {"postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+"""The reading process's driver, whatever driver the URL names."""
 
 
 class DatabaseServer:
@@ -29,16 +27,9 @@ class DatabaseServer:
     @property
     def program(self) -> ReaderProgram:
         """The program that reads it; the password is sent over a pipe."""
-        driver, extra = DRIVERS[self.entry.dialect]
-        url = self.entry.complete_url().set(drivername=driver)
-        try:
-            dialect = url.get_dialect()()
-            _, options = dialect.create_connect_args(url)
-            dialect.import_dbapi()
-        except (NoSuchModuleError, ImportError) as error:
-            raise BadInput(
-                f"{self.entry.label}.url", f"has no driver here: {error}", hint=f"install the extra {extra}"
-            ) from error
+        url = self.entry.complete_url().set(drivername=DRIVERS[self.entry.dialect])
+        self.entry.require_driver(url)
+        _, options = url.get_dialect()().create_connect_args(url)
         setup = {"dialect": self.entry.dialect, "connect": options, "any_account": self.any_account}
         return ReaderProgram(self.entry.label, "tasks.databases.servers.server_child", setup, GRACE_S)
 
