@@ -113,6 +113,7 @@ def list_files(root: Path) -> set[Path]:
     }
 
 
+@pytest.mark.drill  # 15 starts of the whole command line: 60 s on two idle cores
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_names_the_extra_first(project: Path, name: str) -> None:
     hidden, words, extra = COMMANDS[name]
