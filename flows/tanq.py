@@ -39,6 +39,15 @@ TANQ = Flow(
             out="wikidata/countries",
         ),
         SAMPLE.stage(
+            "sources.things",
+            reads=(
+                "data/raw/wikidata/countries",
+                f"{PACKAGES}/elements.csv",
+                f"{PACKAGES}/vital_articles.json",
+            ),
+            out="wikidata/things",
+        ),
+        SAMPLE.stage(
             "sources.vital_articles",
             reads=(f"{PACKAGES}/vital_articles.json",),
             out="wikipedia/vital",
@@ -67,7 +76,7 @@ TANQ = Flow(
         SET.stage("tanq.tables"),
         # Steps 4 and 5: rephrase, augment with skills
         SET.stage("tanq.rephrase", prompts=("rephrase",), roles=("generator",)),
-        SET.stage("tanq.skills", drops=False),
+        SET.stage("tanq.skills"),
         SET.stage("tanq.items"),
         SET.stage("tanq.contracts", beside=True, out="contracts"),
         SET.stage("tanq.statistics", out="statistics.json"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 
-from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.parquet import StoredRows, write_rows
 from tasks.files import write_text
 from tasks.sources.wikidata.entities import Sitelink
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow, ValueRow, make_value_row
@@ -20,9 +20,15 @@ ENGLISH = "en"
 class GraphDraft:
     """Collects entities and claims; one that is there already is not added twice."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        """Begin with nothing, or with a graph that was written before."""
         self._entities: dict[str, EntityRow] = {}
         self._values: dict[tuple[str, str], list[ValueRow]] = {}
+        if folder is not None:
+            self._entities |= {row.id: row for row in StoredRows(folder / "entities.parquet", EntityRow)}
+            claims = StoredRows(folder / "claims.parquet", ClaimRow)
+            for claim in sorted(claims, key=lambda row: (row.entity, row.property, row.position)):
+                self._values.setdefault((claim.entity, claim.property), []).append(claim.value)
 
     def __contains__(self, name: str) -> bool:
         return name in self._entities

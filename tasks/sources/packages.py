@@ -41,6 +41,12 @@ FILES = (
     PackagedFile(
         "bokeh_sampledata",
         "2026.1",
+        "_data/elements.csv",
+        "921968bfbd481b60166f30464dfa04c5120abee30899662ac1d07667ebcad74c",
+    ),
+    PackagedFile(
+        "bokeh_sampledata",
+        "2026.1",
         "_data/movies.db",
         "1d9c6a02e488d0354b2309e16130c58820a91ac2ce417e814c5964f9579a65ac",
     ),

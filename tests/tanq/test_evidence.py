@@ -114,6 +114,15 @@ def test_what_is_not_found_is_counted(tmp_path: Path) -> None:
     assert (asked.rows, asked.dropped) == ([], [])
 
 
+def test_of_each_kind_so_many_proofs_are_kept(tmp_path: Path) -> None:
+    params = Proofs(most=1, each_kind=True)
+    found = proofs([make_question()], FACTS, THINGS, RELATIONS, write_articles(tmp_path), params)
+    kinds = [proof.kind for proof in found.rows if proof.fact == "varn-P36-skarholm"]
+    assert sorted(kinds) == ["cell", "infobox", "text"]
+    (more,) = (drop for drop in found.dropped if drop.reason == "more_proofs")
+    assert (more.id, more.detail) == ("varn-P36-skarholm", "3 of 4 are kept")
+
+
 def test_the_order_of_things_and_facts_does_not_matter(tmp_path: Path) -> None:
     folder = write_articles(tmp_path)
     there = proofs([make_question()], FACTS, THINGS, RELATIONS, folder, Proofs())

@@ -83,11 +83,11 @@ def test_no_shape_is_above_its_share_and_seeds_are_spread():
         )
         for number, shape in enumerate(shapes)
     ]
-    chosen = choose_items(pool, 60, 0.1, 0)
+    chosen = choose_items(pool, 60, Items(), 0)
     assert len(chosen) == 60
     assert max(Counter(item.shape for item in chosen).values()) <= 6
     assert len({item.init_qid for item in chosen}) == 40
-    assert choose_items(pool, 60, 0.1, 0) == chosen != choose_items(pool, 60, 0.1, 1)
+    assert choose_items(pool, 60, Items(), 0) == chosen != choose_items(pool, 60, Items(), 1)
 
 
 def test_questions_without_skills_leave_places_to_those_with():
@@ -99,7 +99,7 @@ def test_questions_without_skills_leave_places_to_those_with():
         )
         for number in range(400)
     ]  # fmt: skip
-    chosen = choose_items(pool, 60, 0.1, 0)
+    chosen = choose_items(pool, 60, Items(), 0)
     assert len(chosen) == 60
     assert sum(bool(item.skills) for item in chosen) >= 24
     assert len({item.shape for item in chosen}) >= 20
@@ -114,16 +114,31 @@ def test_questions_without_a_skill_have_their_share():
         )
         for number in range(80)
     ]  # fmt: skip
-    assert sum(not item.skills for item in choose_items(pool, 40, 0.1, 0)) == 20
-    few = choose_items(pool, 40, 0.1, 0, plain=0.25)
+    assert sum(not item.skills for item in choose_items(pool, 40, Items(), 0)) == 20
+    few = choose_items(pool, 40, Items(plain=0.25), 0)
     assert (len(few), sum(not item.skills for item in few)) == (26, 6)
+
+
+def test_classes_take_turns_where_they_are_told_to():
+    pool = [
+        replace(
+            MADE.rows[0], id=f"{number:04}", shape=f"shape{number}", init_qid=str(number),
+            noun="cities" if number % 10 == 0 else "countries",
+        )
+        for number in range(100)
+    ]  # fmt: skip
+    shares = [
+        Counter(item.noun for item in choose_items(pool, 20, Items(classes=own), 0)) for own in (True, False)
+    ]
+    assert shares[0] == {"cities": 10, "countries": 10}
+    assert shares[1]["cities"] < 6
 
 
 def test_fewer_items_are_chosen_where_one_shape_would_be_too_many():
     pool = [
         replace(MADE.rows[0], id=f"{number:04}", shape=f"shape{min(number, 10)}") for number in range(100)
     ]
-    chosen = choose_items(pool, 60, 0.1, 0)
+    chosen = choose_items(pool, 60, Items(), 0)
     # ten shapes of one item, and one shape of ninety: 11 items are the most of which none is above 10%
     assert len(chosen) == 11
 
@@ -138,8 +153,8 @@ def test_tables_with_an_empty_cell_have_their_share_and_come_last():
         replace(gap if number % 2 else whole, id=f"{number:04}", shape=f"shape{number % 40}")
         for number in range(80)
     ]
-    assert sum(map(has_gap, choose_items(pool, 60, 0.1, 0))) == 20
-    few = choose_items(pool, 60, 0.1, 0, gaps=0.2)
+    assert sum(map(has_gap, choose_items(pool, 60, Items(), 0))) == 20
+    few = choose_items(pool, 60, Items(gaps=0.2), 0)
     assert (len(few), sum(map(has_gap, few))) == (50, 10)
 
 
@@ -351,7 +366,17 @@ def find_broken(folder, rows, item):
 
 def test_statistics_are_what_a_plain_count_gives(tmp_path):
     dropped = {}
-    for stem in ("list_questions", "extend", "proofs", "candidates", "verify", "tables", "rephrase", "items"):
+    for stem in (
+        "list_questions",
+        "extend",
+        "proofs",
+        "candidates",
+        "verify",
+        "tables",
+        "rephrase",
+        "skills",
+        "items",
+    ):
         dropped[f"{stem}_dropped"] = tmp_path / f"{stem}.dropped.parquet"
         write_rows(dropped[f"{stem}_dropped"], Dropped, [Dropped("a", "some_reason", "")])
     out = tmp_path / "statistics.json"

@@ -219,11 +219,28 @@ def test_a_relation_that_leads_back_to_what_answers_were_found_by_is_not_asked(t
     (seed,) = (row for row in ask(write_graph(tmp_path)).values() if row.text == "Which lands are in South?")
     answers = tuple(replace(one, through=(str(capital[one.entity]),)) for one in seed.answers)
     open_to = {
-        relation.id: can_ask(relation, replace(seed, answers=answers), group(found), 5) for relation in known
+        relation.id: can_ask(relation, replace(seed, answers=answers), group(found), Extend())
+        for relation in known
     }
     assert not open_to["P36"]
     assert open_to["P37"]
-    assert can_ask(next(one for one in known if one.id == "P36"), seed, group(found), 5)
+    back = next(relation for relation in known if relation.id == "P36")
+    assert can_ask(back, replace(seed, answers=answers), group(found), Extend(leads_back=True))
+    assert can_ask(next(one for one in known if one.id == "P36"), seed, group(found), Extend())
+
+
+def test_a_relation_that_things_on_the_way_have_too_is_ambiguous(tmp_path: Path) -> None:
+    found, _, known, _ = read_all(write_graph(tmp_path))
+    asked = ask(write_graph(tmp_path))
+    capitals = next(
+        row for row in asked.values() if row.text == "What are the capitals of the lands that border Varn?"
+    )
+    lands = next(row for row in asked.values() if row.text.startswith("Which lands border the land whose"))
+    continent = next(relation for relation in known if relation.id == "P30")
+    # Lands and their cities have a continent; of lands that border a land, `their` are the lands asked for.
+    assert [can_ask(continent, seed, group(found), Extend()) for seed in (capitals, lands)] == [True, True]
+    clear = Extend(clear=True)
+    assert [can_ask(continent, seed, group(found), clear) for seed in (capitals, lands)] == [False, True]
 
 
 def test_a_condition_without_words_is_none(tmp_path: Path) -> None:

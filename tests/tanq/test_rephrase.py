@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -143,3 +144,28 @@ def test_tables_beyond_the_number_asked_are_counted():
         )
     )  # fmt: skip
     assert [drop.reason for drop in result.dropped if drop.reason == "not_asked"] == ["not_asked"]
+
+
+def test_people_are_those_who_do_something():
+    seed = SeedQuestion(
+        "s", "simple", "x", "Which listed people died in Oslo?", "listed people", "c", (), (), (), "graph", ()
+    )
+    ((*frames,),) = list_frames(seed, {"born": "dates of birth (born)"}, {"born": "date of birth (born)"})
+    assert "What are the dates of birth (born) of the listed people who died in Oslo" in frames
+
+
+def test_a_reply_has_room_for_every_column():
+    class Room(Scripted):
+        async def __call__(self, prompt, fields, *, max_tokens, **more):
+            rooms.append(max_tokens)
+            return await super().__call__(prompt, fields, **more)
+
+    rooms = []
+    names = [f"P{number}" for number in range(10)]
+    known = [Relation(name, f"own {name}", f"{name}s", name, "item", "", "", 0, 2, 2, ()) for name in names]
+    for count in (2, 3, 10):
+        table = replace(TABLE, relations=tuple(names[:count]))
+        asyncio.run(
+            rephrase([table], [SEED], known, THINGS, Rephrase(rounds=1), TanqSet(source="x"), Room("?"))
+        )
+    assert rooms == [160, 160, 335]

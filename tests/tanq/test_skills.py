@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tasks.tanq.build.amount_skills import WORDS, approximate, convert_unit, round_converted, say_number
 from tasks.tanq.build.skill_choices import Doubts, find_round, list_steps, list_uses
-from tasks.tanq.build.skill_table import apply_skills
+from tasks.tanq.build.skill_draws import Limits, draw_uses, keep_rows, leaves_choice, split_choices
+from tasks.tanq.build.skill_table import apply_skills, name_event
 from tasks.tanq.build.skill_use import SKILLS, SkillUse
 from tasks.tanq.build.skill_words import make_tags, write_question
-from tasks.tanq.build.skills import draw_uses
 from tasks.tanq.graph.showing import show_amount
 from tests.tanq.skill_tables import MEN, NORTH, make_fact, make_table, make_tagged
 
@@ -286,7 +286,7 @@ def test_no_column_is_empty_in_the_rows_that_a_filter_leaves():
     table = make_table(own, ["P36", "P2046"])
     choices = {"filter_number": list_uses(table, MARGIN, 1)["filter_number"]}
     for seed in range(9):
-        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), least=2, seed=str(seed))
+        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), Limits(2), str(seed))
         left = [row.label for row in apply_skills(table, [use])[1] if row.filter_pass]
         assert {"Finland", "Denmark"} & set(left)
 
@@ -297,10 +297,7 @@ def test_a_column_is_rewritten_only_where_enough_of_the_rows_that_are_left_are_f
     }
     table = make_table(own, ["P36", "P2046"])
     choices = {"conversion": list_uses(table, MARGIN, 1)["conversion"]}
-    drawn = [
-        draw_uses(table, choices, 1, Counter(), Doubts(), least=2, seed="s", filled=share)
-        for share in (0.75, 1)
-    ]
+    drawn = [draw_uses(table, choices, 1, Counter(), Doubts(), Limits(2, share), "s") for share in (0.75, 1)]
     assert [len(uses) for uses in drawn] == [1, 0]
 
 
@@ -312,7 +309,7 @@ def test_filters_that_leave_no_cell_empty_are_drawn_first():
     choices = {"filter_entity": list_uses(table, MARGIN, 1)["filter_entity"]}
     gaps = set()
     for seed in range(9):
-        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), least=1, seed=str(seed))
+        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), Limits(1), str(seed))
         gaps |= {row.label for row in apply_skills(table, [use])[1] if row.filter_pass}
     assert "Norway" not in gaps
 
@@ -326,7 +323,7 @@ def test_every_skill_that_values_carry_is_drawn_and_none_leaves_a_table_as_it_wa
     for table in (COUNTRIES, PEOPLE):
         choices = list_uses(table, MARGIN, 1)
         for seed in range(30):
-            uses = draw_uses(table, choices, 1 + seed % 3, used, Doubts(), least=1, seed=str(seed))
+            uses = draw_uses(table, choices, 1 + seed % 3, used, Doubts(), Limits(1), str(seed))
             seen |= {one.name for one in uses}
             assert len({one.name for one in uses}) == len(uses)
             _, rows = apply_skills(table, uses)
@@ -339,3 +336,64 @@ def test_relations_of_one_label_have_tags_of_their_own():
     assert make_tags({"P1": "part of", "P2": "part of", "P3": "!"}) == {
         "P1": "part_of_P1", "P2": "part_of_P2", "P3": "P3",
     }  # fmt: skip
+
+
+ONE_VALUE = {
+    "Norway": {"P36": ["North"], "P37": ["Norwegian", "Sámi"]},
+    "Sweden": {"P36": ["North"], "P37": ["Swedish"]},
+    "Finland": {"P36": ["East"], "P37": ["Finnish", "Swedish"]},
+    "Denmark": {"P36": ["West"], "P37": ["Danish"]},
+}
+
+
+def test_a_filter_that_leaves_its_own_value_alone_leaves_no_choice():
+    table = make_table(ONE_VALUE, ["P36", "P37"])
+    choices = list_uses(table, MARGIN, 2)
+    assert [used.operand for used in choices["filter_entity"]] == ["North", "Swedish"]
+    left, refused = split_choices(table, choices)
+    # Norway and Sweden are both in the North; of the two that speak Swedish one speaks Finnish, too.
+    assert [used.operand for used in refused] == ["North"]
+    assert [used.operand for used in left["filter_entity"]] == ["Swedish"]
+    born = make_table(
+        {
+            "A": {"P569": [(1900, None, None)]},
+            "B": {"P569": [(1900, None, None)]},
+            "C": {"P569": [(1950, 2, 1)]},
+        },
+        ["P569"],
+    )
+    assert "filter_time" in list_uses(born, MARGIN, 2)
+    _, refused = split_choices(born, list_uses(born, MARGIN, 2))
+    assert {(used.operator, used.operand) for used in refused} == {("=", "1900")}
+
+
+def test_two_filters_together_leave_a_choice_in_each_column():
+    own = {
+        "A": {"P36": ["X"], "P37": ["Ostish"], "P1082": ["100000"]},
+        "B": {"P36": ["X"], "P37": ["Ostish"], "P1082": ["200000"]},
+        "C": {"P36": ["Y"], "P37": ["Ostish", "Mirrian"], "P1082": ["900000"]},
+        "D": {"P36": ["Y"], "P37": ["Mirrian"], "P1082": ["150000"]},
+    }
+    table = make_table(own, ["P36", "P37", "P1082"])
+    choices, _ = split_choices(table, list_uses(table, MARGIN, 2))
+    for seed in range(12):
+        uses = draw_uses(table, choices, 2, Counter(), Doubts(), Limits(2, choice=True), str(seed))
+        kept = keep_rows(table, uses)
+        assert all(leaves_choice(kept, used) for used in uses if used.name.startswith("filter"))
+
+
+def test_years_that_are_subtracted_are_asked_for_as_years():
+    states = {"Rome": {"P571": [(-27, None, None)], "P576": [(476, None, None)]}}
+    table = make_table(states, ["P571", "P576"])
+    used = use("time_calculation", "P571", operand="years", other="P576")
+    assert "how many years lie between their year of inception and their year of dissolution?" in ask(
+        table, used
+    )
+    assert apply_skills(table, [used])[0][2].header == "time from inception to dissolution (years)"
+    assert [name_event(words) for words in ("date of founding", "opening date")] == ["founding", "opening"]
+
+
+def test_a_bound_of_whole_numbers_is_a_whole_number():
+    own = {name: {"P1082": [given]} for name, given in (("A", "7"), ("B", "8"), ("C", "9"), ("D", "10"))}
+    uses = list_uses(make_table(own, ["P1082"]), Decimal("0.01"), 1).get("filter_number", [])
+    assert all("." not in used.operand for used in uses)

@@ -125,6 +125,20 @@ def test_no_more_is_asked_than_the_tries_and_what_is_left_is_named() -> None:
     assert len(ask.asked) == 2
 
 
+def test_each_kind_of_proof_is_asked_about_by_itself() -> None:
+    box = make_proof(CAPITAL_FACT, 5, "Skarholm", "Skarholm", kind="infobox", headers=("capital", "Capital"))
+    row = "Country: Varn | Capital: Skarholm"
+    cell = make_proof(CAPITAL_FACT, 6, "Skarholm", "Skarholm", kind="cell", headers=("1", "Capital"), row=row)
+    found, _ = run([TOLD, PORT, box, cell], "Yes", each_kind=True, tries=1)
+    assert {verdict.id for verdict in found.rows} == {TOLD.id, box.id, cell.id}
+    assert {drop.id: drop.reason for drop in found.dropped} == {PORT.id: "not_asked"}
+    found, _ = run([TOLD, PORT, box, cell], "Yes", tries=1)
+    assert [verdict.id for verdict in found.rows] == [box.id]
+    # A fact that one kind supports is supported, whatever the others say.
+    found, _ = run([TOLD, box], lambda text: "Yes" if "infobox" in text else "No", each_kind=True)
+    assert "not_supported" not in {drop.reason for drop in found.dropped}
+
+
 def test_a_reply_that_is_no_label_is_no_verdict() -> None:
     found, _ = run([TOLD], "Perhaps Yes")
     assert found.rows == []

@@ -15,6 +15,7 @@ from tasks.errors import StageFailed
 from tasks.settings import Settings
 from tasks.tanq.build.wording import extend_text
 from tasks.tanq.graph.facts import Fact, Unread
+from tasks.tanq.graph.graph_files import INSTANCE_OF
 from tasks.tanq.graph.relations import Relation
 from tasks.tanq.graph.seed_question import SeedQuestion
 from tasks.tanq.graph.things import Thing
@@ -49,6 +50,12 @@ class Extend(Settings):
     """Extended questions of each list question, with different relations."""
     most_values: int = Field(default=5, gt=0)
     """A relation is not taken of which an answer has more values: such a question would be dropped."""
+    clear: bool = False
+    """Whether a relation is left out that the things have, too, through which the answers were found: of the
+    headquarters of companies, `their dates of founding` may be those of the companies."""
+    leads_back: bool = False
+    """Whether a relation may be asked for that leads back to what the answers were found by: the countries of
+    the capitals of the countries that border Peru."""
 
 
 def extend(
@@ -77,7 +84,7 @@ def extend(
     for seed in seeds:
         origin = (Origin("row", f"seeds#{seed.id}"),)
         asked_of = [own for own in relations if own.id not in params.without]
-        open_to = [own for own in asked_of if can_ask(own, seed, by_entity, params.most_values)]
+        open_to = [own for own in asked_of if can_ask(own, seed, by_entity, params)]
         whole, missed = [], ""
         for own in open_to:
             cells = (index.find_cell(answer.entity, own.id) for answer in seed.answers)
@@ -120,22 +127,37 @@ def can_ask(
     relation: Relation,
     seed: SeedQuestion,
     facts: Mapping[str, Mapping[str, Sequence[Fact]]],
-    most_values: int,
+    params: Extend,
 ) -> bool:
     """Tell whether a relation holds for all answers, with few values, and the question does not tell them.
 
-    Nor what its answers were found by: the countries of the capitals of the countries that border Peru.
+    Nor, unless `leads_back` is set, what its answers were found by.
     """
     if any(relation.id in (condition.relation, condition.through) for condition in seed.conditions):
         return False
     told = led_back = True
     for answer in seed.answers:
         own = facts.get(answer.entity, {}).get(relation.id, ())
-        if not 0 < len(own) <= most_values:
+        if not 0 < len(own) <= params.most_values:
             return False
         told = told and any(fact.shown in seed.text for fact in own)
         led_back = led_back and all(fact.value.item in answer.through for fact in own)
-    return not (told or led_back)
+    if params.clear and is_ambiguous(relation, seed, facts):
+        return False
+    return not (told or (led_back and not params.leads_back))
+
+
+def is_ambiguous(
+    relation: Relation, seed: SeedQuestion, facts: Mapping[str, Mapping[str, Sequence[Fact]]]
+) -> bool:
+    """Tell whether `their` may ask for a relation of the things on the way, which are of another class."""
+    between = {thing for answer in seed.answers for thing in answer.through}
+    others = {
+        thing
+        for thing in between
+        if seed.target not in {fact.value.item for fact in facts.get(thing, {}).get(INSTANCE_OF, ())}
+    }
+    return any(facts.get(thing, {}).get(relation.id) for thing in others)
 
 
 def draw_relations(

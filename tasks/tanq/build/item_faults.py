@@ -9,13 +9,13 @@ from tasks.english import make_singular
 from tasks.tanq.build.mention_names import BEFORE, NEAR
 from tasks.tanq.build.skill_words import is_unit_named
 from tasks.tanq.build.tanq_item import TanqItem
+from tasks.tanq.graph.seed_question import PEOPLE
 
 LEAKED, DISORDERED, UNLIKE_NOUN, NO_UNIT = (
     "answer_in_question", "relations_out_of_order", "noun_unlike_answers", "unit_not_named",
 )  # fmt: skip
 SHORT = 3
 """A value of fewer letters is found in too many words to tell."""
-PEOPLE = frozenset({"people", "persons", "men", "women"})
 HUMAN = "human"
 
 

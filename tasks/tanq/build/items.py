@@ -35,6 +35,8 @@ class Items(Settings):
     """The largest share of the set that items with an empty cell in their answer table have."""
     plain: float = Field(default=1, ge=0, le=1)
     """The largest share of the set that items without a skill have."""
+    classes: bool = False
+    """Whether the classes that are asked for take turns, too; otherwise the commonest has most items."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def items(
             dropped.append(Dropped(draft.id, *found, (Origin("row", f"skills#{draft.id}"),)))
         else:
             good.append(draft)
-    chosen = choose_items(good, entry.questions, params.share, entry.seed, params.gaps, params.plain)
+    chosen = choose_items(good, entry.questions, params, entry.seed)
     kept = {item.id for item in chosen}
     dropped += [
         Dropped(item.id, "not_chosen", item.shape, (Origin("row", f"skills#{item.id}"),))
@@ -197,22 +199,16 @@ def list_classes(entities: Iterable[str], things: Mapping[str, Thing]) -> tuple[
     return tuple(sorted(counts, key=lambda label: (-counts[label], label)))
 
 
-def choose_items(
-    items: Sequence[TanqItem], most: int, share: float, seed: int, gaps: float = 1, plain: float = 1
-) -> list[TanqItem]:
+def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int) -> list[TanqItem]:
     """Choose at most `most` items, as many as there can be.
 
-    share: of the chosen, how many may have one shape; gaps: how many may have an empty cell in their answer
-    table; plain: how many may ask for no skill. Kinds with their skills take turns, within each tables
-    without gaps and its shapes, and among a shape's items those come first whose seed question and extended
-    question were not taken yet.
+    Kinds with their skills take turns, within each tables without gaps and its shapes, and among a shape's
+    items those come first whose seed question and extended question were not taken yet.
     """
-    order = _group(items, seed)
+    order = _group(items, seed, classes=params.classes)
     for number in range(min(most, len(items)), 0, -1):
-        cap = int(share * number + 1e-9)
-        chosen = (
-            _fill(order, number, cap, int(gaps * number + 1e-9), int(plain * number + 1e-9)) if cap else []
-        )
+        cap, gaps, plain = (int(share * number + 1e-9) for share in (params.share, params.gaps, params.plain))
+        chosen = _fill(order, number, cap, gaps, plain) if cap else []
         if len(chosen) == number:
             return chosen
     return []
@@ -223,11 +219,12 @@ def has_gap(item: TanqItem) -> bool:
     return any(not cell.values for row in item.rows if row.filter_pass for cell in row.cells)
 
 
-def _group(items: Iterable[TanqItem], seed: int) -> list[list[TanqItem]]:
-    """Group items by kind and skills."""
-    groups: defaultdict[tuple[str, tuple[str, ...]], list[TanqItem]] = defaultdict(list)
+def _group(items: Iterable[TanqItem], seed: int, *, classes: bool) -> list[list[TanqItem]]:
+    """Group items by kind and skills, and by what they ask for if classes take turns."""
+    groups: defaultdict[tuple[object, ...], list[TanqItem]] = defaultdict(list)
     for item in sorted(items, key=lambda item: make_id(seed, item.id)):
-        groups[item.kind, tuple(use.name for use in item.skills)].append(item)
+        key = (item.kind, tuple(use.name for use in item.skills))
+        groups[(item.noun, *key) if classes else key].append(item)
     return [groups[key] for key in sorted(groups, key=lambda key: make_id(seed, *key))]
 
 

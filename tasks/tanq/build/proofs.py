@@ -60,6 +60,8 @@ class Proofs(Settings):
 
     most: int = Field(default=4, gt=0)
     """Proofs of a fact that are kept, those first that name its relation."""
+    each_kind: bool = False
+    """Whether `most` holds for text, tables and infoboxes each, so that a fact keeps proofs of every kind."""
     rounding: float = Field(default=0.02, ge=0, lt=0.5)
     """How far a rounded figure may be off an amount, as a share of it: `5.6 million` for 5,594,340."""
 
@@ -92,7 +94,7 @@ def proofs(
     """Look for each fact of a question in the articles of its entity and of its value.
 
     articles: the folder of stage `articles`. Drop reasons, of facts: `no_article` (of neither end),
-    `no_mention`, and `more_proofs` where more than `most` were found.
+    `no_mention`, and `more_proofs` where more were found than are kept.
     """
     known = {fact.id: fact for fact in list_wanted(extend, facts)}
     index = ArticleIndex(articles)
@@ -109,11 +111,27 @@ def proofs(
     kept: list[Proof] = []
     for fact, ranked in found.items():
         best = [proof for _, proof in sorted(ranked, key=lambda pair: pair[0])]
-        kept += best[: params.most]
-        if len(best) > params.most:
-            detail = f"{params.most} of {len(best)} are kept"
+        chosen = keep_best(best, params)
+        kept += chosen
+        if len(best) > len(chosen):
+            detail = f"{len(chosen)} of {len(best)} are kept"
             dropped.append(Dropped(fact, "more_proofs", detail, (Origin("row", f"facts#{fact}"),)))
     return Drafts(kept, dropped)
+
+
+def keep_best(ranked: Sequence[Proof], params: Proofs) -> list[Proof]:
+    """Keep the first `most` proofs of a fact, or the first `most` of each kind."""
+    if not params.each_kind:
+        return list(ranked[: params.most])
+    return [proof for own in group_kinds(ranked).values() for proof in own[: params.most]]
+
+
+def group_kinds(proofs: Iterable[Proof]) -> dict[str, list[Proof]]:
+    """Group proofs by their kind: text, table or infobox."""
+    grouped: defaultdict[str, list[Proof]] = defaultdict(list)
+    for proof in proofs:
+        grouped[proof.kind].append(proof)
+    return dict(grouped)
 
 
 def plan_searches(

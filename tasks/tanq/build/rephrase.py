@@ -19,7 +19,7 @@ from tasks.tanq.build.tables import AnswerTable
 from tasks.tanq.build.wording import list_words, name_column
 from tasks.tanq.entries import TanqSet
 from tasks.tanq.graph.relations import Relation
-from tasks.tanq.graph.seed_question import SeedQuestion
+from tasks.tanq.graph.seed_question import SeedQuestion, choose_pronoun
 from tasks.tanq.graph.things import Thing
 
 NAME = re.compile(r"(?<![\w'\u2019-])[^\W\d_a-z][\w'\u2019-]*")
@@ -32,6 +32,8 @@ FIRST_WORDS = frozenset({
 """Words with a capital letter that a question may begin with."""
 SUBJECT = re.compile(r"(?!(?:does|do|did|has|have been|will|can) )\w+ .+")
 """What follows `Which countries` where these are what is said to do or to be something."""
+SHORT, A_COLUMN = 160, 25
+"""Tokens of a reply: at least, and for each column beyond three besides."""
 LONGER = 12
 """Words that a rephrased question may have more."""
 
@@ -140,7 +142,7 @@ def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[st
     ]
     rest = asked.removeprefix(f"Which {seed.noun} ")
     if rest != asked and SUBJECT.fullmatch(rest):
-        of = f"the {seed.noun} that {rest}"
+        of = f"the {seed.noun} {choose_pronoun(seed.noun)} {rest}"
         frames += [f"What are the {listed} of {of}", f"For {of}, what are their {listed}"]
     return (frames,)
 
@@ -197,7 +199,7 @@ async def _rephrase(
         row=table.id,
         parse=lambda text: check_rephrased(text, tagged, seed, tags),
         grammar=write_frame((meant,)),
-        max_tokens=160,
+        max_tokens=SHORT + A_COLUMN * max(0, len(columns) - 3),
     )
     if written.text is None:
         return Dropped(table.id, "unrephrased", written.problem, written.calls)

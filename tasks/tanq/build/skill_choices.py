@@ -32,20 +32,13 @@ from tasks.tanq.build.skill_use import (
     FULL_YEARS,
     LEAST,
     MOST,
+    SPANS,
     TIME_CALCULATION,
-    YEARS,
     SkillUse,
 )
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME, show_amount
 
-PAIRS = (
-    ("P569", "P570", FULL_YEARS),
-    ("P571", "P576", YEARS),
-    ("P580", "P582", YEARS),
-    ("P1619", "P3999", YEARS),
-)
-"""Beginning and end, by property, and how the time between is counted."""
 COUNTED = Decimal(100_000)
 """The least plain number that people tell in millions."""
 CLEAR = Decimal("0.02")
@@ -171,8 +164,11 @@ def _filter_by_number(
     amounts = sorted({get_amount(fact) for cell in cells for fact in (*cell.supported, *cell.left)})
     if not amounts or amounts[0] <= 0:
         return
+    whole = all(amount == amount.to_integral_value() for amount in amounts)
     for low, high in pairwise(amounts):
         bound = find_round(low * (1 + margin), high * (1 - margin))
+        if whole and bound is not None and bound != bound.to_integral_value():
+            continue  # nobody asks for an atomic number of at most 9.5
         for operator in (LEAST, MOST) if bound is not None else ():
             use = SkillUse(FILTER_NUMBER, column.relation, "", operator, show_amount(bound or high), "")
             if decides(cells, partial(passes_bound, use), least):
@@ -232,7 +228,7 @@ def _is_told(amount: Decimal, told: Decimal, step: int) -> bool:
 
 def _list_calculations(table: BaseTable, least: int) -> Iterator[SkillUse]:
     relations = {column.relation for column in table.columns}
-    for first, second, counted in PAIRS:
+    for (first, second), counted in SPANS.items():
         if {first, second} <= relations and _can_count(table, first, second, counted, least):
             yield SkillUse(TIME_CALCULATION, first, second, "", counted, "")
 

@@ -25,6 +25,7 @@ from tasks.tanq.build.date_skills import (
     show_year,
 )
 from tasks.tanq.build.skill_use import (
+    AGE,
     APPROXIMATION,
     CONVERSION,
     DATE_TO_YEAR,
@@ -158,9 +159,14 @@ def get_time(fact: Fact) -> Time:
 def name_made(use: SkillUse, table: BaseTable) -> str:
     """Return the header of a made column: `age at death (years)`, `years from inception to dissolution`."""
     first, second = (table.columns[table.find(relation)] for relation in (use.relation, use.other))
-    if (first.relation, second.relation) == ("P569", "P570"):
+    if (first.relation, second.relation) == AGE:
         return "age at death (years)"
-    return f"time from {first.one} to {second.one} ({_name_count(use)})"
+    return f"time from {name_event(first.one)} to {name_event(second.one)} ({_name_count(use)})"
+
+
+def name_event(words: str) -> str:
+    """Name what happens on a date: `founding` of `date of founding`, `opening` of `opening date`."""
+    return words.removeprefix("date of ").removesuffix(" date")
 
 
 def _name_count(use: SkillUse) -> str:
@@ -193,6 +199,8 @@ def _make_column(column: BaseColumn, words: str, uses: Sequence[SkillUse]) -> Fi
 
 def say_year_of(words: str) -> str:
     """Turn what names dates into what names their years: `date of birth`, `release dates`, `inception`."""
+    if words.startswith(("year of ", "years of ")):
+        return words
     for date, year in (("date", "year"), ("dates", "years")):
         if words.startswith(f"{date} of "):
             return f"{year} of {words.removeprefix(f'{date} of ')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY = "filter_number", "filter_time", "filter_entity"
@@ -17,6 +18,18 @@ REWRITES = (DATE_TO_YEAR, CONVERSION, APPROXIMATION)
 EQUAL, LEAST, MOST = "=", ">=", "<="
 FULL_YEARS, YEARS, DAYS = "full years", "years", "days"
 """How a time calculation counts: by the day, by years alone, or in days."""
+
+AGE = ("P569", "P570")
+SPANS: Mapping[tuple[str, str], str] = {
+    AGE: FULL_YEARS,
+    ("P571", "P576"): YEARS,
+    ("P571", "P1619"): YEARS,
+    ("P580", "P582"): YEARS,
+    ("P729", "P730"): YEARS,
+    ("P1619", "P3999"): YEARS,
+    ("P2031", "P2032"): YEARS,
+}
+"""Beginning and end, by property -> how a time calculation counts what lies between."""
 
 
 @dataclass(frozen=True)

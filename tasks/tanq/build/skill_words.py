@@ -13,6 +13,7 @@ from decimal import Decimal
 from tasks.tanq.build.amount_skills import SCALES, STEPS, WORDS, find_words, say_number
 from tasks.tanq.build.skill_table import BaseColumn, BaseTable, say_year_of
 from tasks.tanq.build.skill_use import (
+    AGE,
     APPROXIMATION,
     CONVERSION,
     DATE_TO_YEAR,
@@ -29,7 +30,9 @@ from tasks.tanq.build.skill_use import (
 BOUNDS = {EQUAL: "", ">=": "at least ", "<=": "at most "}
 YEAR_BOUNDS = {EQUAL: "", ">=": " or later", "<=": " or earlier"}
 BY_YEAR = {
-    "P569": "born in {}", "P570": "who died in {}", "P571": "founded in {}", "P577": "released in {}",
+    "P569": "born in {}", "P570": "who died in {}", "P571": "founded in {}", "P576": "dissolved in {}",
+    "P575": "discovered in {}", "P577": "released in {}", "P729": "that entered service in {}",
+    "P730": "that left service in {}", "P1619": "opened in {}", "P3999": "closed in {}",
 }  # fmt: skip
 """What a filter by the year of a date says, by property."""
 
@@ -95,7 +98,7 @@ def _say_filter(use: SkillUse, column: BaseColumn, table: BaseTable) -> str:
         return f"whose {column.one} is {BOUNDS[use.operator]}{say_amount(Decimal(use.operand), column)}"
     year = f"{use.operand}{YEAR_BOUNDS[use.operator]}"
     said = BY_YEAR.get(column.relation)
-    return said.format(year) if said else f"whose {column.one} is in {year}"
+    return said.format(year) if said else f"whose {say_year_of(column.one)} is {year}"
 
 
 def say_amount(amount: Decimal, column: BaseColumn) -> str:
@@ -108,9 +111,12 @@ def say_amount(amount: Decimal, column: BaseColumn) -> str:
 
 def _say_calculation(use: SkillUse, table: BaseTable) -> str:
     first, second = (table.columns[table.find(relation)] for relation in (use.relation, use.other))
-    if (first.relation, second.relation) == ("P569", "P570"):
+    if (first.relation, second.relation) == AGE:
         return "at what age did they die"
-    counted = "days" if use.operand == DAYS else "years" if use.operand == YEARS else "full years"
+    if use.operand == YEARS:  # the years are subtracted, whatever the days are
+        start, end = say_year_of(first.one), say_year_of(second.one)
+        return f"how many years lie between their {start} and their {end}"
+    counted = "days" if use.operand == DAYS else "full years"
     return f"how many {counted} lie between their {first.one} and their {second.one}"
 
 

@@ -9,16 +9,17 @@ from decimal import Decimal
 
 from pydantic import Field
 
-from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.settings import Settings
 from tasks.tanq.build.extend import ExtendedQuestion, list_wanted
 from tasks.tanq.build.mention_numbers import list_numbers
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.rephrase import RephrasedQuestion
-from tasks.tanq.build.skill_choices import Doubts, list_steps, list_uses
-from tasks.tanq.build.skill_table import BaseColumn, BaseRow, BaseTable, apply_skills, passes_filter
-from tasks.tanq.build.skill_use import APPROXIMATION, CONVERSION, FILTERS, REWRITES, SKILLS, SkillUse
+from tasks.tanq.build.skill_choices import Doubts, list_uses
+from tasks.tanq.build.skill_draws import Limits, Uses, draw_uses, split_choices
+from tasks.tanq.build.skill_table import BaseColumn, BaseRow, BaseTable, apply_skills
+from tasks.tanq.build.skill_use import SkillUse
 from tasks.tanq.build.skill_words import make_tags, say_use, write_question
 from tasks.tanq.build.tables import AnswerTable
 from tasks.tanq.build.tanq_item import FinalColumn, FinalRow
@@ -33,7 +34,6 @@ from tasks.tanq.labels import Support
 
 STRIDE = 3
 """So many places further on in `counts` is each variant of a question."""
-Uses = tuple[SkillUse, ...]
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,8 @@ class Skills(Settings):
     """Rows that filters leave at least."""
     filled: float = Field(default=0.5, gt=0, le=1)
     """The share of the rows left that have a value in a column that is converted or rounded."""
+    choice: bool = False
+    """Whether a filter is dropped that leaves its own value alone in its column (drop reason `no_choice`)."""
 
 
 @dataclass(frozen=True)
@@ -104,19 +106,23 @@ def skills(
 ) -> Drafts[SkilledQuestion]:
     """Give each question its skills, and make of its table what they ask for.
 
-    Raises StageFailed if there is no question.
+    Drop reason, of filters: `no_choice`. Raises StageFailed if there is no question.
     """
     by_id = {table.id: table for table in tables}
     extended = {question.id: question for question in extend}
     nouns = {seed.id: seed.noun for seed in seeds}
     graph = make_graph(list_wanted(extend, facts), relations, things)
     steps = find_steps(proofs, verify, graph)
-    drafts = []
+    drafts: list[SkillDraft] = []
+    dropped: list[Dropped] = []
     for question in sorted(rephrase, key=lambda question: make_id(entry.seed, question.id)):
         answer = by_id[question.id]
         table = make_base(answer, graph)
         doubts = find_doubts(answer, extended[question.id], graph, steps)
         choices = list_uses(table, Decimal(str(params.margin)), params.least, doubts)
+        if params.choice:
+            choices, refused = split_choices(table, choices)
+            dropped += [drop_filter(question, table, use) for use in refused]
         drafts.append(SkillDraft(question, table, nouns[answer.seed], choices, doubts))
     rows = [
         make_skilled(draft.question, draft.table, uses, draft.noun)
@@ -124,7 +130,17 @@ def skills(
     ]
     if not rows:
         raise StageFailed(f"none of {len(tables):,} tables has a question; rephrase.dropped.parquet says why")
-    return Drafts(rows)
+    return Drafts(rows, dropped)
+
+
+def drop_filter(question: RephrasedQuestion, table: BaseTable, use: SkillUse) -> Dropped:
+    """Name a filter that leaves its own value alone in its column."""
+    column = table.columns[table.find(use.relation)]
+    detail = (
+        f"{column.one} {use.operator} {use.operand}, the only {column.one} that it leaves: {question.text}"
+    )
+    name = make_id(question.id, use.name, use.relation, use.operator, use.operand)
+    return Dropped(name, "no_choice", detail, (Origin("row", f"rephrase#{question.id}"),))
 
 
 def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterator[tuple[SkillDraft, Uses]]:
@@ -144,9 +160,8 @@ def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterato
                 turns[(place + STRIDE * variant) % len(turns)],
                 used,
                 draft.doubts,
-                least=params.least,
-                filled=params.filled,
-                seed=make_id(seed, draft.question.id, variant),
+                Limits(params.least, params.filled, params.choice),
+                make_id(seed, draft.question.id, variant),
             )
             if uses in taken:
                 used.subtract(use.name for use in uses)
@@ -228,112 +243,3 @@ def find_steps(
         if proof.id in supporting and fact is not None and fact.value.kind == QUANTITY:
             found[proof.fact] += [written.step for written in list_numbers(proof.mention)]
     return {fact: min(steps) for fact, steps in found.items() if steps}
-
-
-def draw_uses(
-    table: BaseTable,
-    choices: Mapping[str, Sequence[SkillUse]],
-    wanted: int,
-    used: Counter[str],
-    doubts: Doubts,
-    *,
-    least: int,
-    seed: str,
-    filled: float = 0.5,
-) -> Uses:
-    """Draw up to `wanted` distinct skills, the rarest so far first; fewer where no more go together.
-
-    used: how often each skill was drawn; it is counted up. seed: what ties are decided by. least: rows
-    that are left at least; filled: the share of them with a value in a column that is rewritten.
-    """
-    drawn: Uses = ()
-    while len(drawn) < wanted:
-        taken = {use.name for use in drawn}
-        names = [name for name in SKILLS if name in choices and name not in taken]
-        names.sort(key=lambda name: (used[name], make_id(seed, name)))
-        found = next(
-            (
-                more
-                for name in names
-                for more in _extend(table, drawn, choices[name], doubts, least, seed, filled)
-            ),
-            None,
-        )
-        if found is None:
-            break
-        drawn = found
-    used.update(use.name for use in drawn)
-    return tuple(sorted(drawn, key=lambda use: SKILLS.index(use.name)))
-
-
-def _extend(
-    table: BaseTable,
-    drawn: Uses,
-    choices: Sequence[SkillUse],
-    doubts: Doubts,
-    least: int,
-    seed: str,
-    filled: float,
-) -> Iterator[Uses]:
-    """Yield the drawn uses with each other one that goes with them.
-
-    Those come first that leave the fewest empty cells, then by seed.
-    """
-    found = []
-    for use in choices:
-        more = _join(table, drawn, use, doubts)
-        if more and _tells(table, more, least, filled):
-            tie = make_id(seed, use.name, use.relation, use.operator, use.operand)
-            found.append((_count_gaps(table, more), tie, more))
-    yield from (more for _, _, more in sorted(found, key=lambda own: own[:2]))
-
-
-def _count_gaps(table: BaseTable, uses: Uses) -> int:
-    """Count the empty cells of the rows that pass all filters."""
-    filters = [use for use in uses if use.name in FILTERS]
-    passing = [row for row in table.rows if all(passes_filter(row, table, use) for use in filters)]
-    return sum(
-        not cell
-        for column in table.columns
-        for cell in BaseTable(table.columns, tuple(passing)).list_cells(column.relation)
-    )
-
-
-def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses | None:
-    """Join a use; an amount that is converted is approximated after that. None if they do not go together."""
-    if {use.name} & FILTERS and any(own.relation == use.relation for own in drawn if own.name in REWRITES):
-        return None
-    if use.name in REWRITES and any(own.relation == use.relation for own in drawn if own.name in FILTERS):
-        return None
-    both = (*drawn, use)
-    converted = {own.relation: own for own in both if own.name == CONVERSION}
-    joined = []
-    for own in both:
-        if own.name == APPROXIMATION and own.relation in converted:
-            steps = list_steps(table, own.relation, converted[own.relation], doubts)
-            if not steps:
-                return None
-            own = replace(own, operand=steps[0].operand)
-        joined.append(own)
-    return tuple(joined)
-
-
-def _tells(table: BaseTable, uses: Uses, least: int, share: float) -> bool:
-    """Tell whether enough rows are left, each filter alone leaves out a row, and all skills change it.
-
-    Of the rows that are left no column is empty, and of one that is rewritten that share is filled.
-    """
-    filters = [use for use in uses if use.name in FILTERS]
-    failing = [{use.relation for use in filters if not passes_filter(row, table, use)} for row in table.rows]
-    if sum(not own for own in failing) < least or any({use.relation} not in failing for use in filters):
-        return False
-    kept = BaseTable(
-        table.columns, tuple(row for row, own in zip(table.rows, failing, strict=True) if not own)
-    )
-    rewritten = {use.relation for use in uses if use.name in REWRITES}
-    for column in table.columns:
-        filled = sum(bool(cell) for cell in kept.list_cells(column.relation))
-        if not filled or (column.relation in rewritten and filled < share * len(kept.rows)):
-            return False
-    _, plain = apply_skills(kept, ())
-    return all(apply_skills(kept, (use,))[1] != plain for use in uses if use.name not in FILTERS)

@@ -11,7 +11,7 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.models.ask import Ask
 from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.inference import Evidence, Inference, ask_inference, decide_by_rule
-from tasks.tanq.build.proofs import Proof, rank_proof, show_proof
+from tasks.tanq.build.proofs import Proof, group_kinds, rank_proof, show_proof
 from tasks.tanq.build.statements import say_fact
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.relations import Relation
@@ -37,6 +37,10 @@ class ProofVerdict:
 class Verify(Inference):
     """`tanq.verify` in params.yaml."""
 
+    each_kind: bool = False
+    """Whether text, tables and infoboxes are each asked about until one of them supports the fact, so that a
+    fact may have a proof of every kind, as in the paper."""
+
 
 async def verify(
     proofs: list[Proof],
@@ -48,6 +52,8 @@ async def verify(
     ask: Ask,
 ) -> Drafts[ProofVerdict]:
     """Hold every fact against its proofs, the best first, until one supports it or `tries` were asked.
+
+    With `each_kind` this is done for each kind of proof by itself.
 
     Drop reasons, of proofs: `not_asked` once a fact is decided, `no_verdict` where no reply parsed; of facts:
     `not_supported`.
@@ -84,9 +90,28 @@ async def _verify_fact(
     ask: Ask,
 ) -> list[ProofVerdict | Dropped]:
     statement = say_fact(fact, relation, things)
+    ranked = sorted(proofs, key=lambda own: rank_proof(own, relation))
+    groups = group_kinds(ranked).values() if params.each_kind else [ranked]
+    held = [
+        outcome for group in groups for outcome in await _hold(fact, statement, group, relation, params, ask)
+    ]
+    if not any(_supports(outcome) for outcome in held):
+        held.append(Dropped(fact.id, "not_supported", statement, (Origin("row", f"facts#{fact.id}"),)))
+    return held
+
+
+async def _hold(
+    fact: Fact,
+    statement: str,
+    proofs: Sequence[Proof],
+    relation: Relation,
+    params: Verify,
+    ask: Ask,
+) -> list[ProofVerdict | Dropped]:
+    """Hold a fact against proofs in their order, until one supports it or `tries` were asked."""
     outcomes: list[ProofVerdict | Dropped] = []
     asked, supported = 0, False
-    for proof in sorted(proofs, key=lambda own: rank_proof(own, relation)):
+    for proof in proofs:
         evidence = make_evidence(proof)
         origin: tuple[Origin, ...] = (Origin("row", f"proofs#{proof.id}"),)
         label = decide_by_rule(evidence, relation, params)
@@ -105,6 +130,8 @@ async def _verify_fact(
             continue
         outcomes.append(ProofVerdict(proof.id, fact.id, statement, answer.value, "model", origin))
         supported = answer.value == Support.SUPPORTED
-    if not supported:
-        outcomes.append(Dropped(fact.id, "not_supported", statement, (Origin("row", f"facts#{fact.id}"),)))
     return outcomes
+
+
+def _supports(outcome: ProofVerdict | Dropped) -> bool:
+    return isinstance(outcome, ProofVerdict) and outcome.label == Support.SUPPORTED

@@ -25,8 +25,9 @@ from tasks.tanq.graph.seed_question import (
     Condition,
     SeedAnswer,
     SeedQuestion,
+    choose_pronoun,
 )
-from tasks.tanq.graph.showing import ITEM, say_name, say_value
+from tasks.tanq.graph.showing import ITEM, say_condition, say_value
 from tasks.tanq.graph.things import Thing
 from tasks.tanq.graph.unread import Others, UnreadIndex, name_statement
 
@@ -188,8 +189,7 @@ def list_conditions(view: GraphView, index: UnreadIndex, least: int) -> list[Ful
         thing = view.things.get(value)
         if thing is None or len(by) < least:
             continue
-        shown = say_name(thing.label)
-        words = view.conditions[name].format(shown)
+        words = say_condition(view.conditions[name], thing.label)
         others = index.find_others(target, name, value, by.keys())
         asked.append(FulfilledCondition(target, Condition(name, value, thing.label), words, by, others))
     return asked
@@ -299,7 +299,7 @@ def draft_values(
                 view,
                 COMPOSITION,
                 f"{COMPOSITION} {view.nouns[target]} {name} {own.condition.relation}",
-                f"What are the {relation.words} of the {noun} that {own.words}?",
+                f"What are the {relation.words} of the {noun} {choose_pronoun(noun)} {own.words}?",
                 target,
                 (condition,),
                 [

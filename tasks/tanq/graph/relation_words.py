@@ -75,6 +75,15 @@ KNOWN: Mapping[str, KnownRelation] = {
     "P2048": _know("height", SIZE),
     "P2047": _know("duration", SIZE),
     "P2142": _know("box office", SIZE, "box offices"),
+    "P576": _know("date of dissolution", DATE, "dates of dissolution"),
+    "P1619": _know("opening date", DATE),
+    "P3999": _know("closing date", DATE),
+    "P580": _know("start date", DATE),
+    "P582": _know("end date", DATE),
+    "P729": _know("date of entering service", DATE, "dates of entering service"),
+    "P730": _know("date of leaving service", DATE, "dates of leaving service"),
+    "P2031": _know("date of career start", DATE, "dates of career start"),
+    "P2032": _know("date of career end", DATE, "dates of career end"),
 }
 """By property, in the order in which those of one aspect are asked."""
 

@@ -8,6 +8,12 @@ from tasks.artifacts.rows import Origin
 
 SIMPLE, INTERSECTION, COMPOSITION = "simple", "intersection", "composition"
 KINDS = (SIMPLE, INTERSECTION, COMPOSITION)
+PEOPLE = frozenset({"people", "persons", "men", "women"})
+
+
+def choose_pronoun(noun: str) -> str:
+    """Choose what begins a relative clause: `people who ...`, `countries that ...`."""
+    return "who" if PEOPLE & set(noun.split()) else "that"
 
 
 @dataclass(frozen=True)

@@ -82,3 +82,8 @@ def say_name(label: str) -> str:
 def say_value(shown: str, condition: str) -> str:
     """Name a value with the article, if a condition by it has it: `the euro`, as in `use the {}`."""
     return f"the {shown}" if "the {}" in condition else say_name(shown)
+
+
+def say_condition(condition: str, label: str) -> str:
+    """Say a condition of a thing: `use the euro`, `border the Netherlands`; never with two articles."""
+    return condition.format(label if "the {}" in condition else say_name(label))

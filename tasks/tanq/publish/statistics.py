@@ -63,6 +63,7 @@ def statistics(
     verify_dropped: Path,
     tables_dropped: Path,
     rephrase_dropped: Path,
+    skills_dropped: Path,
     items_dropped: Path,
     out: Path,
 ) -> Counts:
@@ -75,6 +76,7 @@ def statistics(
         verify_dropped,
         tables_dropped,
         rephrase_dropped,
+        skills_dropped,
         items_dropped,
     )
     absent = explain_absent(items, tables, {own.id: own.kind for own in relations})

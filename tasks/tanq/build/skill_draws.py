@@ -1,0 +1,153 @@
+"""Draw skills for a question: those that go together, change its table and leave rows enough (step 5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tasks.artifacts.rows import make_id
+from tasks.tanq.build.skill_choices import Doubts, list_steps
+from tasks.tanq.build.skill_table import BaseTable, apply_skills, passes_filter
+from tasks.tanq.build.skill_use import APPROXIMATION, CONVERSION, FILTERS, REWRITES, SKILLS, SkillUse
+
+Uses = tuple[SkillUse, ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What skills must leave of a table.
+
+    least: rows that pass the filters; filled: the share of them with a value in a column that is rewritten;
+    choice: whether a filtered column must have another value than the filter's own.
+    """
+
+    least: int
+    filled: float = 0.5
+    choice: bool = False
+
+
+def draw_uses(
+    table: BaseTable,
+    choices: Mapping[str, Sequence[SkillUse]],
+    wanted: int,
+    used: Counter[str],
+    doubts: Doubts,
+    limits: Limits,
+    seed: str,
+) -> Uses:
+    """Draw up to `wanted` distinct skills, the rarest so far first; fewer where no more go together.
+
+    used: how often each skill was drawn; it is counted up. seed: what ties are decided by.
+    """
+    drawn: Uses = ()
+    while len(drawn) < wanted:
+        taken = {use.name for use in drawn}
+        names = [name for name in SKILLS if name in choices and name not in taken]
+        names.sort(key=lambda name: (used[name], make_id(seed, name)))
+        found = next(
+            (more for name in names for more in _extend(table, drawn, choices[name], doubts, limits, seed)),
+            None,
+        )
+        if found is None:
+            break
+        drawn = found
+    used.update(use.name for use in drawn)
+    return tuple(sorted(drawn, key=lambda use: SKILLS.index(use.name)))
+
+
+def _extend(
+    table: BaseTable,
+    drawn: Uses,
+    choices: Sequence[SkillUse],
+    doubts: Doubts,
+    limits: Limits,
+    seed: str,
+) -> Iterator[Uses]:
+    """Yield the drawn uses with each other one that goes with them.
+
+    Those come first that leave the fewest empty cells, then by seed.
+    """
+    found = []
+    for use in choices:
+        more = _join(table, drawn, use, doubts)
+        if more and _tells(table, more, limits):
+            tie = make_id(seed, use.name, use.relation, use.operator, use.operand)
+            found.append((_count_gaps(table, more), tie, more))
+    yield from (more for _, _, more in sorted(found, key=lambda own: own[:2]))
+
+
+def _count_gaps(table: BaseTable, uses: Uses) -> int:
+    """Count the empty cells of the rows that pass all filters."""
+    kept = keep_rows(table, uses)
+    return sum(not cell for row in kept.rows for cell in row.cells)
+
+
+def keep_rows(table: BaseTable, uses: Sequence[SkillUse]) -> BaseTable:
+    """Keep the rows of a table that pass all filters among the uses."""
+    filters = [use for use in uses if use.name in FILTERS]
+    rows = (row for row in table.rows if all(passes_filter(row, table, use) for use in filters))
+    return BaseTable(table.columns, tuple(rows))
+
+
+def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
+    """Tell whether a filtered column has another value than the filter's in the rows that are kept.
+
+    Otherwise the question tells the whole column: `Keep only the countries whose continent is Asia.`
+    """
+    return any({fact.shown for fact in cell} != {use.operand} for cell in kept.list_cells(use.relation))
+
+
+def split_choices(
+    table: BaseTable, choices: Mapping[str, Sequence[SkillUse]]
+) -> tuple[dict[str, list[SkillUse]], list[SkillUse]]:
+    """Split uses into those that may be drawn, by skill, and the filters that leave no choice."""
+    refused = [
+        use
+        for name in choices
+        if name in FILTERS
+        for use in choices[name]
+        if not leaves_choice(keep_rows(table, (use,)), use)
+    ]
+    left = {name: [use for use in uses if use not in refused] for name, uses in choices.items()}
+    return {name: uses for name, uses in left.items() if uses}, refused
+
+
+def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses | None:
+    """Join a use; an amount that is converted is approximated after that. None if they do not go together."""
+    if {use.name} & FILTERS and any(own.relation == use.relation for own in drawn if own.name in REWRITES):
+        return None
+    if use.name in REWRITES and any(own.relation == use.relation for own in drawn if own.name in FILTERS):
+        return None
+    both = (*drawn, use)
+    converted = {own.relation: own for own in both if own.name == CONVERSION}
+    joined = []
+    for own in both:
+        if own.name == APPROXIMATION and own.relation in converted:
+            steps = list_steps(table, own.relation, converted[own.relation], doubts)
+            if not steps:
+                return None
+            own = replace(own, operand=steps[0].operand)
+        joined.append(own)
+    return tuple(joined)
+
+
+def _tells(table: BaseTable, uses: Uses, limits: Limits) -> bool:
+    """Tell whether enough rows are left, each filter alone leaves out a row, and all skills change it.
+
+    Of the rows that are left no column is empty, and of one that is rewritten that share is filled.
+    """
+    filters = [use for use in uses if use.name in FILTERS]
+    failing = [{use.relation for use in filters if not passes_filter(row, table, use)} for row in table.rows]
+    kept = keep_rows(table, uses)
+    if len(kept.rows) < limits.least or any({use.relation} not in failing for use in filters):
+        return False
+    if limits.choice and not all(leaves_choice(kept, use) for use in filters):
+        return False
+    rewritten = {use.relation for use in uses if use.name in REWRITES}
+    for column in table.columns:
+        filled = sum(bool(cell) for cell in kept.list_cells(column.relation))
+        if not filled or (column.relation in rewritten and filled < limits.filled * len(kept.rows)):
+            return False
+    _, plain = apply_skills(kept, ())
+    return all(apply_skills(kept, (use,))[1] != plain for use in uses if use.name not in FILTERS)
