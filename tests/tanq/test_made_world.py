@@ -58,8 +58,9 @@ def make_model(world):
 
 
 @pytest.mark.drill  # 2,000 things, 1,000 list questions and 17,000 proofs: about a minute each
-@pytest.mark.parametrize("settings", [{}, STRICT], ids=["paper", "strict"])
-def test_a_made_up_world_gives_questions_with_all_skills_whose_tables_are_right(tmp_path, settings):
+# Without the columns that lack a cell, fewer tables allow three skills.
+@pytest.mark.parametrize(("settings", "triples"), [({}, 20), (STRICT, 10)], ids=["paper", "strict"])
+def test_a_made_up_world_gives_questions_with_all_skills_whose_tables_are_right(tmp_path, settings, triples):
     world = make_world(7)
     assert len(world.labels) == 2000
     models = []
@@ -80,7 +81,7 @@ def test_a_made_up_world_gives_questions_with_all_skills_whose_tables_are_right(
 
     assert len(built.items) >= 200
     assert {use.name for item in built.items for use in item.skills} == set(SKILLS)
-    assert sum(len(item.skills) == 3 for item in built.items) >= 20
+    assert sum(len(item.skills) == 3 for item in built.items) >= triples
     kinds = Counter(proof.kind for item in built.items for proof in item.proofs)
     assert min(kinds[kind] for kind in (TEXT, CELL, INFOBOX)) >= 200
     assert built.drops["skills"]["no_choice"] > 0
