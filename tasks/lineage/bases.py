@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,17 @@ def list_record_figures(record: Mapping[str, Any]) -> list[Figure]:
 def find_record_figure(path: Path, pointer: str) -> Figure:
     """Find the figure at a pointer of a report's or a record's file. Raises BadInput if there is none."""
     found = find_figure(path, pointer)
-    record = json.loads(path.read_text(encoding="utf-8"))
-    if found.derivation is not None or not isinstance(record, dict) or BASES not in record:
+    if found.derivation is not None:
         return found
-    figures = list_record_figures(record)
-    return next((figure for figure in figures if figure.pointer == found.pointer), found)
+    basis = _read_bases(path, path.stat().st_mtime_ns).get(found.pointer)
+    return found if basis is None else replace(found, derivation=read_derivation(basis))
+
+
+@lru_cache(maxsize=2)
+def _read_bases(path: Path, changed: int) -> Mapping[str, Any]:
+    """Read the bases of a record as it was at a time: a walk looks up hundreds of figures of one file."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return record.get(BASES) or {} if isinstance(record, dict) else {}
 
 
 def derive_rest(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeGuard
 
@@ -60,8 +61,7 @@ def find_figure(path: Path, pointer: str) -> Figure:
     Raises BadInput if the file is not a report, or has no figure there.
     """
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-        figures = {figure.pointer: figure for figure in list_figures(report)}
+        figures = _read_figures(path, path.stat().st_mtime_ns)
     except (OSError, ValueError) as error:
         raise BadInput(path, f"is no report: {error}", hint="run the report's stage") from error
     found = figures.get(pointer) or figures.get(pointer.removesuffix("/value"))
@@ -71,6 +71,13 @@ def find_figure(path: Path, pointer: str) -> Figure:
     shown = (below or list(figures.values()))[:SHOWN]
     known = "; ".join(f"{figure.pointer} is {figure.label}" for figure in shown)
     raise BadInput(f"{path.name}#{pointer}", "is no figure", hint=f"there is {known}" if known else "")
+
+
+@lru_cache(maxsize=2)
+def _read_figures(path: Path, changed: int) -> Mapping[str, Figure]:
+    """Read the figures of a report, by pointer, as it was at a time."""
+    report = json.loads(path.read_text(encoding="utf-8"))
+    return {figure.pointer: figure for figure in list_figures(report)}
 
 
 def _is_number(value: object) -> TypeGuard[Number]:
