@@ -38,7 +38,8 @@ def open_recorded(home: Path, label: str) -> Iterator[tuple[Path, Graph]]:
     """
     _require_branch(home, label)
     record = home / FOLDER / label / NIGHT
-    against = json.loads(record.read_bytes()).get("against")
+    text = record.read_text(encoding="utf-8")
+    against = json.loads(text).get("against")
     above = home / ".benchloom" / "lineage"
     above.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{label}-", dir=above)).resolve()
@@ -50,7 +51,7 @@ def open_recorded(home: Path, label: str) -> Iterator[tuple[Path, Graph]]:
         _link_outs(root, graph.stages, find)
         _link_given(home, root, graph)
         if against:
-            earlier = _read_earlier(home, folder, against, graph)
+            earlier = _read_earlier(home, folder, against, graph, text)
             _link_outs(root, earlier, find)
             graph = replace(graph, stages=(*graph.stages, *earlier))
         _link(record, root / FOLDER / label / NIGHT)
@@ -73,14 +74,24 @@ def _require_branch(home: Path, label: str) -> None:
         )
 
 
-def _read_earlier(home: Path, folder: Path, label: str, later: Graph) -> tuple[StageRecord, ...]:
-    """Read the stages of an earlier night that recorded other outputs than a later one, in their place."""
+def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: str) -> tuple[StageRecord, ...]:
+    """Read the stages of an earlier night that recorded other outputs than a later one, in their place.
+
+    record: the later night's. The outputs that its figures name are placed too where both nights have the
+    same ones.
+    """
     _require_branch(home, label)
-    text = Git(home).read_file(_name_branch(label), LOCK) or b""
-    (folder / LOCK).write_bytes(text)
+    (folder / LOCK).write_bytes(Git(home).read_file(_name_branch(label), LOCK) or b"")
     stages = [read_stage(name, entry) for name, entry in LockFile(folder / LOCK).read().items()]
     now = {out.path: out.md5 for stage in later.stages for out in stage.outs}
-    other = [stage for stage in stages if any(now.get(out.path) != out.md5 for out in stage.outs)]
+    other = [
+        stage
+        for stage in stages
+        if any(
+            now.get(out.path) != out.md5 or place_earlier(label, out.path.removesuffix(".parquet")) in record
+            for out in stage.outs
+        )
+    ]
     moved = {out.path for stage in other for out in stage.outs}
 
     def move(files: Iterable[FileRecord]) -> tuple[FileRecord, ...]:
