@@ -92,7 +92,7 @@ GRAMMAR = Flow(
         ),
         DATABASE.stage(
             "grammar.sql_templates",
-            prompts=("sql_template", "sql_template_free"),
+            prompts=("sql_template", "sql_template_free", "sql_template_any"),
             roles=("generator",),
             settings=("databases.${key}", "roles.generator.constrain"),
         ),
@@ -101,12 +101,12 @@ GRAMMAR = Flow(
             "grammar.text_templates",
             prompts=("texts/*",),
             roles=("generator",),
-            settings=("roles.generator.constrain",),
+            settings=("roles.generator.constrain", "grammar.sql_templates.dialect"),
         ),
         DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("reader",)),
         DATABASE.stage(
             "grammar.second_reading",
-            prompts=("second_reading", "second_reading_way"),
+            prompts=("second_reading", "second_reading_way", "second_reading_sql"),
             roles=("reader",),
             reads=("${item.file}", "data/labels"),
         ),
@@ -135,7 +135,13 @@ GRAMMAR = Flow(
             "grammar.contracts",
             reads=("${item.file}", WORLDS),
             beside=True,
-            settings=("grammar.text_templates", "grammar.balanced", "grammar.documents", "grammar.questions"),
+            settings=(
+                "grammar.text_templates",
+                "grammar.balanced",
+                "grammar.documents",
+                "grammar.questions",
+                "grammar.sql_templates.dialect",
+            ),
             out="contracts",
         ),
         # Assessment of a system (section 4.3)

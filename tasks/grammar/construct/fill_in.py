@@ -53,8 +53,10 @@ class FillIn(Settings):
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
     """Measure -> minimum and maximum number of rows that it may be computed from; null: any number."""
     tries: int = Field(default=1_000, ge=1)
-    """Maximum number of combinations that are run of a person's SQL template for which no single query gives
-    all answers, drawn by seed."""
+    """Maximum number of combinations that are run of a SQL template of any shape, for which no single query
+    gives all answers, drawn by seed."""
+    free_rows: int = Field(default=20, ge=1)
+    """Maximum number of rows of an answer to a model's SQL of any shape: who asks wants to read them."""
     seed: int = 0
     limits: QueryLimits = QueryLimits()
     """Limits of the one query per template."""
@@ -93,8 +95,8 @@ def fill_in(
 
     One query per template yields the same as the Cartesian product of each placeholder's distinct
     values, filtered for non-empty answers. Combinations that are left out are counted per template and
-    reason. A person's templates are not held to the rules for a model's (`relax`); where their SQL is of
-    another shape than a model's, combinations are enumerated, `params.tries` at most.
+    reason. A person's templates, and SQL of any shape, are not held to the rules for plain SQL (`relax`);
+    for SQL of any shape combinations are enumerated, `params.tries` at most.
 
     Where the database is a part of a world, a group with another answer there is left out too, unless its
     question says what it is confined to.
@@ -108,7 +110,7 @@ def fill_in(
         for template in sql_templates:
             query = read_stored(template.sql, schema)
             own = is_by_person(template) and not database.strict_templates
-            rules = relax(params) if own else params
+            rules = relax(params) if own else relax_free(params) if isinstance(query, FreeQuery) else params
             dropped += fill_template(template, query, schema, safe, rules, groups, look_alikes)
     world = database.find_world()
     if world is None:
@@ -120,6 +122,11 @@ def fill_in(
 def relax(params: FillIn) -> FillIn:
     """Return the parameters without the rules that keep a small model in check."""
     return params.model_copy(update={"single_answer": False, "every_value_matters": False, "rows": {}})
+
+
+def relax_free(params: FillIn) -> FillIn:
+    """Return the parameters for a model's SQL of any shape: an answer has `free_rows` rows at most."""
+    return relax(params).model_copy(update={"rows": {"": (1, params.free_rows)}})
 
 
 def drop_other_answers(

@@ -6,7 +6,7 @@ import asyncio
 import heapq
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
@@ -19,14 +19,14 @@ from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
-from tasks.databases.literals import bind, read_literal
+from tasks.databases.literals import bind
 from tasks.databases.profile.readings import list_readings
 from tasks.databases.rendering import write_plain
 from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.back_check import parse_letter
 from tasks.grammar.construct.fill_in import Group, make_comparable, read_some
 from tasks.grammar.construct.free_reading import read_stored
-from tasks.grammar.construct.queries import FilledSql, Query, write_filled
+from tasks.grammar.construct.queries import FilledSql, FreeQuery, Query, write_filled
 from tasks.grammar.construct.reading_file import FileReadings, read_readings
 from tasks.grammar.construct.reading_queries import (
     ReadingQueries,
@@ -38,13 +38,22 @@ from tasks.grammar.construct.reading_queries import (
     write_reading_grammar,
 )
 from tasks.grammar.construct.sql_reading import BrokenRule
-from tasks.grammar.construct.sql_templates import SqlTemplate
+from tasks.grammar.construct.sql_second_reading import (
+    READ_OTHERWISE,
+    SAME,
+    UNREAD,
+    WIDTH,
+    SqlReading,
+    compare_sql,
+    read_as_sql,
+)
+from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
+from tasks.grammar.construct.telling_groups import TellingGroups, read_values
 from tasks.grammar.construct.text_templates import TextTemplate
 from tasks.models.ask import Ask
 from tasks.settings import Settings
 
-READ_OTHERWISE, UNREAD, UNKNOWN = "read_otherwise", "unread", "unknown_text"
-WIDTH = 80
+UNKNOWN = "unknown_text"
 
 
 class SecondReading(Settings):
@@ -54,6 +63,10 @@ class SecondReading(Settings):
     """Who reads: nobody, the role `reader`, or a person: data/labels/<database>.readings.jsonl, or .csv."""
     groups: int = Field(default=3, ge=1)
     """Groups of a text's SQL template whose answers are compared."""
+    candidates: int = Field(default=12, ge=1)
+    """Groups of SQL of any shape among which those are chosen that tell it from its likely misreadings."""
+    told_by: int = Field(default=6, ge=1)
+    """Maximum number of groups that are chosen so."""
     seed: int = 0
     """Of which groups."""
     limits: QueryLimits = QueryLimits()
@@ -120,6 +133,7 @@ class ReadingRequests:
 async def second_reading(
     back_check: list[TextTemplate],
     sql_templates: list[SqlTemplate],
+    own_templates: list[OwnTemplate],
     fill_in: Iterable[Group],
     schema: list[Column],
     database: DatabaseEntry,
@@ -130,29 +144,47 @@ async def second_reading(
     """Keep the texts whose reading gives the answers of their groups; all of them if nobody reads.
 
     labels: the folder of people's files. The reader says what a text asks for and what its values are
-    compared with; code writes the SQL. Drop reasons: `read_otherwise` (a group's answer is another one),
-    `unread` (no reading, or one that makes no query), `unknown_text` (a file's line for a text that is not
-    here).
+    compared with; code writes the SQL. Of SQL of any shape the model writes the SQL itself. A text that a
+    person wrote is kept whatever it was read as; `reading` says it. Drop reasons: `read_otherwise` (a
+    group's answer is another one), `unread` (no reading, or one that makes no query), `unknown_text` (a
+    file's line for a text that is not here).
     """
     if params.by == "none":
         return Drafts([replace(text, origin=list_rows(text)) for text in back_check])
     slots = list_slots(schema)
     queries = ReadingQueries(schema, slots)
+    templates = {template.id: template for template in sql_templates}
+    free = {name for name, one in templates.items() if isinstance(read_stored(one.sql, schema), FreeQuery)}
+    readings: Sequence[TextReading | SqlReading]
     unknown: list[Dropped] = []
     if params.by == "file":
         file = read_readings(labels, database.name, back_check, schema, slots, queries)
         readings, unknown = _take_readings(back_check, file), _drop_unknown(file)
     else:
         requests = ReadingRequests(schema, slots, queries, ask)
-        readings = await asyncio.gather(*(requests.read(text) for text in back_check))
-    groups = choose_groups(fill_in, params.groups, params.seed)
-    templates = {template.id: template for template in sql_templates}
+        readings = await asyncio.gather(
+            *(
+                read_as_sql(text, schema, list_rows(text), ask)
+                if text.sql_template in free
+                else requests.read(text)
+                for text in back_check
+            )
+        )
+    groups = choose_groups(fill_in, max(params.groups, params.candidates), params.seed)
     with ensure_unchanged(database), SafeDatabase(database, params.limits, children=1) as safe:
+        telling = TellingGroups(templates, groups, schema, safe, params.told_by)
         outcomes = [
-            _compare(reading, templates[name], groups.get(name, []), schema, safe)
+            compare_sql(reading, telling)
+            if isinstance(reading, SqlReading)
+            else _compare(reading, templates[name], groups.get(name, [])[: params.groups], schema, safe)
             for reading in readings
             for name in [reading.text.sql_template]
         ]
+    own = {(template.id, text.text) for template in own_templates for text in template.texts}
+    outcomes = [
+        keep_own(outcome, text) if (text.sql_template, text.text) in own else outcome
+        for outcome, text in zip(outcomes, back_check, strict=True)
+    ]
     return Drafts(
         [outcome for outcome in outcomes if isinstance(outcome, TextTemplate)],
         [*(outcome for outcome in outcomes if isinstance(outcome, Dropped)), *unknown],
@@ -197,10 +229,18 @@ def _compare(
         return Dropped(text.id, UNREAD, f"{text.text} -- has no group to be compared by", reading.origin)
     other = find_other_answer(reading.read, template, groups, schema, safe)
     if other is None:
-        return replace(text, origin=reading.origin)
+        return replace(text, origin=reading.origin, reading=SAME)
     origin = (*reading.origin, Origin("row", f"fill_in#{other.group.id}"))
     detail = f"was read as: {other.sql}, which gives {other.found}, not {other.group.answer}"
     return Dropped(text.id, READ_OTHERWISE, f"{text.text} -- {detail}", origin)
+
+
+def keep_own(outcome: TextTemplate | Dropped, text: TextTemplate) -> TextTemplate:
+    """Keep a person's text whatever it was read as, with what the reading came to."""
+    if isinstance(outcome, TextTemplate):
+        return outcome
+    detail = outcome.detail.removeprefix(f"{text.text} -- ")
+    return replace(text, origin=outcome.origin, reading=f"{outcome.reason}: {detail}")
 
 
 def list_rows(text: TextTemplate) -> tuple[Origin, ...]:
@@ -273,14 +313,6 @@ def find_other_answer(
             text = "; ".join(", ".join(map(write_plain, row)) for row in found)
             return OtherAnswer(group, sql, text[:WIDTH] or "nothing")
     return None
-
-
-def read_values(filled: FilledSql, group: Group) -> Mapping[str, str | int | float]:
-    """Read the values that a group's SQL has for its template's placeholders, with their types."""
-    literals = filled.read(group.sql)
-    if literals is None:
-        raise StageFailed(f"group {group.id} is not its SQL template with values: {group.sql}")
-    return {name: read_literal(literal) for name, literal in literals.items()}
 
 
 def _order_columns(query: Query, template: SqlTemplate) -> Query:

@@ -2,7 +2,8 @@
 
 A model whose decoding can be held to a form picks one of the queries that a request offers: a small one
 writes no better. One whose role says `constrain: none` gets the whole schema, and writes what it likes; the
-rules are the same.
+rules are the same. With `dialect: any` it may write any SELECT that runs, and requests follow a plan that
+covers every table and column.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field
 
@@ -18,6 +20,16 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
+from tasks.grammar.construct.any_templates import MAX_SQL, parse_any, strip_reply
+from tasks.grammar.construct.coverage import (
+    Coverage,
+    PlannedRequest,
+    Subject,
+    list_pending,
+    list_uncovered,
+    plan_requests,
+)
+from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.queries import DIALECT, Query, comparison_of, write_template
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_statements
 from tasks.grammar.construct.sql_rules import read_template
@@ -32,13 +44,12 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.settings import Settings
 
 CONSTRAIN = "roles.generator.constrain"
+SHAPE = "grammar.sql_templates.dialect"
 FREE = ("none", "tools")
 """Its values by which decoding is held to nothing here."""
 SUFFIX_NAMES = {
     name: tuple(suffix.removeprefix(":") for suffix in suffixes) for name, suffixes in SUFFIXES.items()
 }
-MAX_SQL = 4_000
-"""In characters: parsing takes time that grows with the square."""
 
 
 class TemplateKind(TemplateShape):
@@ -69,6 +80,10 @@ class SqlTemplates(Settings):
     """Kinds that are asked for of databases that name none themselves; null = all."""
     offered: int = Field(default=4, ge=1)
     """Number of columns that one request offers the model to choose from."""
+    dialect: Literal["plain", "any"] = "plain"
+    """What a model with `constrain: none` may write: the kinds above, or any SELECT that runs, by a plan."""
+    coverage: Coverage = Coverage()
+    """The plan of `dialect: any`."""
     seed: int = 0
 
 
@@ -139,6 +154,9 @@ async def sql_templates(
     if any(own.instead for own in own_templates):
         return Drafts(list(kept.values()))
     dropped: list[Dropped] = []
+    if free and params.dialect == "any":
+        await _ask_by_plan(schema, params, ask, kept, dropped)
+        return Drafts(list(kept.values()), dropped)
     for name in _choose_kinds(database, params):
         kind = params.kinds[name]
         rules = [_find_criterion(params, name, criterion) for criterion in kind.criteria]
@@ -151,8 +169,61 @@ async def sql_templates(
                 *(_ask_template(request, schema, kind, rules, params, free, ask) for request in batch)
             )
             for request, answer in zip(batch, answers, strict=True):
-                _sort_answer(request, answer, 0 if free else len(request.queries), kept, dropped)
+                _sort_answer(request.id, answer, 0 if free else len(request.queries), kept, dropped)
     return Drafts(list(kept.values()), dropped)
+
+
+async def _ask_by_plan(
+    schema: Sequence[Column],
+    params: SqlTemplates,
+    ask: Ask,
+    kept: dict[str, SqlTemplate],
+    dropped: list[Dropped],
+) -> None:
+    """Ask about every table and column of the schema; name those that no template asks about.
+
+    A further round asks about what no template of the rounds before asks about.
+    """
+    tables: set[str] = set()
+    columns: set[str] = set()
+    for template in kept.values():
+        query = read_stored(template.sql, schema)
+        tables.update(query.tables)
+        columns.update(query.columns)
+    lost: list[tuple[Subject, str]] = []
+    for turn in range(params.coverage.rounds):
+        pending = list_pending(schema, tables, columns) if turn else None
+        requests = plan_requests(schema, params.coverage, params.seed, turn, pending)
+        answers = await asyncio.gather(*(_ask_planned(request, schema, params, ask) for request in requests))
+        for request, answer in zip(requests, answers, strict=True):
+            if (drop := _sort_answer(request.id, answer, 0, kept, dropped)) is not None:
+                lost.append((request.subject, drop.reason))
+            if answer.value is not None:
+                tables.update(answer.value.tables)
+                columns.update(answer.value.columns)
+    dropped += list_uncovered(schema, tables, columns, lost)
+
+
+async def _ask_planned(
+    request: PlannedRequest, schema: Sequence[Column], params: SqlTemplates, ask: Ask
+) -> Answer[Query]:
+    """Ask for a template of any shape, of a kind about a subject."""
+    return await ask(
+        "sql_template_any",
+        {
+            "tables": [
+                {"name": table, "columns": [column for column in request.columns if column.table == table]}
+                for table in request.subject.tables
+            ],
+            "subject": request.subject,
+            "kind": request.kind,
+            "example": params.example.model_dump(),
+        },
+        role="generator",
+        row=request.id,
+        parse=lambda text: parse_any(text, schema, request, params.example.sql),
+        max_tokens=1_024,
+    )
 
 
 def _choose_kinds(database: DatabaseEntry, params: SqlTemplates) -> list[str]:
@@ -237,7 +308,7 @@ def describe_tables(request: TemplateRequest, schema: Sequence[Column]) -> list[
 
 def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, example: str) -> Query:
     """Parse a reply as a query that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
-    sql = text.strip().removeprefix("```sql").removeprefix("```").removesuffix("```").strip().rstrip(";")
+    sql = strip_reply(text)
     if len(sql) > MAX_SQL:
         raise Unparsed(f"unreadable: more than {MAX_SQL:,} characters")
     if _normalise(sql) == _normalise(example):
@@ -265,26 +336,29 @@ def _take_own(own: OwnTemplate) -> SqlTemplate:
 
 
 def _sort_answer(
-    request: TemplateRequest,
+    request: str,
     answer: Answer[Query],
     choices: int,
     kept: dict[str, SqlTemplate],
     dropped: list[Dropped],
-) -> None:
+) -> Dropped | None:
+    """Keep a request's template, or drop it and return the drop."""
     origin: tuple[Origin, ...] = (Origin("call", answer.call),)
-    if answer.value is None:
-        reason, _, detail = answer.problem.partition(": ")
-        dropped.append(Dropped(make_id("wish", request.id), reason, f"{detail}: {answer.text}", origin))
-        return
     query = answer.value
-    if query.id in kept:
-        dropped.append(Dropped(make_id("wish", request.id), "duplicate", f"of {query.id}", origin))
-        return
+    if query is None or query.id in kept:
+        if query is None:
+            reason, _, detail = answer.problem.partition(": ")
+            drop = Dropped(make_id("wish", request), reason, f"{detail}: {answer.text}", origin)
+        else:
+            drop = Dropped(make_id("wish", request), "duplicate", f"of {query.id}", origin)
+        dropped.append(drop)
+        return drop
     columns = (*query.columns, *(side for pair in query.joins for side in pair))
     origin += tuple(Origin("row", f"schema#{column}") for column in sorted(set(columns)))
     kept[query.id] = SqlTemplate(
         query.id, write_template(query), query.tables, query.projection, query.placeholders, choices, origin
     )
+    return None
 
 
 def _find_criterion(params: SqlTemplates, kind: str, name: str) -> str:

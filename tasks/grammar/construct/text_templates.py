@@ -17,9 +17,17 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.grammar.construct.fill_in import Group
 from tasks.grammar.construct.free_reading import read_stored
+from tasks.grammar.construct.free_texts import ask_free_text, list_answers, list_free_requests
 from tasks.grammar.construct.queries import FreeQuery
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE, OwnTemplate, SqlTemplate, is_by_person
+from tasks.grammar.construct.sql_templates import (
+    CONSTRAIN,
+    FREE,
+    SHAPE,
+    OwnTemplate,
+    SqlTemplate,
+    is_by_person,
+)
 from tasks.grammar.construct.style_rules import list_long_sentences
 from tasks.grammar.construct.text_requests import (
     Criterion,
@@ -52,6 +60,9 @@ class TextTemplate:
     criterion: str
     text: str
     origin: tuple[Origin, ...]
+    reading: str = ""
+    """What a second reading came to: `same`, or the reason and what a person's text was read as; empty
+    where it was not read."""
 
 
 async def text_templates(
@@ -70,12 +81,15 @@ async def text_templates(
     `style_rules`, `fits_other` (another query that the schema allows), `duplicate`, and `no_groups` of a SQL
     template that the fill-in found nothing for, which no model is asked to word; `no_wording` where code
     composes none, or none more, that keeps the rules; `own_texts_only` of a person's SQL that no rule
-    can hold a text against. settings: `roles.generator`, dotted name -> value.
+    can hold a text against. With `dialect: any` a model words SQL of every shape, a person's too, under the
+    rules of `free_texts`. settings: of the generator and the dialect, dotted name -> value.
     """
     kept = {text.id: text for own in own_templates for text in _list_own_texts(own)}
     if any(own.instead for own in own_templates):
         return Drafts(list(kept.values()))
-    asked_of = {group.sql_template for group in fill_in}
+    anyhow = settings.get(CONSTRAIN) in FREE and settings.get(SHAPE) == "any"
+    found = list_answers(fill_in) if anyhow else {group.sql_template: set() for group in fill_in}
+    asked_of = set(found)
     dropped = [
         Dropped(
             make_id("no_groups", template.id),
@@ -86,7 +100,7 @@ async def text_templates(
         for template in sql_templates
         if template.id not in asked_of
     ]
-    asked_of -= (free := _list_free(sql_templates, schema))
+    asked_of -= (free := set() if anyhow else _list_free(sql_templates, schema))
     dropped += [
         Dropped(
             make_id("own_texts_only", template.id),
@@ -101,7 +115,7 @@ async def text_templates(
     requests = [
         request
         for name, criterion in params.criteria.items()
-        for request in list_requests(
+        for request in (list_free_requests if anyhow else list_requests)(
             name,
             criterion,
             [
@@ -111,7 +125,14 @@ async def text_templates(
             ],
         )
     ]
-    if settings.get(CONSTRAIN) in FREE:
+    if anyhow:
+        asking = [
+            ask_free_text(
+                request, schema, params.criteria[request.criterion], found[request.template.id], ask
+            )
+            for request in requests
+        ]
+    elif settings.get(CONSTRAIN) in FREE:
         asking = [_ask_text(request, schema, params.criteria[request.criterion], ask) for request in requests]
     else:
         offers = compose_offers(requests, schema, params.criteria)

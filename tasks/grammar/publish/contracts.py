@@ -31,7 +31,7 @@ from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.own_templates import TEXTS
 from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.sql_reading import BrokenRule
-from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
+from tasks.grammar.construct.sql_templates import SHAPE, OwnTemplate, SqlTemplate
 from tasks.grammar.construct.style_rules import find_copied, list_long_sentences
 from tasks.grammar.construct.text_requests import TextTemplates
 from tasks.grammar.construct.text_templates import TextTemplate
@@ -94,6 +94,8 @@ class Sections:
     questions: Questions
     examples: Mapping[str, Sequence[str]]
     """The texts of the prompts' examples, by criterion."""
+    any_sql: bool = False
+    """Whether a model may write SQL of any shape, as a person may."""
 
 
 def contracts(
@@ -132,6 +134,7 @@ def contracts(
         read_section(settings, "grammar.documents", Documents),
         read_section(settings, "grammar.questions", Questions),
         read_examples(settings),
+        settings.get(SHAPE) == "any",
     )
     with (
         draft_folder(out) as folder,
@@ -166,6 +169,9 @@ def declare(
     persons = list(read_valid_rows(paths["own_templates"], OwnTemplate)) if "own_templates" in paths else []
     own_sql = frozenset(template.sql for template in persons)
     own_ids = frozenset(template.id for template in persons)
+    if sections.any_sql:
+        own_sql |= {record["sql"] for record in templates.values()}
+        own_ids |= templates.keys()
     texts_each = count_texts(persons, sections.balanced)
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
     parsed, world = expect_query(columns, own_ids), database.find_world()

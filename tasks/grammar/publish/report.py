@@ -24,10 +24,10 @@ from tasks.grammar.publish.authorship import AUTHORSHIP, describe_reading, list_
 from tasks.grammar.publish.column_facts import INTRODUCTION, describe_columns
 from tasks.grammar.publish.graph_layout import Layout, lay_out
 from tasks.grammar.publish.view import list_samples, read_dataset, tabulate_templates, view_questions
-from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
+from tasks.grammar.publish.yields import AS_WRITTEN, CriterionYield, count_distinct, count_same, count_yields
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.figures import encode_figure
-from tasks.lineage.selection import Selection
+from tasks.lineage.selection import CellValue, Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.charts import Bar, Bars
 from tasks.reports.contracts import open_contracts
@@ -113,7 +113,7 @@ def report(
         name=database.name,
         title=f"Questions over {database.title or database.name}",
         subtitle=SUBTITLE,
-        headlines=_make_headlines(artifacts, balanced, read=reading.done),
+        headlines=_make_headlines(artifacts, second_reading, balanced, read=reading.done),
         samples=choose_samples(list_samples(rows)),
     )
     made = MadeGraph(
@@ -170,14 +170,16 @@ def _show_columns(database: str, columns: Path, schema: Path) -> list[PartBlock]
     return [TextBlock(INTRODUCTION.format(database=database)), Facts(facts)] if facts else []
 
 
-def _make_headlines(artifacts: Sequence[ArtifactStatistics], balanced: Path, *, read: bool) -> list[Headline]:
+def _make_headlines(
+    artifacts: Sequence[ArtifactStatistics], second_reading: Path, balanced: Path, *, read: bool
+) -> list[Headline]:
     rows = {artifact.name: artifact.rows for artifact in artifacts}
     tally = sum_calls(call for artifact in artifacts for call in artifact.calls)
     drops = Derivation("count", tuple(Selection(f"{artifact.name}.dropped") for artifact in artifacts))
     calls = tuple(Selection(f"{artifact.name}.calls") for artifact in artifacts if artifact.calls)
     again = Headline(
         "texts read the same a second time",
-        rows[SECOND],
+        count_same(second_reading),
         f"of {rows['back_check']:,} confirmed",
         _count_rows(SECOND),
     )
@@ -219,7 +221,11 @@ def _make_headlines(artifacts: Sequence[ArtifactStatistics], balanced: Path, *, 
 
 
 def _count_rows(artifact: str, criterion: str | None = None) -> Derivation:
-    where = {} if criterion is None else {"criterion": criterion}
+    where: dict[str, CellValue | tuple[CellValue, ...]] = (
+        {} if criterion is None else {"criterion": criterion}
+    )
+    if artifact == SECOND:
+        where["reading"] = AS_WRITTEN
     return Derivation("count", (Selection(artifact, where),))
 
 

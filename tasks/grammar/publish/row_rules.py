@@ -53,7 +53,7 @@ def expect_references(columns: Iterable[str]) -> RowRule:
 def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
     """Expect a SQL template to parse and keep every rule, and its other columns to agree with the SQL.
 
-    own: the SQL of a person's templates, which may be of any shape that runs.
+    own: the SQL of templates which may be of any shape that runs: a person's; a model's with `dialect: any`.
     """
 
     def check(record: Record) -> str:

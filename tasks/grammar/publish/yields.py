@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+AS_WRITTEN = ("", "same")
+"""What `reading` says of texts that nobody read otherwise."""
+
 
 @dataclass(frozen=True)
 class CriterionYield:
@@ -19,7 +22,7 @@ class CriterionYield:
     confirmed: int
     """Those of them that passed the back-check."""
     read: int
-    """Those of these that passed the second reading; all of them if nobody reads."""
+    """Those of these that were read the same a second time; all of them if nobody reads."""
     unbalanced: int
     balanced: int
     """Numbers of questions in the two sets."""
@@ -35,7 +38,7 @@ def count_yields(
 ) -> list[CriterionYield]:
     """Count rows per criterion in the five artifacts; criteria are sorted by name."""
     paths = (text_templates, back_check, second_reading, unbalanced, balanced)
-    steps = [_count_criteria(path) for path in paths]
+    steps = [_count_criteria(path, read=path == second_reading) for path in paths]
     names = sorted({name for step in steps for name in step})
     return [CriterionYield(name, *(step[name] for step in steps)) for name in names]
 
@@ -45,5 +48,11 @@ def count_distinct(sets: Path, column: str) -> int:
     return len(pq.read_table(sets, columns=[column])[column].unique())
 
 
-def _count_criteria(path: Path) -> Counter[str]:
-    return Counter(pq.read_table(path, columns=["criterion"])["criterion"].to_pylist())
+def count_same(second_reading: Path) -> int:
+    """Count the texts that were read the same a second time; a person's is kept if it was not."""
+    return _count_criteria(second_reading, read=True).total()
+
+
+def _count_criteria(path: Path, *, read: bool) -> Counter[str]:
+    filters = [("reading", "in", AS_WRITTEN)] if read else None
+    return Counter(pq.read_table(path, columns=["criterion"], filters=filters)["criterion"].to_pylist())

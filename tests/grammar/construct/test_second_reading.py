@@ -61,7 +61,7 @@ def run(database, names, reply=None, by="model", groups=None, schema=SCHEMA, fol
     groups = fill(database, schema) if groups is None else groups
     drafts = asyncio.run(
         second_reading(
-            texts, list(TEMPLATES.values()), groups, schema, database, folder, SecondReading(by=by), ask
+            texts, list(TEMPLATES.values()), [], groups, schema, database, folder, SecondReading(by=by), ask
         )
     )
     return drafts, ask

@@ -1,0 +1,186 @@
+"""Read a model's SELECT of any shape as a template of a kind about a subject, with the word for each flaw.
+
+The reader is that of a person's templates (`free_reading.py`). A model is held to more, since nobody looks at
+what it writes before it runs, and it sees no cell:
+
+unreadable      it is longer than a query is
+copied_example  it is the prompt's example
+star            it selects `*`
+no_placeholder  it leaves no value open
+constant        it compares a column with a text of its own: it sees no cell, so that this is a guess
+other_operator  it calls a function that SQLite may not have, or recurs
+unconnected     it joins a table by no condition
+not_descriptive it asks for keys alone
+answer_given    it asks for what is given
+other_subject   it does not ask about the request's subject
+other_kind      it is not of the request's kind
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlglot import exp
+
+from tasks.databases.columns import Column
+from tasks.grammar.construct.coverage import Kind, PlannedRequest
+from tasks.grammar.construct.free_reading import WHOLE, find_column, name_source, parse_free, read_own
+from tasks.grammar.construct.names import tells_year
+from tasks.grammar.construct.queries import Query, write_template
+from tasks.grammar.construct.sql_reading import BrokenRule
+from tasks.models.ask import Unparsed
+
+MAX_SQL = 4_000
+"""In characters: parsing takes time that grows with the square."""
+SAFE_FUNCTIONS = frozenset(["julianday", "instr", "total", "printf", "format", "unixepoch", "iif"])
+"""Functions of SQLite that sqlglot has no node for."""
+COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.In, exp.Between, exp.Glob)
+BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Case, exp.NEQ, exp.If)
+TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
+    "count": (exp.Count,),
+    "group": (exp.Group,),
+    "having": (exp.Having,),
+    "set_operation": (exp.SetOperation,),
+    "ranking": (exp.Limit, exp.Window, exp.Max, exp.Min),
+    "comparison": BOUNDS,
+}
+"""Kind of question -> what its SQL has one of."""
+
+
+def strip_reply(text: str) -> str:
+    """Strip a reply down to its SQL: without a code fence and the last semicolon."""
+    return text.strip().removeprefix("```sql").removeprefix("```").removesuffix("```").strip().rstrip(";")
+
+
+def parse_any(text: str, schema: Sequence[Column], request: PlannedRequest, example: str) -> Query:
+    """Parse a reply as a template of any shape. Raises Unparsed: `<reason>: <detail>`."""
+    try:
+        query = read_any(strip_reply(text), schema, example)
+        check_request(query, request, schema)
+    except BrokenRule as broken:
+        raise Unparsed(f"{broken.reason}: {broken}") from broken
+    except RecursionError as error:
+        raise Unparsed("unreadable: nested too deeply") from error
+    return query
+
+
+def read_any(sql: str, schema: Sequence[Column], example: str) -> Query:
+    """Read a model's SQL of any shape. Raises BrokenRule."""
+    if len(sql) > MAX_SQL:
+        raise BrokenRule("unreadable", f"more than {MAX_SQL:,} characters")
+    if parse_free(sql) == parse_free(example):
+        raise BrokenRule("copied_example", "it is the prompt's example")
+    query, _ = read_own(sql, schema)
+    check_any(query, schema)
+    return query
+
+
+def check_any(query: Query, schema: Sequence[Column]) -> None:
+    """Check what a model's SQL of any shape is held to. Raises BrokenRule."""
+    statement = parse_free(write_template(query))
+    if any(not isinstance(star.parent, exp.Count) for star in statement.find_all(exp.Star)):
+        raise BrokenRule("star", "names no columns")
+    if not query.placeholders:
+        raise BrokenRule("no_placeholder", "it leaves no value open")
+    check_operators(statement)
+    _check_constants(statement)
+    known = {column.id: column for column in schema}
+    if query.measure != "count" and query.projection:
+        if not any(known[name].descriptive for name in query.projection):
+            raise BrokenRule("not_descriptive", ", ".join(query.projection))
+        if given := set(query.projection) & set(_list_fixed(statement, schema)):
+            raise BrokenRule("answer_given", min(given))
+
+
+def check_operators(statement: exp.Expr) -> None:
+    """Check that SQL calls known functions, does not recur, and joins tables by conditions.
+
+    Raises BrokenRule.
+    """
+    for node in statement.find_all(exp.Anonymous):
+        if node.name.lower() not in SAFE_FUNCTIONS:
+            raise BrokenRule("other_operator", f"{node.name[:40]}()")
+    if any(clause.args.get("recursive") for clause in statement.find_all(exp.With)):
+        raise BrokenRule("other_operator", "WITH RECURSIVE")
+    for select in statement.find_all(exp.Select):
+        where = select.args.get("where")
+        tied = {
+            side.table.lower()
+            for equality in (where.find_all(exp.EQ) if where else ())
+            if isinstance(equality.this, exp.Column) and isinstance(equality.expression, exp.Column)
+            for side in (equality.this, equality.expression)
+        }
+        for join in select.args.get("joins") or []:
+            on = join.args.get("on")
+            joined = (on is not None and on.find(exp.Column)) or join.args.get("using")
+            one = _gives_one_row(join.this)
+            if not joined and not one and join.this.alias_or_name.lower() not in tied:
+                raise BrokenRule("unconnected", join.this.alias_or_name)
+
+
+def _gives_one_row(source: exp.Expr) -> bool:
+    """Tell whether a joined subquery gives one row: aggregates without groups."""
+    select = source.this if isinstance(source, exp.Subquery) else None
+    return (
+        isinstance(select, exp.Select)
+        and not select.args.get("group")
+        and all(node.find(exp.AggFunc) for node in select.expressions)
+    )
+
+
+def _check_constants(statement: exp.Expr) -> None:
+    """Check that texts which are compared with a column are placeholders, whole or in a pattern."""
+    for literal in statement.find_all(exp.Literal):
+        if not literal.is_string or not literal.this.strip() or WHOLE.fullmatch(literal.this):
+            continue
+        compared = literal.find_ancestor(*COMPARED, exp.Select)
+        if not isinstance(compared, COMPARED) or _stands_in_call(literal, compared):
+            continue
+        if compared.find(exp.Column) and not any(
+            WHOLE.fullmatch(other.this) for other in compared.find_all(exp.Literal) if other.is_string
+        ):
+            raise BrokenRule("constant", literal.this[:40])
+
+
+def _stands_in_call(literal: exp.Expr, within: exp.Expr) -> bool:
+    call = literal.find_ancestor(exp.Func)
+    return call is not None and call.find_ancestor(type(within)) is within and not isinstance(call, exp.And)
+
+
+def _list_fixed(statement: exp.Expr, schema: Sequence[Column]) -> Iterable[str]:
+    """Yield the columns that the outer SELECT sets equal to a placeholder, where nothing is chosen by OR."""
+    where = statement.args.get("where")
+    if where is None or where.find(exp.Or, exp.SetOperation):
+        return
+    for equality in where.find_all(exp.EQ):
+        literal, column = equality.expression, equality.this
+        if isinstance(literal, exp.Literal) and isinstance(column, exp.Column):
+            found = find_column(column, schema)
+            if WHOLE.fullmatch(literal.this) and found and found[1] is statement:
+                yield found[0]
+
+
+def check_request(query: Query, request: PlannedRequest, schema: Sequence[Column]) -> None:
+    """Check that a template is about a request's subject and of its kind. Raises BrokenRule."""
+    subject = request.subject
+    if subject.column and subject.column not in query.columns:
+        raise BrokenRule("other_subject", f"nothing of {subject.column}")
+    if missing := sorted(set(subject.tables) - set(query.tables)):
+        raise BrokenRule("other_subject", f"nothing of {missing[0]}")
+    if not fits_kind(query, request.kind, schema):
+        raise BrokenRule("other_kind", f"not {request.kind.replace('_', ' ')}")
+
+
+def fits_kind(query: Query, kind: Kind, schema: Sequence[Column]) -> bool:
+    """Return whether a template's SQL is of a kind of question."""
+    statement = parse_free(write_template(query))
+    if kind in TELLING:
+        return statement.find(*TELLING[kind]) is not None
+    if kind == "nested":
+        return any(node.find_ancestor(exp.Select) for node in statement.find_all(exp.Select))
+    if kind == "date":
+        used = {*query.columns, *map(name_source, query.placeholders)}
+        return any(column.id in used and (column.type == "date" or tells_year(column)) for column in schema)
+    return isinstance(statement, exp.Select) and not any(
+        expression.find(exp.AggFunc) for expression in statement.expressions
+    )

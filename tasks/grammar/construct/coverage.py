@@ -1,0 +1,226 @@
+"""Plan what is asked about: every table and column of a schema, each in some kinds of question.
+
+A subject is a table, a column or a link of two tables. Each draws its kinds of question, and the further
+columns that its request shows, by hashes of its own id: a new table or a renamed column changes only the
+requests that mention it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from tasks.artifacts.rows import Dropped, Origin, make_id
+from tasks.databases.columns import Column
+from tasks.grammar.construct.names import is_identifying, tells_year
+from tasks.grammar.construct.queries import table_of
+from tasks.grammar.construct.sql_rules import has_order
+from tasks.settings import Settings
+
+Kind = Literal[
+    "lookup", "list", "count", "group", "having", "nested", "set_operation", "ranking", "comparison", "date"
+]
+BOUND: tuple[Kind, ...] = ("comparison", "date")
+"""Kinds of question that turn on the subject's own column, if it is one."""
+UNCOVERED = "uncovered"
+
+
+class Coverage(Settings):
+    """`grammar.sql_templates.coverage` in params.yaml."""
+
+    column: int = Field(default=2, ge=1)
+    """Number of requests about each column that may be asked about."""
+    table: int = Field(default=1, ge=1)
+    """Number of requests about each table as a whole."""
+    link: int = Field(default=1, ge=0)
+    """Number of requests about each two tables that a foreign key, or a table of two of them, joins."""
+    rounds: int = Field(default=2, ge=1)
+    """Number of times that a table or column is asked about until a template is kept."""
+    shown: int = Field(default=6, ge=1)
+    """Columns of a table that a request shows, beside keys, names and its subject."""
+    shares: Mapping[Kind, float] = {
+        "lookup": 1, "list": 1, "count": 1, "group": 3, "having": 1, "nested": 2, "set_operation": 1,
+        "ranking": 1, "comparison": 1, "date": 1,
+    }  # fmt: skip
+    """Kind of question -> its weight in each draw; 0 leaves it out."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a request is about. column: its id; empty if the request is about whole tables."""
+
+    id: str
+    tables: tuple[str, ...]
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class PlannedRequest:
+    """A request for one template of a kind about a subject."""
+
+    id: str
+    subject: Subject
+    kind: Kind
+    columns: tuple[Column, ...]
+    """What the model is shown."""
+
+
+def list_subjects(schema: Sequence[Column]) -> list[Subject]:
+    """List the subjects of a schema: tables, columns that may be asked about, and links, sorted by id."""
+    tables = [Subject(table, (table,)) for table in {column.table for column in schema}]
+    columns = [Subject(column.id, (column.table,), column.id) for column in schema if may_be_asked(column)]
+    links = {Subject(" - ".join(linked), linked) for linked in _list_links(schema)}
+    return sorted([*tables, *columns, *links], key=lambda subject: subject.id)
+
+
+def may_be_asked(column: Column) -> bool:
+    """Return whether people may ask about a column: no key, and of a type that can be compared."""
+    return column.descriptive and column.type != "other"
+
+
+def plan_requests(
+    schema: Sequence[Column], coverage: Coverage, seed: int, turn: int, among: Collection[str] | None = None
+) -> list[PlannedRequest]:
+    """Plan the requests of a turn, sorted by id. among: ids of the subjects to ask about; None is all."""
+    counts = {"column": coverage.column, "table": coverage.table, "link": coverage.link}
+    planned = []
+    for subject in list_subjects(schema):
+        if among is not None and subject.id not in among:
+            continue
+        count = counts["column" if subject.column else "link" if len(subject.tables) > 1 else "table"]
+        kinds = _draw_kinds(subject, schema, coverage, seed)[count * turn : count * (turn + 1)]
+        planned += [
+            PlannedRequest(
+                make_id("planned", seed, kind, subject.id),
+                subject,
+                kind,
+                _show_columns(subject, kind, schema, coverage.shown, seed),
+            )
+            for kind in kinds
+        ]
+    return sorted(planned, key=lambda request: request.id)
+
+
+def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, seed: int) -> list[Kind]:
+    """Order the kinds that fit a subject: a weighted draw, each kind by a hash of its own."""
+    fitting = _list_fitting(subject, schema)
+
+    def rank(kind: Kind) -> float:
+        chance = (int(make_id("kind", seed, kind, subject.id), 16) + 1) / 2**64
+        return -math.log(chance) / coverage.shares[kind]
+
+    return sorted((kind for kind in fitting if coverage.shares.get(kind)), key=rank)
+
+
+def _list_fitting(subject: Subject, schema: Sequence[Column]) -> list[Kind]:
+    """List the kinds of question that a subject's types allow."""
+    own = [column for column in schema if column.table in subject.tables]
+    about = [column for column in own if column.id == subject.column]
+    asked = [column for column in own if may_be_asked(column)]
+    kinds: list[Kind] = ["count", "group", "having", "nested"]
+    if asked:
+        kinds += ["lookup", "list", "set_operation"]
+    if any(_serves(column, "ranking") for column in own):
+        kinds.append("ranking")
+    kinds += [kind for kind in BOUND if any(_serves(column, kind) for column in about or own)]
+    return kinds
+
+
+def _serves(column: Column, kind: Kind) -> bool:
+    """Tell whether a column is what a kind of question turns on: its values have an order, or are times."""
+    if kind == "date":
+        return column.type == "date" or tells_year(column)
+    return kind in ("ranking", "comparison") and has_order(column)
+
+
+def _show_columns(
+    subject: Subject, kind: Kind, schema: Sequence[Column], shown: int, seed: int
+) -> tuple[Column, ...]:
+    """Choose the columns that a request shows of its tables: keys, names, its subject, and some others.
+
+    One that the kind of question turns on is among them.
+    """
+    chosen: list[Column] = []
+    telling: list[Column] = []
+
+    def rank(column: Column) -> str:
+        return make_id("shown", seed, kind, subject.id, column.id)
+
+    for table in subject.tables:
+        own = [column for column in schema if column.table == table]
+        others = []
+        for column in own:
+            joins = column.references is not None and table_of(column.references) in subject.tables
+            if column.primary_key or joins or is_identifying(column) or column.id == subject.column:
+                chosen.append(column)
+            elif may_be_asked(column):
+                others.append(column)
+        chosen += sorted(others, key=rank)[:shown]
+        telling += [column for column in own if _serves(column, kind)]
+    if telling and not any(column in chosen for column in telling):
+        chosen.append(min(telling, key=rank))
+    return tuple(sorted(chosen, key=lambda column: column.id))
+
+
+def _list_links(schema: Sequence[Column]) -> Iterator[tuple[str, ...]]:
+    """Yield tables that are joined: two by a foreign key, or two and the table that only joins them."""
+    keys: defaultdict[str, list[str]] = defaultdict(list)
+    for column in schema:
+        if column.references:
+            keys[column.table].append(table_of(column.references))
+    bare = {table for table in keys if not any(may_be_asked(one) for one in schema if one.table == table)}
+    for table, targets in keys.items():
+        for target in targets:
+            yield tuple(dict.fromkeys((table, target)))
+        if table in bare and len(targets) > 1:
+            yield (table, *sorted(set(targets)))
+
+
+def list_uncovered(
+    schema: Sequence[Column],
+    tables: Collection[str],
+    columns: Collection[str],
+    lost: Sequence[tuple[Subject, str]],
+) -> list[Dropped]:
+    """List the tables and columns that no template asks about, with what became of their requests.
+
+    tables, columns: what the templates read. lost: the subject of each request without a template, and the
+    drop reason.
+    """
+    due = [
+        *((table, "table", table) for table in sorted({column.table for column in schema})),
+        *((column.id, "column", column.table) for column in schema if may_be_asked(column)),
+    ]
+    dropped = []
+    for name, what, table in due:
+        if name in tables or name in columns:
+            continue
+        reasons = Counter(
+            reason
+            for subject, reason in lost
+            if name == subject.column or (what == "table" and table in subject.tables)
+        )
+        told = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+        detail = f"{what} {name}: no template asks about it; its requests: {told or 'none fits its type'}"
+        shown = [column.id for column in schema if column.table == table and name in (table, column.id)]
+        origin = tuple(Origin("row", f"schema#{column}") for column in shown)
+        dropped.append(Dropped(make_id(UNCOVERED, what, name), UNCOVERED, detail, origin))
+    return dropped
+
+
+def list_pending(schema: Sequence[Column], tables: Collection[str], columns: Collection[str]) -> set[str]:
+    """List the ids of the subjects, tables and columns, that no template asks about yet."""
+    return {
+        subject.id
+        for subject in list_subjects(schema)
+        if (
+            subject.column not in columns
+            if subject.column
+            else len(subject.tables) == 1 and subject.tables[0] not in tables
+        )
+    }

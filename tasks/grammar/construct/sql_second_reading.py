@@ -1,0 +1,108 @@
+"""Read texts of free SQL a second time: the reader writes the SQL, from the text and the schema alone.
+
+No cell is sent. The SQL is filled in here, and its rows are compared with those of groups that tell the
+template from its likely misreadings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tasks.artifacts.rows import Dropped, Origin
+from tasks.databases.columns import Column
+from tasks.databases.rendering import write_plain
+from tasks.grammar.construct.any_templates import MAX_SQL, check_operators, strip_reply
+from tasks.grammar.construct.free_reading import parse_free, read_free
+from tasks.grammar.construct.queries import FreeQuery
+from tasks.grammar.construct.reading_queries import number_placeholders
+from tasks.grammar.construct.sql_reading import BrokenRule
+from tasks.grammar.construct.telling_groups import TellingGroups, is_same
+from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.models.ask import Ask, Unparsed
+
+READ_OTHERWISE, UNREAD = "read_otherwise", "unread"
+SAME = "same"
+"""What `reading` says of a text that was read to the same answers."""
+WIDTH = 80
+"""Characters of a found answer that a drop tells."""
+NUMBERED = re.compile(r"\[(\d+)(?::[^\]]*)?\]")
+
+
+@dataclass(frozen=True)
+class SqlReading:
+    """The SQL that a text was read as. query: None if nothing came of it; then `problem` says why."""
+
+    text: TextTemplate
+    query: FreeQuery | None
+    origin: tuple[Origin, ...]
+    problem: str = ""
+
+
+async def read_as_sql(
+    text: TextTemplate, schema: Sequence[Column], origin: tuple[Origin, ...], ask: Ask
+) -> SqlReading:
+    """Have a text read as SQL."""
+    shown, names = number_placeholders(text.text)
+    tables = sorted({column.table for column in schema})
+    answer = await ask(
+        "second_reading_sql",
+        {
+            "text": shown,
+            "tables": [
+                {"name": table, "columns": [column for column in schema if column.table == table]}
+                for table in tables
+            ],
+        },
+        role="reader",
+        row=text.id,
+        parse=lambda reply: parse_sql_reading(reply, names, schema),
+        max_tokens=1_024,
+    )
+    origin = (*origin, Origin("call", answer.call))
+    problem = "" if answer.value else f"{answer.text} ({answer.problem})"
+    return SqlReading(text, answer.value, origin, problem)
+
+
+def parse_sql_reading(reply: str, names: Sequence[str], schema: Sequence[Column]) -> FreeQuery:
+    """Parse a reply as SQL in which `[1]` is the first value of a text. Raises Unparsed."""
+    sql = strip_reply(reply)
+    if len(sql) > MAX_SQL:
+        raise Unparsed(f"unreadable: more than {MAX_SQL:,} characters")
+
+    def name(found: re.Match[str]) -> str:
+        number = int(found[1])
+        if not 1 <= number <= len(names):
+            raise Unparsed(f"wrong_placeholder: the text has no value {number}")
+        return f"[{names[number - 1]}]"
+
+    sql = NUMBERED.sub(name, sql)
+    try:
+        query = read_free(sql, schema)
+        check_operators(parse_free(query.sql))
+    except BrokenRule as broken:
+        raise Unparsed(f"{broken.reason}: {broken}") from broken
+    except RecursionError as error:
+        raise Unparsed("unreadable: nested too deeply") from error
+    if unknown := sorted(set(query.placeholders) - set(names)):
+        raise Unparsed(f"wrong_placeholder: {unknown[0]}")
+    return query
+
+
+def compare_sql(reading: SqlReading, telling: TellingGroups) -> TextTemplate | Dropped:
+    """Compare the rows of a reading's SQL with the answers of the groups that tell its template apart."""
+    text, query = reading.text, reading.query
+    if query is None:
+        return Dropped(text.id, UNREAD, f"{text.text} -- {reading.problem}", reading.origin)
+    groups = telling.find(text.sql_template)
+    if not groups:
+        return Dropped(text.id, UNREAD, f"{text.text} -- has no group to be compared by", reading.origin)
+    for filled in groups:
+        found = telling.reruns.run(query, filled)
+        if found is None or not is_same(found, filled.due):
+            gives = "; ".join(", ".join(map(write_plain, row)) for row in found or [])[:WIDTH] or "nothing"
+            detail = f"was read as: {query.sql}, which gives {gives}, not {filled.group.answer}"
+            origin = (*reading.origin, Origin("row", f"fill_in#{filled.group.id}"))
+            return Dropped(text.id, READ_OTHERWISE, f"{text.text} -- {detail}", origin)
+    return replace(text, origin=reading.origin, reading=SAME)

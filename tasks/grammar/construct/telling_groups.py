@@ -1,0 +1,141 @@
+"""Choose groups of a SQL template whose answers tell it from its likely misreadings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from tasks.databases.columns import Column
+from tasks.databases.execution import SafeDatabase
+from tasks.databases.literals import bind, read_literal
+from tasks.databases.profile.readings import list_readings
+from tasks.databases.values import Value
+from tasks.errors import SqlError, SqlTimeout, StageFailed
+from tasks.grammar.construct.fill_in import Group, Rows, make_comparable, read_some
+from tasks.grammar.construct.free_reading import read_stored
+from tasks.grammar.construct.misreadings import list_misreadings
+from tasks.grammar.construct.queries import FilledSql, FreeQuery
+from tasks.grammar.construct.sql_templates import SqlTemplate
+
+WIDEST = 5
+"""Columns of an answer that are compared whatever their order."""
+
+
+@dataclass(frozen=True)
+class FilledGroup:
+    """A group with the values of its template's placeholders, typed, and its answer's rows."""
+
+    group: Group
+    values: Mapping[str, str | int | float]
+    due: Rows
+
+
+class Reruns:
+    """Runs other queries with the values of groups, and compares their rows with the groups' answers."""
+
+    def __init__(self, schema: Sequence[Column], safe: SafeDatabase) -> None:
+        self._schema, self._safe = schema, safe
+
+    def run(self, query: FreeQuery, filled: FilledGroup) -> Rows | None:
+        """Run a query with a group's values: its rows, one more than the answer has at most.
+
+        None if the database refuses it. Raises StageFailed at the time limit, since that depends on the
+        machine.
+        """
+        sql = FilledSql(query).write([filled.values[name] for name in query.placeholders])
+        statement, given = bind(sql, self._safe.dialect, self._schema)
+        try:
+            return read_some(self._safe, statement, given, len(filled.due) + 1)
+        except SqlTimeout as error:
+            raise StageFailed(
+                f"a text's reading did not end within {self._safe.limits.timeout_s:g} s ({sql}); raise "
+                "grammar.second_reading.limits.timeout_s, or give the database an index"
+            ) from error
+        except SqlError:
+            return None
+
+    def differs(self, query: FreeQuery, filled: FilledGroup) -> bool:
+        """Tell whether a query gives other rows than a group's answer has."""
+        found = self.run(query, filled)
+        return found is None or not is_same(found, filled.due)
+
+
+def read_due(group: Group) -> Rows:
+    """Read the rows of a group's answer."""
+    return [tuple(row) for row in json.loads(group.answer_rows)]
+
+
+def is_same(found: Rows, due: Rows) -> bool:
+    """Tell whether two answers have the same rows, whatever the order of rows and of columns."""
+    if len(found) != len(due) or (found and len(found[0]) != len(due[0])):
+        return False
+    wanted = make_comparable(due)
+    if make_comparable(found) == wanted or not found:
+        return True
+    width = len(found[0])
+    if not 1 < width <= WIDEST:
+        return False
+    return any(make_comparable(_order(found, places)) == wanted for places in permutations(range(width)))
+
+
+def _order(rows: Rows, places: Sequence[int]) -> list[tuple[Value, ...]]:
+    return [tuple(row[place] for place in places) for row in rows]
+
+
+def choose_telling(
+    candidates: Sequence[FilledGroup], misreadings: Sequence[FreeQuery], reruns: Reruns, most: int
+) -> list[FilledGroup]:
+    """Choose groups, `most` at most, so that many misreadings give another answer in at least one.
+
+    Candidates are taken in their order. One is chosen if it tells a misreading that no earlier one tells.
+    Without misreadings it is the first.
+    """
+    chosen: list[FilledGroup] = []
+    untold = list(misreadings)
+    for filled in candidates:
+        if len(chosen) == most or (chosen and not untold):
+            break
+        left = [query for query in untold if not reruns.differs(query, filled)]
+        if len(left) < len(untold) or not chosen:
+            chosen.append(filled)
+        untold = left
+    return chosen
+
+
+class TellingGroups:
+    """The groups by which readings of a SQL template are compared; chosen once for each template."""
+
+    def __init__(
+        self,
+        templates: Mapping[str, SqlTemplate],
+        groups: Mapping[str, list[Group]],
+        schema: Sequence[Column],
+        safe: SafeDatabase,
+        most: int,
+    ) -> None:
+        self._templates, self._groups, self._schema, self._most = templates, groups, schema, most
+        self._chosen: dict[str, list[FilledGroup]] = {}
+        self.reruns = Reruns(schema, safe)
+
+    def find(self, template: str) -> list[FilledGroup]:
+        """Find the groups of a template."""
+        if template not in self._chosen:
+            sql = self._templates[template].sql
+            filled = FilledSql(read_stored(sql, self._schema), list_readings(self._schema))
+            candidates = [
+                FilledGroup(group, read_values(filled, group), read_due(group))
+                for group in self._groups.get(template, [])
+            ]
+            misreadings = list_misreadings(sql, self._schema) if candidates else []
+            self._chosen[template] = choose_telling(candidates, misreadings, self.reruns, self._most)
+        return self._chosen[template]
+
+
+def read_values(filled: FilledSql, group: Group) -> Mapping[str, str | int | float]:
+    """Read the values that a group's SQL has for its template's placeholders, with their types."""
+    literals = filled.read(group.sql)
+    if literals is None:
+        raise StageFailed(f"group {group.id} is not its SQL template with values: {group.sql}")
+    return {name: read_literal(literal) for name, literal in literals.items()}
