@@ -8,7 +8,7 @@ requests that mention it.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -38,11 +38,12 @@ class Coverage(Settings):
     table: int = Field(default=1, ge=1)
     """Number of requests about each table as a whole."""
     link: int = Field(default=1, ge=0)
-    """Number of requests about each two tables that a foreign key, or a table of two of them, joins."""
+    """Number of requests about each two tables that a foreign key joins."""
     rounds: int = Field(default=2, ge=1)
     """Number of times that a table or column is asked about until a template is kept."""
-    shown: int = Field(default=6, ge=1)
-    """Columns of a table that a request shows, beside keys, names and its subject."""
+    shown: int = Field(default=3, ge=1)
+    """Columns of a table that a request shows, beside keys, names and its subject: the fewer, the fewer
+    templates change when a column is renamed."""
     shares: Mapping[Kind, float] = {
         "lookup": 1, "list": 1, "count": 1, "group": 3, "having": 1, "nested": 2, "set_operation": 1,
         "ranking": 1, "comparison": 1, "date": 1,
@@ -52,11 +53,19 @@ class Coverage(Settings):
 
 @dataclass(frozen=True)
 class Subject:
-    """What a request is about. column: its id; empty if the request is about whole tables."""
+    """What a request is about. column: its id; empty if the request is about whole tables.
+
+    A table that only joins others is asked about together with these.
+    """
 
     id: str
     tables: tuple[str, ...]
     column: str = ""
+
+    @property
+    def what(self) -> Literal["column", "table", "link"]:
+        """What it is."""
+        return "column" if self.column else "table" if self.id == self.tables[0] else "link"
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ class PlannedRequest:
 
 def list_subjects(schema: Sequence[Column]) -> list[Subject]:
     """List the subjects of a schema: tables, columns that may be asked about, and links, sorted by id."""
-    tables = [Subject(table, (table,)) for table in {column.table for column in schema}]
+    tables = [Subject(table, _find_reach(table, schema)) for table in {column.table for column in schema}]
     columns = [Subject(column.id, (column.table,), column.id) for column in schema if may_be_asked(column)]
     links = {Subject(" - ".join(linked), linked) for linked in _list_links(schema)}
     return sorted([*tables, *columns, *links], key=lambda subject: subject.id)
@@ -92,7 +101,7 @@ def plan_requests(
     for subject in list_subjects(schema):
         if among is not None and subject.id not in among:
             continue
-        count = counts["column" if subject.column else "link" if len(subject.tables) > 1 else "table"]
+        count = counts[subject.what]
         kinds = _draw_kinds(subject, schema, coverage, seed)[count * turn : count * (turn + 1)]
         planned += [
             PlannedRequest(
@@ -168,17 +177,17 @@ def _show_columns(
 
 
 def _list_links(schema: Sequence[Column]) -> Iterator[tuple[str, ...]]:
-    """Yield tables that are joined: two by a foreign key, or two and the table that only joins them."""
-    keys: defaultdict[str, list[str]] = defaultdict(list)
+    """Yield every two tables that a foreign key joins."""
     for column in schema:
-        if column.references:
-            keys[column.table].append(table_of(column.references))
-    bare = {table for table in keys if not any(may_be_asked(one) for one in schema if one.table == table)}
-    for table, targets in keys.items():
-        for target in targets:
-            yield tuple(dict.fromkeys((table, target)))
-        if table in bare and len(targets) > 1:
-            yield (table, *sorted(set(targets)))
+        if column.references and (target := table_of(column.references)) != column.table:
+            yield (column.table, target)
+
+
+def _find_reach(table: str, schema: Sequence[Column]) -> tuple[str, ...]:
+    """Find the tables that one is asked about with: those that it joins, if it has nothing else to ask."""
+    own = [column for column in schema if column.table == table]
+    targets = {table_of(column.references) for column in own if column.references} - {table}
+    return (table,) if any(map(may_be_asked, own)) else (table, *sorted(targets))
 
 
 def list_uncovered(
@@ -218,9 +227,6 @@ def list_pending(schema: Sequence[Column], tables: Collection[str], columns: Col
     return {
         subject.id
         for subject in list_subjects(schema)
-        if (
-            subject.column not in columns
-            if subject.column
-            else len(subject.tables) == 1 and subject.tables[0] not in tables
-        )
+        if (subject.what == "column" and subject.column not in columns)
+        or (subject.what == "table" and subject.id not in tables)
     }

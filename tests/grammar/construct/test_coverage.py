@@ -44,13 +44,16 @@ def test_every_table_column_and_link_is_a_subject_and_keys_are_none():
     ]  # fmt: skip
 
 
-def test_a_table_that_only_joins_others_links_them():
+def test_a_table_that_only_joins_others_is_asked_about_with_them():
     joining = [
         column("stays.clinic_id", "integer", references="clinics.clinic_id"),
         column("stays.doctor_id", "integer", references="doctors.doctor_id"),
     ]
-    (both,) = [one for one in list_subjects([*SCHEMA, *joining]) if len(one.tables) == 3]
-    assert both.tables == ("stays", "clinics", "doctors")
+    subjects = {one.id: one for one in list_subjects([*SCHEMA, *joining])}
+    assert subjects["stays"].tables == ("stays", "clinics", "doctors")
+    assert subjects["stays"].what == "table"
+    assert subjects["stays - clinics"].what == "link"
+    assert subjects["clinics"].tables == ("clinics",)
 
 
 def test_each_subject_gets_its_share_of_kinds_that_fit_its_type():
