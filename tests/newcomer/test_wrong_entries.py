@@ -3,16 +3,17 @@
 import pytest
 
 from tests.benchloom.scenes import call
-from tests.newcomer.test_newcomer import put, succeed
-
-SYSTEM = "  systems: {}\n  foci:"
+from tests.newcomer.test_newcomer import succeed
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
     place = tmp_path_factory.mktemp("wrong")
     succeed(place, "init", "shop")
-    put(place / "shop/params.yaml", (SYSTEM, SYSTEM.replace("{}", "{mine: {system: good}}")))
+    path = place / "shop/params.yaml"
+    before, longform, after = path.read_text().partition("\nlongform:\n")
+    assert "\n  systems: {}\n" in after.partition("\ntanq:\n")[0]
+    path.write_text(before + longform + after.replace("systems: {}", "systems: {mine: {system: good}}", 1))
     return place / "shop"
 
 
