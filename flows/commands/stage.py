@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 
 from flows.commands.cli_recorder import open_recorder
 from flows.commands.run import make_run
 from flows.run.binding import Places, bind
 from flows.run.lost_rows import require_rows
+from flows.run.record.recorder import Recorder
 from flows.run.runner import require_same_params
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput
 from tasks.lines import say_line
+
+
+def _name_near(stage: str, key: str, recorder: Recorder) -> str:
+    """Name the keys of a stage, or the stages with a name like it."""
+    nodes = recorder.nodes.values()
+    named = sorted(node.key for node in nodes if node.stage == stage)
+    if named:
+        return f"its keys: {', '.join(named)}"
+    near = get_close_matches(stage, sorted({node.stage for node in nodes}), cutoff=0.5)
+    return f"near it: {', '.join(near) or 'none'}"
 
 
 def stage_command(stage: str, key: str, *, replay: bool) -> int:
@@ -21,8 +33,9 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
     recorder = open_recorder(root)
     node = next((node for node in recorder.nodes.values() if (node.stage, node.key) == (stage, key)), None)
     if node is None:
-        known = sorted(f"{node.stage} {node.key}".strip() for node in recorder.nodes.values())
-        raise BadInput(f"{stage} {key}".strip(), "is no stage of dvc.yaml", hint="; ".join(known))
+        raise BadInput(
+            f"{stage} {key}".strip(), "is no stage of dvc.yaml", hint=_name_near(stage, key, recorder)
+        )
     params = load_params(root)
     run = make_run(root, recorder, params, replay=replay)
 

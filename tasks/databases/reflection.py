@@ -89,7 +89,7 @@ def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnreadPart:
     """A part of a database that is not read. reason: the drop reason."""
 
     reason: str
@@ -98,7 +98,7 @@ class Unread:
     hint: str = ""
 
 
-def list_unread(database: DatabaseEntry | Path) -> list[Unread]:
+def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
     """List what `reflect` leaves out: schemas, partitions, internal and unreadable tables, keys.
 
     Raises as `reflect`.
@@ -109,7 +109,8 @@ def list_unread(database: DatabaseEntry | Path) -> list[Unread]:
     with _connect(entry) as connection, warnings.catch_warnings():
         warnings.simplefilter("ignore", SAWarning)
         found = [
-            Unread(reason, f"table {name} is", why) for name, (reason, why) in _list_inner(connection).items()
+            UnreadPart(reason, f"table {name} is", why)
+            for name, (reason, why) in _list_inner(connection).items()
         ]
         schemas = _list_other_schemas(connection)
         current = [] if not schemas else list(connection.scalars(text(PATH)))
@@ -117,11 +118,11 @@ def list_unread(database: DatabaseEntry | Path) -> list[Unread]:
             path = ",".join([*current, *schemas])
             hint = f"to read it, add ?options=-csearch_path%3D{path} to the url"
             why = f"{count} table{'s' if count != 1 else ''} outside of the search path"
-            found.append(Unread("other_schema", f"schema {name} is", why, hint))
+            found.append(UnreadPart("other_schema", f"schema {name} is", why, hint))
         inspector = inspect(connection)
         lost: dict[str, str] = {}
         shapes = _read_shapes(connection, inspector, lost)
-        found += [Unread("unreadable_table", f"table {name} is", why) for name, why in lost.items()]
+        found += [UnreadPart("unreadable_table", f"table {name} is", why) for name, why in lost.items()]
         for table in shapes:
             for constraint in inspector.get_foreign_keys(table):
                 if _find_table(constraint, shapes) is None:
@@ -130,7 +131,7 @@ def list_unread(database: DatabaseEntry | Path) -> list[Unread]:
                     )
                     key = ", ".join(constraint["constrained_columns"])
                     what = f"foreign key {table}.{key} -> {other} is"
-                    found.append(Unread("foreign_key", what, f"the table {other} is not read"))
+                    found.append(UnreadPart("foreign_key", what, f"the table {other} is not read"))
     return found
 
 

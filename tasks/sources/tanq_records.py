@@ -117,7 +117,7 @@ class PublishedValue:
 
 
 @dataclass(frozen=True)
-class PublishedAnswer:
+class PublishedTanqAnswer:
     """An entry of the answer list; filter_pass is None where it is not said; composed: of a composition."""
 
     thing: PublishedThing
@@ -141,7 +141,7 @@ class PublishedRecord:
     told: bool
     texts: Mapping[str, str]
     skills: tuple[str, ...]
-    answers: tuple[PublishedAnswer, ...]
+    answers: tuple[PublishedTanqAnswer, ...]
     table: Rows | None
     others: Mapping[str, int] = field(default_factory=dict)
 
@@ -180,7 +180,7 @@ class RecordReader:
     def __init__(self) -> None:
         self.others: Counter[str] = Counter()
 
-    def read_answers(self, record: Mapping[str, object]) -> Iterator[PublishedAnswer]:
+    def read_answers(self, record: Mapping[str, object]) -> Iterator[PublishedTanqAnswer]:
         """Yield the entries of the answer list."""
         self._count(record, RECORD_FIELDS, "")
         for place, entry in self._list_objects(record, "answer_list", ""):
@@ -189,7 +189,7 @@ class RecordReader:
             if not isinstance(passed, bool | None):
                 self.others[f"{place}filter_pass"] += 1
             values = [self._read_value(*own) for own in self._list_objects(entry, "extension_answer", place)]
-            yield PublishedAnswer(
+            yield PublishedTanqAnswer(
                 PublishedThing(
                     find_line(entry, (LABEL,)),
                     find_item(entry, ("init_answer_wikidata_id",)) or find_line(entry, (ITEM,)),

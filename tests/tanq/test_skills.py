@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tasks.tanq.build.amount_skills import WORDS, approximate, convert_unit, round_converted, say_number
 from tasks.tanq.build.skill_choices import Doubts, find_round, list_steps, list_uses
-from tasks.tanq.build.skill_draws import Limits, draw_uses, keep_rows, leaves_choice, split_choices
+from tasks.tanq.build.skill_draws import SkillLimits, draw_uses, keep_rows, leaves_choice, split_choices
 from tasks.tanq.build.skill_table import apply_skills, name_event
 from tasks.tanq.build.skill_use import SKILLS, SkillUse
 from tasks.tanq.build.skill_words import make_tags, write_question
@@ -286,7 +286,7 @@ def test_no_column_is_empty_in_the_rows_that_a_filter_leaves():
     table = make_table(own, ["P36", "P2046"])
     choices = {"filter_number": list_uses(table, MARGIN, 1)["filter_number"]}
     for seed in range(9):
-        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), Limits(2), str(seed))
+        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), SkillLimits(2), str(seed))
         left = [row.label for row in apply_skills(table, [use])[1] if row.filter_pass]
         assert {"Finland", "Denmark"} & set(left)
 
@@ -297,7 +297,9 @@ def test_a_column_is_rewritten_only_where_enough_of_the_rows_that_are_left_are_f
     }
     table = make_table(own, ["P36", "P2046"])
     choices = {"conversion": list_uses(table, MARGIN, 1)["conversion"]}
-    drawn = [draw_uses(table, choices, 1, Counter(), Doubts(), Limits(2, share), "s") for share in (0.75, 1)]
+    drawn = [
+        draw_uses(table, choices, 1, Counter(), Doubts(), SkillLimits(2, share), "s") for share in (0.75, 1)
+    ]
     assert [len(uses) for uses in drawn] == [1, 0]
 
 
@@ -309,7 +311,7 @@ def test_filters_that_leave_no_cell_empty_are_drawn_first():
     choices = {"filter_entity": list_uses(table, MARGIN, 1)["filter_entity"]}
     gaps = set()
     for seed in range(9):
-        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), Limits(1), str(seed))
+        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), SkillLimits(1), str(seed))
         gaps |= {row.label for row in apply_skills(table, [use])[1] if row.filter_pass}
     assert "Norway" not in gaps
 
@@ -323,7 +325,7 @@ def test_every_skill_that_values_carry_is_drawn_and_none_leaves_a_table_as_it_wa
     for table in (COUNTRIES, PEOPLE):
         choices = list_uses(table, MARGIN, 1)
         for seed in range(30):
-            uses = draw_uses(table, choices, 1 + seed % 3, used, Doubts(), Limits(1), str(seed))
+            uses = draw_uses(table, choices, 1 + seed % 3, used, Doubts(), SkillLimits(1), str(seed))
             seen |= {one.name for one in uses}
             assert len({one.name for one in uses}) == len(uses)
             _, rows = apply_skills(table, uses)
@@ -377,7 +379,7 @@ def test_two_filters_together_leave_a_choice_in_each_column():
     table = make_table(own, ["P36", "P37", "P1082"])
     choices, _ = split_choices(table, list_uses(table, MARGIN, 2))
     for seed in range(12):
-        uses = draw_uses(table, choices, 2, Counter(), Doubts(), Limits(2, choice=True), str(seed))
+        uses = draw_uses(table, choices, 2, Counter(), Doubts(), SkillLimits(2, choice=True), str(seed))
         kept = keep_rows(table, uses)
         assert all(leaves_choice(kept, used) for used in uses if used.name.startswith("filter"))
 

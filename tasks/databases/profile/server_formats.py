@@ -6,6 +6,7 @@ No function of the server converts the text: they fail, or give another date, fo
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 
 MONTHS = ".jan.feb.mar.apr.may.jun.jul.aug.sep.oct.nov.dec"
 PATTERNS = {"%Y": "[0-9]{4}", "%d": "[0-9]{1,2}", "%m": "[0-9]{1,2}", "%b": "[A-Za-z]{3,}"}
@@ -62,26 +63,26 @@ def _find_part(part: str, form: str, day: str, server: _Server) -> str:
     return server.cut(whole, separator, parts.index(part) + 1)
 
 
-class _Server:
+class _Server(ABC):
     """How an engine cuts and joins texts."""
 
     text, zeros = "", "':00'"
 
+    @abstractmethod
     def match(self, text: str, pattern: str) -> str:
         """Write whether a text matches a pattern."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cut(self, text: str, separator: str, number: int) -> str:
         """Write the part of a text with this number, from 1."""
-        raise NotImplementedError
 
     def cut_behind(self, text: str, separator: str) -> str:
         """Write what stands behind the first separator."""
         return f"SUBSTRING({text}, {self.find(text, separator)} + 1)"
 
+    @abstractmethod
     def find(self, text: str, separator: str) -> str:
         """Write the place of a separator in a text, from 1."""
-        raise NotImplementedError
 
     def join(self, *texts: str) -> str:
         """Write texts behind each other."""
@@ -92,9 +93,9 @@ class _Server:
         padded = self.join("'0'", text)
         return f"RIGHT({padded}, 2)"
 
+    @abstractmethod
     def number(self, name: str) -> str:
         """Write the number of a month as text, by a point and three letters of its name."""
-        raise NotImplementedError
 
 
 class _Postgres(_Server):

@@ -74,7 +74,7 @@ class Documents(Settings):
 
 
 @dataclass
-class Draft:
+class DraftDocument:
     """A document as it is written: its paragraphs, the facts of each part, and all that was left out."""
 
     profile: EntityProfile
@@ -134,7 +134,7 @@ async def _write_document(
     if not profile.facts:
         source = Origin("row", f"profiles#{profile.id}")
         return None, [Dropped(profile.id, "no_facts", profile.name, (source,))]
-    draft = Draft(profile, ground, PlainWriter(profile.name, ground, (params.seed, profile.id)))
+    draft = DraftDocument(profile, ground, PlainWriter(profile.name, ground, (params.seed, profile.id)))
     readings: dict[str, Reading] = {}
     unread: list[ProfileFact] = list(profile.facts)
     for sample in range(params.rewrites + 1):
@@ -152,7 +152,7 @@ async def _write_document(
 
 
 async def _write_parts(
-    draft: Draft, unread: Sequence[ProfileFact], sample: int, params: Documents, ask: Ask
+    draft: DraftDocument, unread: Sequence[ProfileFact], sample: int, params: Documents, ask: Ask
 ) -> Sequence[ProfileFact]:
     """Write the parts with facts that are not read yet; plain ones as a whole, since they cost nothing.
 
@@ -177,7 +177,7 @@ async def _write_parts(
 
 
 async def _write_part(
-    draft: Draft, facts: Sequence[ProfileFact], params: Documents, ask: Ask, sample: int
+    draft: DraftDocument, facts: Sequence[ProfileFact], params: Documents, ask: Ask, sample: int
 ) -> CheckedPart:
     profile = draft.profile
     answer = await ask(
@@ -206,7 +206,7 @@ async def _write_part(
 
 
 def _accept_or_drop(
-    draft: Draft, readings: Sequence[Reading], params: Documents
+    draft: DraftDocument, readings: Sequence[Reading], params: Documents
 ) -> tuple[Document | None, list[Dropped]]:
     profile = draft.profile
     calls = {reading.call for reading in readings if reading.call is not None}

@@ -118,7 +118,7 @@ class Spider(SqlImporter):
             shutil.copyfile(str(release.databases[name]), project.place(FOLDER / f"{name}.sqlite"))
         return self._describe(project, release, done, left)
 
-    def _choose(self, release: Release, names: Sequence[str]) -> list[str]:
+    def _choose(self, release: SpiderRelease, names: Sequence[str]) -> list[str]:
         """Choose ids of a release's databases: those named, then the others in an order by seed."""
         if unknown := [name for name in names if name not in release.databases]:
             there = ", ".join(sorted(release.databases)[:NAMED])
@@ -130,7 +130,7 @@ class Spider(SqlImporter):
         return [*names, *sorted(others, key=lambda name: make_id("spider", self.seed, name))]
 
     def _describe(
-        self, project: Project, release: Release, done: Mapping[str, str], left: Sequence[str]
+        self, project: Project, release: SpiderRelease, done: Mapping[str, str], left: Sequence[str]
     ) -> Imported:
         """Name the questions, entries and lines of databases that are brought in."""
         names = list(done)
@@ -204,7 +204,7 @@ def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tupl
     return settings
 
 
-def list_questions(release: Release, name: str) -> list[str]:
+def list_questions(release: SpiderRelease, name: str) -> list[str]:
     """List the texts of a database's own questions, each once: they steer `longform.control`."""
     asked = (question.question for question in release.questions if question.database == name)
     return list(dict.fromkeys(asked))
@@ -215,7 +215,7 @@ def write_json(texts: Sequence[str]) -> str:
     return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 
-def merge_questions(path: Path, release: Release, names: Sequence[str]) -> str:
+def merge_questions(path: Path, release: SpiderRelease, names: Sequence[str]) -> str:
     """Write the questions about these databases, with those about others that a file has."""
     before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept = [line for line in before if json.loads(line)["database"] not in names]
@@ -239,7 +239,7 @@ class SpiderQuestion:
 
 
 @dataclass(frozen=True)
-class Release:
+class SpiderRelease:
     """What a release holds.
 
     databases: id -> its SQLite file, None where that is missing. problems: what cannot be read, a line each.
@@ -250,7 +250,7 @@ class Release:
     problems: Sequence[str]
 
 
-def read_release(folder: Path) -> Release:
+def read_release(folder: Path) -> SpiderRelease:
     """Read a release. Raises BadInput where tables.json or a file of questions is not what it must be."""
     ids = [str(table["db_id"]) for table in _read_list(folder / MARKER, ("db_id",))]
     if (folder / TEST_MARKER).is_file():
@@ -263,7 +263,7 @@ def read_release(folder: Path) -> Release:
             for question, problem in _read_questions(folder / file, split, databases):
                 questions += [question] if question else []
                 problems += [problem] if problem else []
-    return Release(databases, questions, problems)
+    return SpiderRelease(databases, questions, problems)
 
 
 def _find_database(folder: Path, name: str) -> Path | None:

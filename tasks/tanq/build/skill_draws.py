@@ -15,7 +15,7 @@ Uses = tuple[SkillUse, ...]
 
 
 @dataclass(frozen=True)
-class Limits:
+class SkillLimits:
     """What skills must leave of a table.
 
     least: rows that pass the filters; filled: the share of them with a value in a column that is rewritten;
@@ -33,7 +33,7 @@ def draw_uses(
     wanted: int,
     used: Counter[str],
     doubts: Doubts,
-    limits: Limits,
+    limits: SkillLimits,
     seed: str,
 ) -> Uses:
     """Draw up to `wanted` distinct skills, the rarest so far first; fewer where no more go together.
@@ -61,7 +61,7 @@ def _extend(
     drawn: Uses,
     choices: Sequence[SkillUse],
     doubts: Doubts,
-    limits: Limits,
+    limits: SkillLimits,
     seed: str,
 ) -> Iterator[Uses]:
     """Yield the drawn uses with each other one that goes with them.
@@ -132,7 +132,7 @@ def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses 
     return tuple(joined)
 
 
-def _tells(table: BaseTable, uses: Uses, limits: Limits) -> bool:
+def _tells(table: BaseTable, uses: Uses, limits: SkillLimits) -> bool:
     """Tell whether enough rows are left, each filter alone leaves out a row, and all skills change it.
 
     Of the rows that are left no column is empty, and of one that is rewritten that share is filled.

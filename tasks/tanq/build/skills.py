@@ -17,7 +17,7 @@ from tasks.tanq.build.mention_numbers import list_numbers
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.rephrase import RephrasedQuestion
 from tasks.tanq.build.skill_choices import Doubts, list_uses
-from tasks.tanq.build.skill_draws import Limits, Uses, draw_uses, split_choices
+from tasks.tanq.build.skill_draws import SkillLimits, Uses, draw_uses, split_choices
 from tasks.tanq.build.skill_table import BaseColumn, BaseRow, BaseTable, apply_skills
 from tasks.tanq.build.skill_use import SkillUse
 from tasks.tanq.build.skill_words import make_tags, say_use, write_question
@@ -160,7 +160,7 @@ def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterato
                 turns[(place + STRIDE * variant) % len(turns)],
                 used,
                 draft.doubts,
-                Limits(params.least, params.filled, params.choice),
+                SkillLimits(params.least, params.filled, params.choice),
                 make_id(seed, draft.question.id, variant),
             )
             if uses in taken:

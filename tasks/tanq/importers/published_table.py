@@ -15,7 +15,13 @@ from itertools import zip_longest
 
 from tasks.artifacts.rows import make_id
 from tasks.sources.loose_fields import BadRecord
-from tasks.sources.tanq_records import PublishedAnswer, PublishedProof, PublishedRecord, PublishedValue, Rows
+from tasks.sources.tanq_records import (
+    PublishedProof,
+    PublishedRecord,
+    PublishedTanqAnswer,
+    PublishedValue,
+    Rows,
+)
 from tasks.sources.wikipedia.article import CELL, INFOBOX
 from tasks.tanq.build.tanq_item import (
     ENTITY,
@@ -72,7 +78,7 @@ class PublishedTable:
         """Answers that the table does not have."""
         self._texts = dict(self._choose_texts())
 
-    def identify(self, answer: PublishedAnswer) -> str:
+    def identify(self, answer: PublishedTanqAnswer) -> str:
         """Return the id of an answer: its item, else its name, else its place in the list."""
         own = answer.thing
         return own.item or own.name or own.article or f"answer {self._places[id(answer)] + 1}"
@@ -134,7 +140,7 @@ class PublishedTable:
         if not labels:
             raise BadRecord("no_table: no answer that passes has a value")
 
-        def show(answer: PublishedAnswer, label: str) -> str:
+        def show(answer: PublishedTanqAnswer, label: str) -> str:
             own = (value.texts[0] for value in answer.values if value.label == label and value.texts)
             return clean_cell(", ".join(dict.fromkeys(own)))
 
@@ -174,20 +180,20 @@ class PublishedTable:
                     found[own] = best
         return found
 
-    def _find_answers(self) -> list[PublishedAnswer | None]:
+    def _find_answers(self) -> list[PublishedTanqAnswer | None]:
         """Find the answer of each row; of answers of one name those that pass come first."""
         waiting = sorted(self._given, key=lambda answer: answer.filter_pass is False)
-        by_name: defaultdict[str, list[PublishedAnswer]] = defaultdict(list)
+        by_name: defaultdict[str, list[PublishedTanqAnswer]] = defaultdict(list)
         for answer in waiting:
             own = answer.thing
             for name in dict.fromkeys(
                 map(_fold, (own.name, own.article, REMARK.sub("", own.article), own.item))
             ):
                 by_name[name].append(answer)
-        found: dict[int, PublishedAnswer] = {}
+        found: dict[int, PublishedTanqAnswer] = {}
         taken: set[int] = set()
 
-        def take(place: int, answer: PublishedAnswer | None) -> None:
+        def take(place: int, answer: PublishedTanqAnswer | None) -> None:
             if answer is not None:
                 found[place] = answer
                 taken.add(id(answer))
@@ -220,7 +226,7 @@ class PublishedTable:
                 take(place, answer)
         return [found.get(place) for place, _ in rows]
 
-    def _list_told(self, answer: PublishedAnswer) -> dict[int, set[str]]:
+    def _list_told(self, answer: PublishedTanqAnswer) -> dict[int, set[str]]:
         """List what an answer's values may be in each column."""
         told: defaultdict[int, set[str]] = defaultdict(set)
         for value in answer.values:
@@ -242,15 +248,15 @@ class PublishedTable:
                 texts = [clean_cell(text) for text in value.texts] or [cell]
                 yield id(value), next((text for text in texts if _stands_in(text, cell)), texts[0])
 
-    def _label(self, answer: PublishedAnswer) -> str:
+    def _label(self, answer: PublishedTanqAnswer) -> str:
         named = {id(own): row[0] for row, own in zip(self.rows[1:], self.answers, strict=True) if own}
         own = answer.thing
         return named.get(id(answer)) or own.name or own.article or self.identify(answer)
 
-    def _list_values(self, answer: PublishedAnswer, place: int) -> list[PublishedValue]:
+    def _list_values(self, answer: PublishedTanqAnswer, place: int) -> list[PublishedValue]:
         return [value for value in answer.values if self._columns.get(_name_property(value)) == place]
 
-    def _make_cell(self, cell: str | None, answer: PublishedAnswer, place: int) -> FinalCell:
+    def _make_cell(self, cell: str | None, answer: PublishedTanqAnswer, place: int) -> FinalCell:
         """Make a cell; None stands for one of an answer that the table does not have.
 
         Its text is told apart by the values of the answer list, then by its commas where they give as many.
@@ -269,7 +275,7 @@ class PublishedTable:
         found = [known[_fold(text)] for text in kept if _fold(text) in known]
         return FinalCell(tuple(kept), tuple(dict.fromkeys(found or facts.values())))
 
-    def _name_fact(self, answer: PublishedAnswer, value: PublishedValue) -> str:
+    def _name_fact(self, answer: PublishedTanqAnswer, value: PublishedValue) -> str:
         return make_id(
             "published fact", self.identify(answer), *_name_property(value), self._texts[id(value)]
         )
