@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from flows.yaml_nodes import compose_yaml
 from tasks.errors import BadInput
 
 NAME = "params.yaml"
@@ -182,7 +183,7 @@ def is_chosen(option: Any, step: int | str) -> bool:
 def find_line(path: Path, keys: Sequence[str]) -> int | None:
     """Find the line of a parameter, or of the nearest existing one above it; None if there is none."""
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        node = compose_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return None
     line = None

@@ -14,12 +14,12 @@ from typing import Any
 
 import yaml
 
+from flows.yaml_nodes import DEEPEST, TooDeep, compose_yaml
 from tasks.errors import BadInput
 
 MOST_BYTES = 4 * 1024 * 1024
 MOST_NODES = 100_000
 """Values of the whole file once its aliases are written out."""
-DEEPEST = 50
 NAME = re.compile(r"\w[\w-]{0,79}")
 """Names of entries that stages run for: they become folders, and words of commands."""
 NEAR = 0.85
@@ -45,12 +45,14 @@ def parse_params(
         line = content[: error.start].count(b"\n") + 1
         raise BadInput(path, "is not UTF-8", line=line, hint="save it as UTF-8") from error
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = compose_yaml(text)
         if not isinstance(root, yaml.MappingNode):
             raise BadInput(path, "holds no mapping", hint="see params.yaml in a project that `init` made")
         check_nodes(root, path)
         loader = yaml.SafeLoader("")
         data: dict[str, object] = loader.construct_document(root)
+    except TooDeep as error:
+        raise BadInput(path, str(error), line=error.line) from error
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark.line + 1 if error.problem_mark else None
         raise BadInput(path, f"is not valid YAML: {str(error.problem)[:200]}", line=at) from error
@@ -187,7 +189,7 @@ def put_value(data: Any, keys: Sequence[str], value: object) -> dict[str, Any]:
 
 def replace_value(text: str, keys: Sequence[str], written: str) -> str:
     """Write a value's text in place of the old one. The result may be no YAML, or say something else."""
-    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    node: Any = compose_yaml(text)
     for depth, key in enumerate(keys):
         pairs = node.value if isinstance(node, yaml.MappingNode) else []
         pair = next((pair for pair in pairs if pair[0].value == key), None)

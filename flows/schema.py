@@ -20,10 +20,9 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from flows.graph import DeclaredGraph
-from flows.sections import find_sections, list_required
+from flows.sections import SCHEMA, find_sections, list_required
 from tasks.databases.entry import DatabaseEntry
 
-SCHEMA = "params.schema.json"
 HEAD = {
     "$schema": "http://json-schema.org/draft-07/schema#",
     "$comment": "Written by `benchloom graph` from the models that validate params.yaml; do not edit it.",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib
+import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+from jsonschema import Draft7Validator
+from jsonschema.exceptions import SchemaError
 from pydantic import Field
 
 from flows.code import to_path
@@ -53,6 +56,7 @@ class RunSettings(ModelRun):
     """What is called at the end of stages and of the run: a hook's name -> its options (docs/plugs.md)."""
 
 
+SCHEMA = "params.schema.json"
 PresetName = Annotated[
     Literal[PRESETS],  # type: ignore[valid-type]
     Field(description="Which values the flow has where this file gives none (docs/presets.md)"),
@@ -134,7 +138,30 @@ def check_stale(root: Path, params: Mapping[str, object], nodes: Sequence[Node])
     Does nothing in a folder without code of its own.
     """
     if nodes and is_declaring(root):
-        check_read(DeclaredGraph(root), params, nodes)
+        graph = DeclaredGraph(root)
+        # What the schema for editors refuses goes first, and then only its own stages need to be imported.
+        refused = list_refused(root, params)
+        first = [node for node in nodes if any(_is_read(value, node.params) for value in refused)]
+        check_read(graph, params, first)
+        check_read(graph, params, nodes)
+
+
+def list_refused(root: Path, params: Mapping[str, object]) -> list[str]:
+    """List the values of params.yaml that params.schema.json refuses, by dotted name.
+
+    The schema lacks what the models' validators know, and so this decides nothing.
+    """
+    try:
+        schema = json.loads((root / SCHEMA).read_bytes())
+        errors = list(Draft7Validator(schema).iter_errors(params))
+    except (OSError, ValueError, SchemaError):  # a project may lack it, or have it edited
+        return []
+    return [".".join(map(str, error.absolute_path)) for error in errors]
+
+
+def _is_read(value: str, names: Sequence[str]) -> bool:
+    """Return whether one of the sections holds a value, or is a part of it."""
+    return any(f"{value}.".startswith(f"{name}.") or name.startswith(f"{value}.") for name in names)
 
 
 def check_read(graph: DeclaredGraph, params: Mapping[str, object], nodes: Sequence[Node]) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from flows.graph_file import DVC_YAML, compare_graph, describe_difference
 from flows.prefect_file import PREFECT_YAML, compare_deployments
-from flows.schema import SCHEMA, compare_schema
+from flows.schema import compare_schema
+from flows.sections import SCHEMA
 from flows.settings import find_project, load_params
 from tasks.files import write_text
 

@@ -36,7 +36,6 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
     if not recorder.nodes:
         raise BadInput("benchloom plan", explain_nothing())
     params = load_params(root)
-    session = open_session(root, params, replay=True)
     try:
         nodes = select_nodes(recorder.nodes, targets)
         stale = find_stale(recorder, nodes)
@@ -44,10 +43,13 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
             from flows.sections import check_stale
 
             check_stale(root, params, [stage.node for stage in stale])
-        plans = plan_stages(recorder, stale, params, session)
+        session = open_session(root, params, replay=True)
+        try:
+            plans = plan_stages(recorder, stale, params, session)
+        finally:
+            session.close()
         chosen = list_chosen(params.written, {recorder.nodes[name].stage.partition(".")[0] for name in nodes})
     finally:
-        session.close()
         recorder.close()
     if as_json:
         print(json.dumps({**to_document(plans), "presets": [asdict(own) for own in chosen]}, indent=1))

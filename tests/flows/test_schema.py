@@ -15,8 +15,8 @@ from flows.parameters import Parameters
 from flows.presets import EACH, PRESETS, fill_presets, list_lines
 from flows.run.model_settings import RUNNER_KEYS
 from flows.run.node import PARAMS, Node
-from flows.schema import SCHEMA, compare_schema
-from flows.sections import HOUSE, RunSettings, check_params, check_read, find_sections
+from flows.schema import compare_schema
+from flows.sections import HOUSE, SCHEMA, RunSettings, check_params, check_read, find_sections, list_refused
 from flows.stage import Flow, Scope
 from tasks.errors import BadInput
 from tasks.models.settings import ModelRun
@@ -155,6 +155,14 @@ def test_a_stage_is_stopped_by_an_invalid_parameter_that_it_reads_and_by_no_othe
     with pytest.raises(BadInput) as caught:
         check_read(graph, settings, [other, own])
     assert f"{name}: {said}" in str(caught.value)
+
+
+def test_the_schema_alone_names_an_invalid_value_before_any_stage_is_imported(params, tmp_path):
+    assert list_refused(ROOT, params) == []
+    put(params, "grammar.fill_in.cap", "all")
+    put(params, "companies.halden.employes", 3)
+    assert list_refused(ROOT, params) == ["companies.halden", "grammar.fill_in.cap"]
+    assert list_refused(tmp_path, params) == [], "a project without the file"
 
 
 def test_a_section_that_stages_fan_out_over_must_be_there(validator, graph, params):
