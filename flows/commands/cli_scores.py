@@ -146,6 +146,9 @@ def compare(
     items: Annotated[int, typer.Option(min=0, help="How many changed items the table shows.")] = 5,
     draws: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Its seed.")] = 0,
+    distance: Annotated[
+        float, typer.Option(min=0.0001, help="The difference that `needed` says how many pairs it takes for.")
+    ] = 0.05,
     html: Annotated[bool, typer.Option("--html", help="Write a page with all changed items.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the page goes.")] = None,
     as_json: Json = False,
@@ -157,5 +160,5 @@ def compare(
     from flows.commands.compare import CompareOptions, compare_command
     from flows.settings import find_project
 
-    options = CompareOptions(tuple(only or ()), tuple(metric or ()), items, draws, seed)
+    options = CompareOptions(tuple(only or ()), tuple(metric or ()), items, draws, seed, distance)
     raise typer.Exit(compare_command(a, b, options, root=find_project(), as_json=as_json, html=html, out=out))

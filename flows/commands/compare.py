@@ -13,13 +13,20 @@ from flows.commands.cli_columns import print_columns
 from flows.comparing.sides import Paired, Sides, join_names, pair_strands
 from tasks.console import CleanConsole
 from tasks.errors import BadInput
-from tasks.judging.comparison import ChangedCase, Comparison, MetricChange, StrandComparison, compare_strands
+from tasks.judging.comparison import (
+    DISTANCE,
+    ChangedCase,
+    Comparison,
+    MetricChange,
+    StrandComparison,
+    compare_strands,
+)
 
 FOLDER = ".benchloom/compare"
 """Where pages go unless --out says otherwise."""
 HEADER = (
     "metric", "pairs", "clusters", "A", "B", "B - A", "95% interval", "p", "Holm", "detectable",
-    "fell", "rose",
+    "needed", "fell", "rose",
 )  # fmt: skip
 TEXT = 300
 """Characters of a text that the table shows."""
@@ -27,13 +34,17 @@ TEXT = 300
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How to compare. only: entries or systems; metrics: by name; all if empty. items: shown by the table."""
+    """How to compare. only: entries or systems; metrics: by name; all if empty. items: shown by the table.
+
+    distance: for which the pairs that it takes are told.
+    """
 
     only: Sequence[str] = ()
     metrics: Sequence[str] = ()
     items: int = 5
     draws: int = 10_000
     seed: int = 0
+    distance: float = DISTANCE
 
 
 def compare_command(
@@ -78,6 +89,7 @@ def compare_sides(a: str, b: str, options: CompareOptions, root: Path) -> tuple[
         metrics=options.metrics,
         draws=options.draws,
         seed=options.seed,
+        distance=options.distance,
     )
     if not any(strand.metrics for strand in comparison.strands):
         there = compare_strands(paired.pairs, draws=1)
@@ -103,7 +115,8 @@ def print_comparison(console: CleanConsole, comparison: Comparison, paired: Pair
     console.print(
         f"\n{tests}, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap "
         f"draws of whole clusters.\nDetectable: the smallest true difference found with 80% power at "
-        f"{comparison.alpha:g} / {max(comparison.n_tests, 1)}.",
+        f"{comparison.alpha:g} / {max(comparison.n_tests, 1)}. Needed: pairs that would find "
+        f"a difference of {comparison.distance:g} so.",
         soft_wrap=True,
     )
     for side, alone in (("A", paired.alone_a), ("B", paired.alone_b)):
@@ -136,6 +149,7 @@ def tabulate(metrics: Sequence[MetricChange]) -> list[list[str]]:
                 write_number(change.p_value, ".4f"),
                 write_number(change.adjusted, ".4f"),
                 write_number(change.detectable, ".3f"),
+                write_number(change.needed, ",d"),
                 f"{change.fell:,}",
                 f"{change.rose:,}",
             ]

@@ -15,9 +15,12 @@ from tasks.scoring.statistics import (
     correct_holm,
     find_clustered_error,
     find_detectable,
+    find_needed,
 )
 
 ALPHA = 0.05
+DISTANCE = 0.05
+"""The difference of two means for which a comparison says how many pairs it takes."""
 NAMED = 10
 """Cases that a caution names."""
 FEW = 20
@@ -83,6 +86,8 @@ class MetricChange:
     error: float | None
     """The standard error of the difference, robust to dependence within clusters."""
     detectable: float | None
+    needed: int | None
+    """Pairs that would find a true difference of the comparison's `distance` with 80% power."""
     fell: int
     rose: int
 
@@ -130,7 +135,10 @@ class StrandComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that A and B have in common, compared. n_tests: comparisons that Holm's correction is over."""
+    """All that A and B have in common, compared.
+
+    n_tests: comparisons that Holm's correction is over. distance: what `needed` of a metric is for.
+    """
 
     a: str
     b: str
@@ -138,6 +146,7 @@ class Comparison:
     draws: int
     seed: int
     n_tests: int
+    distance: float
     strands: Sequence[StrandComparison]
     cautions: Sequence[str]
 
@@ -163,26 +172,38 @@ def compare_strands(
     draws: int = 10_000,
     seed: int = 0,
     alpha: float = ALPHA,
+    distance: float = DISTANCE,
 ) -> Comparison:
-    """Compare pairs of strands. metrics: only these; all if empty. A case answered often has its mean."""
+    """Compare pairs of strands. metrics: only these; all if empty. A case answered often has its mean.
+
+    distance: a true difference, in the metrics' unit, for which each says how many pairs it takes.
+    """
     found = [_compare(a, b, metrics, draws, seed) for a, b in pairs]
     p_values = [change.p_value for strand in found for change in strand.metrics]
     tested = sum(p_value is not None for p_value in p_values)
     adjusted = iter(correct_holm(p_values))
     strands = [
-        replace(strand, metrics=[_finish(change, next(adjusted), alpha, tested) for change in strand.metrics])
+        replace(
+            strand,
+            metrics=[
+                _finish(change, next(adjusted), alpha / tested if tested else alpha, distance)
+                for change in strand.metrics
+            ],
+        )
         for strand in found
     ]
-    return Comparison(*names, alpha, draws, seed, tested, strands, _list_cautions(strands))
+    return Comparison(*names, alpha, draws, seed, tested, distance, strands, _list_cautions(strands))
 
 
-def _finish(change: MetricChange, adjusted: float | None, alpha: float, n_tests: int) -> MetricChange:
+def _finish(change: MetricChange, adjusted: float | None, alpha: float, distance: float) -> MetricChange:
+    """Add what the number of tests decides. alpha: the level of one of them."""
     if change.p_value is None:
         return change
     return replace(
         change,
         adjusted=adjusted,
-        detectable=find_detectable(change.error, change.clusters, alpha / n_tests),
+        detectable=find_detectable(change.error, change.clusters, alpha),
+        needed=find_needed(change.error, change.n_pairs, change.clusters, alpha, distance),
     )
 
 
@@ -267,6 +288,7 @@ def _compare_metric(
         adjusted=None,
         error=find_clustered_error(delta, groups),
         detectable=None,
+        needed=None,
         fell=sum(change < 0 for change in delta),
         rose=sum(change > 0 for change in delta),
     )

@@ -6,9 +6,10 @@ interval and no p value, and no interval is without a width; the reason is given
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 
 import numpy as np
 
@@ -325,3 +326,23 @@ def find_detectable(error: float | None, clusters: int, alpha: float, power: flo
         return None
     quantiles = t.ppf([1 - alpha / 2, power], clusters - 1)
     return float(quantiles.sum() * error)
+
+
+def find_needed(error: float | None, pairs: int, clusters: int, alpha: float, distance: float) -> int | None:
+    """Compute how many pairs it takes to find a true difference of `distance` with the power of POWER.
+
+    Of clusters of the same size whose differences vary as these do, whose standard error is `error`: the
+    least number of them for which `find_detectable` is `distance` or less. None as there.
+    """
+    if find_detectable(error, clusters, alpha) is None:
+        return None
+
+    def is_found(number: int) -> bool:
+        found = find_detectable((error or 0) * sqrt(clusters / number), number, alpha)
+        return found is not None and found <= distance
+
+    most = 2
+    while not is_found(most):
+        most *= 2
+    needed = bisect_left(range(most + 1), True, lo=2, key=is_found)
+    return ceil(needed * pairs / clusters)

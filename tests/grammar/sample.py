@@ -15,7 +15,9 @@ from tasks.grammar.construct.glossary import Term
 from tasks.grammar.construct.pairs import Question
 from tasks.grammar.construct.sql_templates import OwnTemplate, SqlTemplate
 from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.models.calls import Call
+from tasks.systems.contract import Document
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028[x]' -- "
 STEMS = (
@@ -36,12 +38,18 @@ class Sample:
 
     def inputs(self) -> dict[str, Path]:
         """What the dataset and its page are made of."""
-        own = {stem: self.folder / f"{stem}.parquet" for stem in ("own_templates", "glossary")}
+        own = {
+            stem: self.folder / f"{stem}.parquet"
+            for stem in ("own_templates", "glossary", "questions", "documents")
+        }
         return {**self.paths(), **own, "contracts": self.folder / "contracts"}
 
     def page_inputs(self) -> dict[str, Path]:
         """What the dataset's page is made of."""
-        return {**self.inputs(), "columns": self.folder / "columns.parquet"}
+        inputs = {
+            name: path for name, path in self.inputs().items() if name not in ("questions", "documents")
+        }
+        return {**inputs, "columns": self.folder / "columns.parquet"}
 
 
 def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool = False) -> Sample:
@@ -124,6 +132,7 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
     questions = [make_question(text, group) for text, group in pairs]
     write(folder, "unbalanced", Question, questions, [])
     kept = questions[:-2]
+    title_of = {group.id: group.fillings[0].value for group in filled}
     write(
         folder,
         "balanced",
@@ -131,6 +140,19 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
         kept,
         [Dropped(question.id, "group too small", "1 of 2") for question in questions[-2:]],
     )
+    titles = sorted({group.fillings[0].value for group in filled})
+    documents = [
+        Document(f"d{number}", title, f"{title} is a film.", ()) for number, title in enumerate(titles)
+    ]
+    write_rows(folder / "documents.parquet", Document, documents)
+    asked = [
+        AskedQuestion(
+            pair.id, pair.group, pair.criterion, pair.question, pair.answer, pair.sql_template,
+            pair.text_template, True, True, (f"d{titles.index(title_of[pair.group])}",), pair.origin,
+        )
+        for pair in kept
+    ]  # fmt: skip
+    write_rows(folder / "questions.parquet", AskedQuestion, asked)
     for stem, made in calls.items():
         write_rows(folder / f"{stem}.calls.parquet", Call, made)
     found = [

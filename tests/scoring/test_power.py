@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from tasks.scoring.statistics import compare_paired, find_clustered_error, find_detectable
+from tasks.scoring.statistics import compare_paired, find_clustered_error, find_detectable, find_needed
 
 
 def test_without_clusters_it_is_the_plain_standard_error():
@@ -47,3 +47,31 @@ def test_a_true_difference_of_that_size_is_found_four_times_in_five():
         for _ in range(400)
     )
     assert 0.74 <= found / 400 <= 0.87
+
+
+def test_the_needed_pairs_are_those_that_there_are_for_what_these_detect():
+    detectable = find_detectable(0.04, 60, 0.05)
+    assert find_needed(0.04, 180, 60, 0.05, detectable * 1.000001) == 180
+    # Half as far apart takes four times as many; a little fewer, since Student's t nears the normal one.
+    assert 700 < find_needed(0.04, 180, 60, 0.05, detectable / 2) < 720
+    assert find_needed(0.04, 180, 60, 0.05, 100 * detectable) == 6, "two clusters at least"
+    assert find_needed(0.0, 180, 60, 0.05, 0.1) is None
+    assert find_needed(None, 1, 1, 0.05, 0.1) is None
+
+
+def test_so_many_pairs_find_the_distance_four_times_in_five():
+    rng = np.random.default_rng(11)
+
+    def draw(clusters: int, shift: float) -> tuple[list[float], list[int]]:
+        index = np.repeat(np.arange(clusters), 3)
+        return list(shift + rng.normal(size=clusters)[index] * 0.5 + rng.normal(size=len(index)) * 0.5), list(
+            index
+        )
+
+    errors = [find_clustered_error(*draw(40, 0)) for _ in range(50)]
+    needed = find_needed(float(np.mean(errors)), 120, 40, 0.05, 0.15)
+    found = 0
+    for _ in range(300):
+        values, index = draw(needed // 3, 0.15)
+        found += compare_paired(values, [0.0] * len(values), index, 400).p_value < 0.05
+    assert 0.73 <= found / 300 <= 0.87

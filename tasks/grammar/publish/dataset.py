@@ -18,6 +18,8 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.combinations import IDLE
 from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE
 from tasks.grammar.publish.authorship import AUTHORSHIP, describe_reading, list_own
+from tasks.grammar.publish.difficulty import measure_set, read_known, tabulate_difficulty
+from tasks.grammar.publish.needed_documents import describe_needed
 from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
 from tasks.settings import Settings
 
@@ -59,6 +61,8 @@ def dataset(
     fill_in: Path,
     unbalanced: Path,
     balanced: Path,
+    questions: Path,
+    documents: Path,
     contracts: Path,
     database: DatabaseEntry,
     settings: Mapping[str, object],
@@ -113,6 +117,8 @@ def dataset(
                     count_yields(text_templates, back_check, second_reading, unbalanced, balanced),
                     read=reading.done,
                 ),
+                describe_difficulty(sql_templates, balanced),
+                *([needed] if (needed := describe_needed(questions, documents, fill_in)) else []),
                 _describe_contracts(contracts),
             ),
             # The database is described above, and its file lies where its owner keeps it.
@@ -177,6 +183,24 @@ def _describe_yields(yields: Sequence[CriterionYield], *, read: bool) -> CardSec
         "questions, balanced",
     )
     return CardSection("Yield per criterion", header, rows)
+
+
+def describe_difficulty(sql_templates: Path, balanced: Path) -> CardSection:
+    """Tabulate what the queries are made of, once each and once for each question, beside public sets."""
+    templates = {
+        row["id"]: row["sql"] for row in pq.read_table(sql_templates, columns=["id", "sql"]).to_pylist()
+    }
+    asked = pq.read_table(balanced, columns=["sql_template"])["sql_template"].to_pylist()
+    ours = {"SQL templates": templates.values(), "questions": [templates[template] for template in asked]}
+    head, rows = tabulate_difficulty(
+        [*(measure_set(name, queries) for name, queries in ours.items()), *read_known()]
+    )
+    return CardSection(
+        "Difficulty",
+        head,
+        rows,
+        "Shares of queries; names, values and aliases make no difference between skeletons.",
+    )
 
 
 def _describe_contracts(contracts: Path) -> CardSection:

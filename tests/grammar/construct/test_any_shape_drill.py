@@ -36,6 +36,7 @@ from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_templates import CONSTRAIN, SqlTemplate, sql_templates
 from tasks.grammar.construct.telling_groups import FilledGroup, Reruns, read_due, read_values
 from tasks.grammar.construct.text_templates import TextTemplate
+from tasks.grammar.publish.difficulty import measure_set
 from tests.grammar.bird import list_bird_columns, list_bird_queries
 from tests.grammar.construct.test_sql_templates import make_params
 from tests.grammar.misread import list_slips, rewrite
@@ -116,16 +117,6 @@ def fill(name: str) -> list[Group]:
     return list(fill_in(built.templates, built.schema, built.entry, FILL).rows)
 
 
-def mask(sql: str) -> str:
-    """Mask a query's literals, names and aliases: its skeleton."""
-    tree = sqlglot.parse_one(sql, dialect="sqlite")
-    for literal in list(tree.find_all(exp.Literal)):
-        literal.replace(exp.Literal.number(0))
-    for name in tree.find_all(exp.Identifier):
-        name.set("this", "x")
-    return tree.sql(dialect="sqlite")
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_table_and_column_is_asked_about_or_named(name):
     built = build(name)
@@ -154,20 +145,11 @@ def test_hostile_wrong_and_malformed_replies_are_dropped_with_the_right_word(nam
 def test_hundred_templates_have_sixty_skeletons_groups_and_nesting():
     templates = [template for name in NAMES for template in build(name).templates]
     chosen = sorted(templates, key=lambda template: template.id)[:100]
-    skeletons = {mask(template.sql) for template in chosen}
-    grouped = [template for template in chosen if "GROUP BY" in template.sql]
-    nested = [
-        template
-        for template in chosen
-        if any(
-            node.find_ancestor(exp.Select)
-            for node in sqlglot.parse_one(template.sql, dialect="sqlite").find_all(exp.Select)
-        )
-    ]
-    print(len(templates), "templates; of 100:", len(skeletons), "skeletons", len(grouped), len(nested))
-    assert len(skeletons) >= 60
-    assert len(grouped) >= 20
-    assert len(nested) >= 10
+    found = measure_set("chosen", [template.sql for template in chosen])
+    print(len(templates), "templates; of 100:", found)
+    assert found.skeletons >= 60
+    assert found.grouped >= 0.2
+    assert found.nested >= 0.1
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,151 @@
+"""How hard a set of queries is, by what they are made of, beside Spider's and BIRD's dev sets."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from math import comb
+from pathlib import Path
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+KNOWN = Path(__file__).with_name("known_sets.json")
+"""The same figures of public sets, as `python -m bench.difficulty` measured them."""
+DRAWN = 100
+"""Queries among which different skeletons are counted, so that sets of any size compare."""
+
+
+@dataclass(frozen=True)
+class QueryShape:
+    """What a query is made of. skeleton: itself with literals, names and aliases masked.
+
+    joins: of tables, in all its parts. nested: whether it has a SELECT inside of another, an arm of a set
+    operation apart. ranked: whether it has ORDER BY with LIMIT.
+    """
+
+    skeleton: str
+    joins: int
+    aggregated: bool
+    grouped: bool
+    nested: bool
+    combined: bool
+    ranked: bool
+
+
+@dataclass(frozen=True)
+class SetDifficulty:
+    """Shares of a set's queries, 0 to 1. skeletons: the number to expect among `DRAWN` of them.
+
+    None where the set has fewer. combined: of those with UNION, INTERSECT or EXCEPT.
+    """
+
+    name: str
+    queries: int
+    joined: float
+    joined_twice: float
+    aggregated: float
+    grouped: float
+    nested: float
+    combined: float
+    ranked: float
+    skeletons: float | None
+
+
+SHARES: Mapping[str, str] = {
+    "joined": "two tables or more",
+    "joined_twice": "three tables or more",
+    "aggregated": "an aggregate",
+    "grouped": "GROUP BY",
+    "nested": "a query inside of a query",
+    "combined": "UNION, INTERSECT or EXCEPT",
+    "ranked": "ORDER BY with LIMIT",
+}
+"""What the shares are of."""
+
+
+@cache
+def measure_query(sql: str, dialect: str = "sqlite") -> QueryShape | None:
+    """Measure one query; None if it cannot be parsed."""
+    try:
+        tree = sqlglot.parse_one(sql, dialect=dialect)
+    except (SqlglotError, RecursionError):
+        return None
+    selects = list(tree.find_all(exp.Select))
+    return QueryShape(
+        mask(tree, dialect),
+        joins=sum(1 for _ in tree.find_all(exp.Join)),
+        aggregated=any(True for _ in tree.find_all(exp.AggFunc)),
+        grouped=any(select.args.get("group") for select in selects),
+        nested=any(select.find_ancestor(exp.Select) for select in selects),
+        combined=any(True for _ in tree.find_all(exp.SetOperation)),
+        ranked=any(query.args.get("limit") and query.args.get("order") for query in tree.find_all(exp.Query)),
+    )
+
+
+def mask(tree: exp.Expr, dialect: str = "sqlite") -> str:
+    """Write a query with its literals, names and aliases masked."""
+    masked = tree.copy()
+    for literal in list(masked.find_all(exp.Literal)):
+        literal.replace(exp.Literal.number(0))
+    for name in masked.find_all(exp.Identifier):
+        name.set("this", "x")
+        name.set("quoted", False)
+    return masked.sql(dialect=dialect)
+
+
+def measure_set(name: str, queries: Iterable[str], dialect: str = "sqlite") -> SetDifficulty:
+    """Measure a set of queries. Those that cannot be parsed are in no figure, `queries` included."""
+    shapes = [shape for sql in queries if (shape := measure_query(sql, dialect)) is not None]
+    return SetDifficulty(
+        name,
+        len(shapes),
+        joined=_share([shape.joins >= 1 for shape in shapes]),
+        joined_twice=_share([shape.joins >= 2 for shape in shapes]),
+        aggregated=_share([shape.aggregated for shape in shapes]),
+        grouped=_share([shape.grouped for shape in shapes]),
+        nested=_share([shape.nested for shape in shapes]),
+        combined=_share([shape.combined for shape in shapes]),
+        ranked=_share([shape.ranked for shape in shapes]),
+        skeletons=count_expected([shape.skeleton for shape in shapes], DRAWN),
+    )
+
+
+def count_expected(skeletons: Sequence[str], drawn: int) -> float | None:
+    """Compute how many different ones to expect in a sample without replacement; None if it is too large.
+
+    The sum over skeletons of 1 - C(n - n_s, drawn) / C(n, drawn): rarefaction (Hurlbert 1971).
+    """
+    n = len(skeletons)
+    if n < drawn:
+        return None
+    missed = sum(comb(n - count, drawn) / comb(n, drawn) for count in Counter(skeletons).values())
+    return len(set(skeletons)) - missed
+
+
+def tabulate_difficulty(sets: Sequence[SetDifficulty]) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the rows of a table with a column for each set."""
+    rows = [["queries", *(f"{one.queries:,}" for one in sets)]]
+    for field, words in SHARES.items():
+        rows.append([f"with {words}", *(f"{getattr(one, field):.0%}" for one in sets)])
+    shown = ["-" if one.skeletons is None else f"{one.skeletons:.0f}" for one in sets]
+    rows.append([f"different skeletons among {DRAWN}", *shown])
+    return ["", *(one.name for one in sets)], rows
+
+
+def read_known(path: Path = KNOWN) -> list[SetDifficulty]:
+    """Read the figures of public sets."""
+    return [SetDifficulty(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def write_known(sets: Sequence[SetDifficulty]) -> str:
+    """Write the figures of public sets as the content of `KNOWN`."""
+    return json.dumps([asdict(one) for one in sets], indent=1) + "\n"
+
+
+def _share(values: Sequence[bool]) -> float:
+    return round(sum(values) / len(values), 4) if values else 0.0

@@ -1,0 +1,60 @@
+"""How many documents a question needs, and how many others look as if they were of use."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+import pyarrow.parquet as pq
+
+from tasks.artifacts.card import CardSection
+
+MANY = 4
+"""Questions that need so many documents or more share a row."""
+
+
+def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSection | None:
+    """Tabulate asked questions by the documents that they need, with the distractors of each.
+
+    A distractor is a document that a question does not need and that says one of the values that it names,
+    as whole words. None where no question has documents that are known.
+    """
+    asked = pq.read_table(questions, columns=["id", "group", "true_document_ids"]).to_pylist()
+    known = [row for row in asked if row["true_document_ids"]]
+    if not known:
+        return None
+    texts = dict(zip(*_read(documents, "id", "text"), strict=True))
+    fillings = dict(zip(*_read(fill_in, "id", "fillings"), strict=True))
+    saying: dict[str, frozenset[str]] = {}
+    found: dict[int, list[int]] = defaultdict(list)
+    for row in known:
+        needed = set(row["true_document_ids"])
+        values = [filling["value"] for filling in fillings[row["group"]]]
+        for value in values:
+            saying[value] = saying[value] if value in saying else _find_saying(value, texts)
+        others = frozenset[str]().union(*(saying[value] for value in values)) - needed
+        found[min(len(needed), MANY)].append(len(others))
+    rows = [
+        (f"{number} or more" if number == MANY else number, len(counts), f"{median(counts):g}", max(counts))
+        for number, counts in sorted(found.items())
+    ]
+    unknown = len(asked) - len(known)
+    return CardSection(
+        "Documents that a question needs",
+        ("documents", "questions", "distractors, median", "at most"),
+        [*rows, *([("not known", unknown, "-", "-")] if unknown else [])],
+        "A distractor is a document that is not needed and says a value that the question names.",
+    )
+
+
+def _read(path: Path, *columns: str) -> Sequence[Sequence[object]]:
+    table = pq.read_table(path, columns=list(columns))
+    return [table[column].to_pylist() for column in columns]
+
+
+def _find_saying(value: str, texts: Mapping[str, str]) -> frozenset[str]:
+    pattern = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)", re.IGNORECASE)
+    return frozenset(document for document, text in texts.items() if pattern.search(text))
