@@ -129,12 +129,12 @@ def count_expected(skeletons: Sequence[str], drawn: int) -> float | None:
 
 def tabulate_difficulty(sets: Sequence[SetDifficulty]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of a table with a column for each set."""
-    rows = [["queries", *(f"{one.queries:,}" for one in sets)]]
+    rows = [["queries", *(f"{measured.queries:,}" for measured in sets)]]
     for field, words in SHARES.items():
-        rows.append([f"with {words}", *(f"{getattr(one, field):.0%}" for one in sets)])
-    shown = ["-" if one.skeletons is None else f"{one.skeletons:.0f}" for one in sets]
+        rows.append([f"with {words}", *(f"{getattr(measured, field):.0%}" for measured in sets)])
+    shown = ["-" if measured.skeletons is None else f"{measured.skeletons:.0f}" for measured in sets]
     rows.append([f"different skeletons among {DRAWN}", *shown])
-    return ["", *(one.name for one in sets)], rows
+    return ["", *(measured.name for measured in sets)], rows
 
 
 def read_known(path: Path = KNOWN) -> list[SetDifficulty]:
@@ -144,7 +144,7 @@ def read_known(path: Path = KNOWN) -> list[SetDifficulty]:
 
 def write_known(sets: Sequence[SetDifficulty]) -> str:
     """Write the figures of public sets as the content of `KNOWN`."""
-    return json.dumps([asdict(one) for one in sets], indent=1) + "\n"
+    return json.dumps([asdict(measured) for measured in sets], indent=1) + "\n"
 
 
 def _share(values: Sequence[bool]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,11 +141,22 @@ def can_ask(
         own = facts.get(answer.entity, {}).get(relation.id, ())
         if not 0 < len(own) <= params.most_values:
             return False
-        told = told and any(fact.shown in seed.text for fact in own)
+        told = told and any(says_value(seed.text, fact.shown) for fact in own)
         led_back = led_back and all(fact.value.item in answer.through for fact in own)
     if params.clear and is_ambiguous(relation, seed, facts):
         return False
     return not (told or (led_back and not params.leads_back))
+
+
+def says_value(text: str, value: str) -> bool:
+    """Tell whether a text says a value.
+
+    A name may stand within a word, since "Kenyan" says Kenya. A figure is a word of its own: "Thing Q30" does
+    not say 0.
+    """
+    before = r"(?<!\w)(?<!\w[-.,])" if value[:1].isdigit() else ""
+    behind = r"(?!\w|[-.,]\w)" if value[-1:].isdigit() else ""
+    return re.search(f"{before}{re.escape(value)}{behind}", text) is not None
 
 
 def is_ambiguous(
