@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from jsonschema import Draft7Validator
 from jsonschema.exceptions import SchemaError
 from pydantic import Field
+from referencing.exceptions import Unresolvable
 
 from flows.code import to_path
 from flows.graph import Declared, DeclaredGraph, is_declaring
@@ -153,8 +154,9 @@ def list_refused(root: Path, params: Mapping[str, object]) -> list[str]:
     """
     try:
         schema = json.loads((root / SCHEMA).read_bytes())
+        Draft7Validator.check_schema(schema)
         errors = list(Draft7Validator(schema).iter_errors(params))
-    except (OSError, ValueError, SchemaError):  # a project may lack it, or have it edited
+    except (OSError, ValueError, SchemaError, Unresolvable):  # a project may lack it, or have it edited
         return []
     return [".".join(map(str, error.absolute_path)) for error in errors]
 

@@ -165,6 +165,15 @@ def test_the_schema_alone_names_an_invalid_value_before_any_stage_is_imported(pa
     assert list_refused(tmp_path, params) == [], "a project without the file"
 
 
+@pytest.mark.parametrize(
+    "schema",
+    ["", "[]", "{", '{"type": "word"}', '{"properties": {"grammar": {"$ref": "#/$defs/Gone"}}}', "7"],
+)
+def test_a_schema_that_was_edited_stops_nothing(params, tmp_path, schema):
+    (tmp_path / SCHEMA).write_text(schema)
+    assert list_refused(tmp_path, params) == []
+
+
 def test_a_section_that_stages_fan_out_over_must_be_there(validator, graph, params):
     del params["companies"]
     (error,) = validator.iter_errors(params)

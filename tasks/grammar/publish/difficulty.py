@@ -41,11 +41,13 @@ class QueryShape:
 class SetDifficulty:
     """Shares of a set's queries, 0 to 1. skeletons: the number to expect among `DRAWN` of them.
 
-    None where the set has fewer. combined: of those with UNION, INTERSECT or EXCEPT.
+    None where the set has fewer. combined: of those with UNION, INTERSECT or EXCEPT. unread: the number of
+    queries that cannot be parsed, which are in no share.
     """
 
     name: str
     queries: int
+    unread: int
     joined: float
     joined_twice: float
     aggregated: float
@@ -57,8 +59,8 @@ class SetDifficulty:
 
 
 SHARES: Mapping[str, str] = {
-    "joined": "two tables or more",
-    "joined_twice": "three tables or more",
+    "joined": "a join",
+    "joined_twice": "two joins or more",
     "aggregated": "an aggregate",
     "grouped": "GROUP BY",
     "nested": "a query inside of a query",
@@ -99,11 +101,13 @@ def mask(tree: exp.Expr, dialect: str = "sqlite") -> str:
 
 
 def measure_set(name: str, queries: Iterable[str], dialect: str = "sqlite") -> SetDifficulty:
-    """Measure a set of queries. Those that cannot be parsed are in no figure, `queries` included."""
-    shapes = [shape for sql in queries if (shape := measure_query(sql, dialect)) is not None]
+    """Measure a set of queries."""
+    found = [measure_query(sql, dialect) for sql in queries]
+    shapes = [shape for shape in found if shape is not None]
     return SetDifficulty(
         name,
-        len(shapes),
+        len(found),
+        len(found) - len(shapes),
         joined=_share([shape.joins >= 1 for shape in shapes]),
         joined_twice=_share([shape.joins >= 2 for shape in shapes]),
         aggregated=_share([shape.aggregated for shape in shapes]),
@@ -130,6 +134,8 @@ def count_expected(skeletons: Sequence[str], drawn: int) -> float | None:
 def tabulate_difficulty(sets: Sequence[SetDifficulty]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of a table with a column for each set."""
     rows = [["queries", *(f"{measured.queries:,}" for measured in sets)]]
+    if any(measured.unread for measured in sets):
+        rows.append(["of them not parsed, and in no share", *(f"{measured.unread:,}" for measured in sets)])
     for field, words in SHARES.items():
         rows.append([f"with {words}", *(f"{getattr(measured, field):.0%}" for measured in sets)])
     shown = ["-" if measured.skeletons is None else f"{measured.skeletons:.0f}" for measured in sets]

@@ -46,9 +46,11 @@ def test_a_skeleton_is_the_same_for_other_names_values_and_aliases():
     assert other.skeleton != measure_query("SELECT p.born FROM rooms AS p WHERE p.size > 7").skeleton
 
 
-def test_what_cannot_be_parsed_is_in_no_figure():
+def test_what_cannot_be_parsed_is_counted_and_in_no_share():
     assert measure_query("SELECT FROM WHERE") is None
-    assert measure_set("bad", ["SELECT FROM WHERE", PLAIN]).queries == 1
+    bad = measure_set("bad", ["SELECT FROM WHERE", PLAIN, "SELECT a.x FROM a JOIN b ON a.id = b.a"])
+    assert (bad.queries, bad.unread, bad.joined) == (3, 1, 0.5)
+    assert tabulate_difficulty([bad])[1][1] == ["of them not parsed, and in no share", "1"]
     assert measure_set("none", []).joined == 0
 
 
