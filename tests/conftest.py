@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 # What is installed is the launcher alone: a child process that a test starts elsewhere finds the code here.
 ROOT = str(Path(__file__).parents[1])
 os.environ["PYTHONPATH"] = os.pathsep.join(path for path in (ROOT, os.environ.get("PYTHONPATH")) if path)
+os.environ["DVC_NO_ANALYTICS"] = "1"  # its reports are further processes, and nothing leaves loopback
 
 # Tests run stages by the hundred: only those of the events have their runs emit them.
 os.environ.setdefault("OPENLINEAGE_DISABLED", "true")

@@ -24,7 +24,7 @@ def test_the_page_lists_what_the_code_has():
 
 @pytest.mark.parametrize("name", bytes_page.LISTS)
 def test_another_line_is_printed_and_replaced(name, tmp_path, monkeypatch, capsys):
-    page = bytes_page.write_page(PAGE.read_text())
+    page = PAGE.read_text()
     monkeypatch.setattr(bytes_page, "PAGE", tmp_path / "bytes.md")
     monkeypatch.setattr(bytes_page, "ROOT", tmp_path)
     monkeypatch.setattr(bytes_page, "LISTS", {name: lambda: ["a new line: word"]})
