@@ -140,10 +140,13 @@ def compare(
     a: Annotated[
         str, typer.Argument(help="An entry, ENTRY/SYSTEM, system, night, run's folder, git revision.")
     ],
-    b: Annotated[str, typer.Argument(help="What stands against it; `workspace` is what lies here now.")],
+    b: Annotated[str, typer.Argument(help="What it is compared with; `workspace` is what lies here now.")],
+    more: Annotated[
+        list[str] | None, typer.Argument(help="Further ones; every two of them are compared.")
+    ] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Entries or systems; all.")] = None,
     metric: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Metrics to compare; all.")] = None,
-    items: Annotated[int, typer.Option(min=0, help="How many changed items the table shows.")] = 5,
+    items: Annotated[int, typer.Option(min=0, help="How many items each table names.")] = 5,
     draws: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Its seed.")] = 0,
     distance: Annotated[
@@ -153,12 +156,17 @@ def compare(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the page goes.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two systems, runs, nights or git revisions, in pairs over the same items.
+    """Compare systems, runs, nights or git revisions, in pairs over the same items.
 
-    Example: benchloom compare films-weak films-good
+    With three or more it also prints how well each item tells the systems apart.
+    Example: benchloom compare films-weak films-good films-alone
     """
     from flows.commands.compare import CompareOptions, compare_command
     from flows.settings import find_project
 
     options = CompareOptions(tuple(only or ()), tuple(metric or ()), items, draws, seed, distance)
-    raise typer.Exit(compare_command(a, b, options, root=find_project(), as_json=as_json, html=html, out=out))
+    raise typer.Exit(
+        compare_command(
+            [a, b, *(more or ())], options, root=find_project(), as_json=as_json, html=html, out=out
+        )
+    )

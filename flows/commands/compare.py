@@ -1,27 +1,33 @@
-"""`benchloom compare`: two systems, runs, nights or revisions, in pairs over the same items."""
+"""`benchloom compare`: systems, runs, nights or revisions, in pairs over the same items."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
 
 from rich.markup import escape
 
 from flows.commands.cli_columns import print_columns
-from flows.comparing.sides import Paired, Sides, join_names, pair_strands
+from flows.comparing.sides import Sides, join_names, pair_sides
 from tasks.console import CleanConsole
 from tasks.errors import BadInput
 from tasks.judging.comparison import (
     DISTANCE,
     ChangedCase,
     Comparison,
-    MetricChange,
     StrandComparison,
+    analyse_pairs,
     compare_strands,
 )
+from tasks.judging.item_analysis import ItemAnalysis
+from tasks.scoring.statistics import Interval
 
+Alone = Mapping[str, Sequence[str]]
+"""A side's letter -> what only that side has, by name."""
 FOLDER = ".benchloom/compare"
 """Where pages go unless --out says otherwise."""
 HEADER = (
@@ -48,8 +54,7 @@ class CompareOptions:
 
 
 def compare_command(
-    a: str,
-    b: str,
+    words: Sequence[str],
     options: CompareOptions,
     *,
     root: Path,
@@ -61,56 +66,81 @@ def compare_command(
 
     Raises BadInput where a name is none, or tells several things; BenchloomError where nothing is in common.
     """
-    comparison, paired = compare_sides(a, b, options, root)
+    comparison, alone = compare_sides(words, options, root)
     if html:
         from tasks.reports.comparison import write_comparison
 
-        page = out or root / FOLDER / f"{name_file(comparison.a)}--{name_file(comparison.b)}.html"
-        write_comparison(comparison, page, alone=(paired.alone_a, paired.alone_b))
+        page = out or root / FOLDER / f"{'--'.join(map(name_file, comparison.sides))}.html"
+        write_comparison(comparison, page, alone)
         print(page)
     if as_json:
-        alone = {"alone_a": list(paired.alone_a), "alone_b": list(paired.alone_b)}
-        print(json.dumps({**asdict(comparison), **alone}, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(to_document(comparison, alone), ensure_ascii=False, allow_nan=False))
     elif not html:
-        print_comparison(CleanConsole(highlight=False), comparison, paired, options.items)
+        print_comparison(CleanConsole(highlight=False), comparison, alone, options.items)
     return 0
 
 
-def compare_sides(a: str, b: str, options: CompareOptions, root: Path) -> tuple[Comparison, Paired]:
-    """Find both sides, pair their strands, and compare them. Raises as `compare_command`."""
-    if a == b:
-        raise BadInput(a, "is A and B: nothing can differ")
-    sides = Sides(root, options.only)
-    left, right = sides.find(a), sides.find(b)
-    paired = pair_strands(left, right)
+def to_document(comparison: Comparison, alone: Alone) -> dict[str, Any]:
+    """Lay a comparison out for machines."""
+    a, b, *_ = comparison.sides
+    rest = {f"alone_{letter.lower()}": list(names) for letter, names in alone.items()}
+    return {"a": a, "b": b, **asdict(comparison), **rest}
+
+
+def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> tuple[Comparison, Alone]:
+    """Find the sides, pair their strands, and compare them; also returns what only one side has.
+
+    Raises as `compare_command`.
+    """
+    for word, letters in list_letters(words).items():
+        if len(letters) > 1:
+            raise BadInput(word, f"is {' and '.join(letters)}: nothing can differ")
+    if len(words) > len(ascii_uppercase):
+        raise BadInput("benchloom compare", f"compares {len(ascii_uppercase)} at most, not {len(words)}")
+    finder = Sides(root, options.only)
+    sides = [finder.find(word) for word in words]
+    paired = pair_sides(sides)
     comparison = compare_strands(
         paired.pairs,
-        names=(left.label, right.label),
+        names=[side.label for side in sides],
         metrics=options.metrics,
         draws=options.draws,
         seed=options.seed,
         distance=options.distance,
+        letters=paired.letters,
     )
     if not any(strand.metrics for strand in comparison.strands):
         there = compare_strands(paired.pairs, draws=1)
         names = sorted({change.metric for strand in there.strands for change in strand.metrics})
         raise BadInput(f"--metric {', '.join(options.metrics)}", f"is none of {join_names(names)}")
-    return comparison, paired
+    items = analyse_pairs(paired.pairs, options.metrics, options.draws, options.seed)
+    return replace(comparison, items=items), paired.alone
 
 
-def print_comparison(console: CleanConsole, comparison: Comparison, paired: Paired, items: int) -> None:
-    """Print a comparison as tables, with the first changed items of each."""
-    console.print(f"A: {escape(comparison.a)}\nB: {escape(comparison.b)}", soft_wrap=True)
+def list_letters(words: Sequence[str]) -> dict[str, list[str]]:
+    """Map each word to the letters of the sides that it names."""
+    letters: dict[str, list[str]] = {}
+    for letter, word in zip(ascii_uppercase, words, strict=False):
+        letters.setdefault(word, []).append(letter)
+    return letters
+
+
+def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone, items: int) -> None:
+    """Print a comparison as tables; two sides with the items that changed, more with what the items tell."""
+    named = list(zip(ascii_uppercase, comparison.sides, strict=False))
+    console.print("\n".join(f"{letter}: {escape(side)}" for letter, side in named), soft_wrap=True)
+    for analysis in comparison.items:
+        print_items(console, analysis, items)
     for strand in comparison.strands:
         console.print(f"\n[bold]{escape(name_strand(strand))}[/bold]", soft_wrap=True)
-        print_columns(console, tabulate(strand.metrics))
+        print_columns(console, tabulate(strand))
         console.print(describe_changes(strand), soft_wrap=True)
-        for side, alone_there in (("A", strand.only_a), ("B", strand.only_b)):
+        for side, alone_there in zip(strand.letters, (strand.only_a, strand.only_b), strict=True):
             if alone_there:
                 listed = join_names(list(alone_there))
                 console.print(f"items only in {side}: {len(alone_there)} ({escape(listed)})", soft_wrap=True)
-        for case in strand.changed[:items]:
-            print_case(console, case)
+        for case in strand.changed[: items if len(named) == 2 else 0]:
+            print_case(console, case, strand.letters)
     tests = "1 test" if comparison.n_tests == 1 else f"{comparison.n_tests} tests"
     console.print(
         f"\n{tests}, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap "
@@ -119,11 +149,44 @@ def print_comparison(console: CleanConsole, comparison: Comparison, paired: Pair
         f"a difference of {comparison.distance:g} so.",
         soft_wrap=True,
     )
-    for side, alone in (("A", paired.alone_a), ("B", paired.alone_b)):
-        if alone:
-            console.print(f"only in {side}: {escape(join_names(alone))}", soft_wrap=True)
+    for letter, names in alone.items():
+        if names:
+            console.print(f"only in {letter}: {escape(join_names(names))}", soft_wrap=True)
     for caution in comparison.cautions:
         console.print(f"caution: {escape(caution)}", soft_wrap=True)
+
+
+def print_items(console: CleanConsole, analysis: ItemAnalysis, items: int) -> None:
+    """Print the systems' means over the same items, and the items that tell the systems apart worst."""
+    head = f"{analysis.section}: {analysis.metric} of {analysis.n_items:,} items that all systems scored"
+    console.print(f"\n[bold]{escape(head)}[/bold]", soft_wrap=True)
+    rows = [("system", "mean", "95% interval")]
+    rows += [
+        (mean.system, f"{mean.mean:.3f}", write_interval(mean.interval) if mean.interval else "-")
+        for mean in analysis.systems
+    ]
+    print_columns(console, align(rows))
+    console.print(describe_items(analysis), soft_wrap=True)
+    for item in analysis.items[:items]:
+        if item.discrimination is not None:
+            scores = ", ".join(f"{score:.3g}" for score in item.scores)
+            line = f"  {item.discrimination:+.2f}  {item.case}  {shorten(item.question)}  [{scores}]"
+            console.print(line, markup=False, soft_wrap=True)
+
+
+def describe_items(analysis: ItemAnalysis) -> str:
+    """Say how many items tell the systems apart, and how well."""
+    told = [item for item in analysis.items if item.discrimination is not None]
+    apart = f"{len(told):,} items tell the systems apart"
+    if analysis.mean_discrimination is not None:
+        apart += (
+            f" (mean discrimination {analysis.mean_discrimination:.2f}), {analysis.against:,} the wrong way"
+        )
+    left = f"; {analysis.left_out:,} items lack a score of a system" if analysis.left_out else ""
+    return (
+        f"{apart}; on {analysis.alike:,} all score alike ({analysis.best:,} at the highest score, "
+        f"{analysis.worst:,} at the lowest){left}"
+    )
 
 
 def name_strand(strand: StrandComparison) -> str:
@@ -132,10 +195,11 @@ def name_strand(strand: StrandComparison) -> str:
     return f"{strand.section}: {names}"
 
 
-def tabulate(metrics: Sequence[MetricChange]) -> list[list[str]]:
+def tabulate(strand: StrandComparison) -> list[list[str]]:
     """Write a strand's metrics as rows of cells, the header first; figures end below each other."""
-    rows = [list(HEADER)]
-    for change in metrics:
+    a, b = strand.letters
+    rows = [[{"A": a, "B": b, "B - A": f"{b} - {a}"}.get(word, word) for word in HEADER]]
+    for change in strand.metrics:
         interval = "-" if change.low is None else f"{change.low:+.3f} to {change.high:+.3f}"
         rows.append(
             [
@@ -154,11 +218,21 @@ def tabulate(metrics: Sequence[MetricChange]) -> list[list[str]]:
                 f"{change.rose:,}",
             ]
         )
+    return align(rows)
+
+
+def align(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Pad the cells of all columns but the first, so that figures end below each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         [row[0], *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         for row in rows
     ]
+
+
+def write_interval(interval: Interval) -> str:
+    """Write an interval."""
+    return f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
 def write_number(value: float | None, form: str) -> str:
@@ -174,10 +248,10 @@ def describe_changes(strand: StrandComparison) -> str:
     )
 
 
-def print_case(console: CleanConsole, case: ChangedCase) -> None:
+def print_case(console: CleanConsole, case: ChangedCase, letters: tuple[str, str]) -> None:
     """Print a changed item, with both answers below each other."""
     lines = [f"  {case.case}  {shorten(case.question)}", f"    true  {shorten(case.reference)}"]
-    for name, side in (("A", case.a), ("B", case.b)):
+    for name, side in zip(letters, (case.a, case.b), strict=True):
         scores = ", ".join(f"{metric} {write_number(value, '.3g')}" for metric, value in side.scores.items())
         lines.append(f"    {name}     {shorten(side.answer)}  [{scores}]")
     for line in lines:

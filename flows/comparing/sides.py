@@ -1,15 +1,17 @@
-"""Find what A and B name: an entry, a system, a night, a run of `benchloom evaluate`, or a revision.
+"""Find what each side names: an entry, a system, a night, a run of `benchloom evaluate`, or a revision.
 
-Strands of both are then paired.
+The strands of every two sides are then paired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
+from string import ascii_uppercase
 
 from flows.comparing.places import (
     Place,
@@ -41,7 +43,7 @@ WAYS: tuple[Callable[[Strand], object], ...] = (
 
 @dataclass(frozen=True)
 class Side:
-    """A or B: its label, the place that it is from, and its scored answers."""
+    """One of what is compared: its label, the place that it is from, and its scored answers."""
 
     label: str
     place: str
@@ -174,17 +176,37 @@ def join_names(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Paired:
-    """Strands in pairs, and the names of those that nothing of the other side stands against."""
+    """Strands in pairs, and the strands that are in none.
+
+    letters: which sides the two strands of each pair are of. alone: side's letter -> names of its strands
+    without a counterpart.
+    """
 
     pairs: Sequence[Pair]
-    alone_a: Sequence[str]
-    alone_b: Sequence[str]
+    letters: Sequence[tuple[str, str]]
+    alone: Mapping[str, Sequence[str]]
 
 
-def pair_strands(a: Side, b: Side) -> Paired:
+def pair_sides(sides: Sequence[Side]) -> Paired:
+    """Pair the strands of every two sides. Raises as `pair_strands`."""
+    named = dict(zip(ascii_uppercase, sides, strict=False))
+    pairs: list[Pair] = []
+    letters: list[tuple[str, str]] = []
+    alone = {letter: {name_whole(strand) for strand in side.strands} for letter, side in named.items()}
+    for a, b in combinations(named, 2):
+        found, *rest = pair_strands(named[a], named[b])
+        pairs += found
+        letters += [(a, b)] * len(found)
+        for letter, strands in zip((a, b), rest, strict=True):
+            alone[letter] &= {name_whole(strand) for strand in strands}
+    return Paired(pairs, letters, {letter: sorted(names) for letter, names in alone.items()})
+
+
+def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Strand]]:
     """Pair the strands of two sides: same entry and system; else same system, same entry, or same cases.
 
-    Each way pairs what it can tell apart, and the next one the rest. Raises BadInput if several strands could
+    Each way pairs what it can tell apart, and the next one the rest. Also returns what only one of them has.
+    Raises BadInput if several strands could
     stand against one, BenchloomError if nothing is in common.
     """
     left, right, pairs = list(a.strands), list(b.strands), list[Pair]()
@@ -213,11 +235,7 @@ def pair_strands(a: Side, b: Side) -> Paired:
         raise BenchloomError(
             f"{a.label} and {b.label} have nothing in common: {describe_side(a)}; {describe_side(b)}"
         )
-    return Paired(
-        sorted(pairs, key=lambda pair: (pair[0].section, pair[0].name)),
-        sorted(f"{strand.section}.{strand.name}" for strand in left),
-        sorted(f"{strand.section}.{strand.name}" for strand in right),
-    )
+    return sorted(pairs, key=lambda pair: (pair[0].section, pair[0].name)), left, right
 
 
 def drop_same(strands: Sequence[Strand], others: Sequence[Strand]) -> list[Strand]:
@@ -238,4 +256,9 @@ def describe_side(side: Side) -> str:
 
 def list_names(strands: Sequence[Strand]) -> str:
     """List strands by their full names."""
-    return join_names([f"{strand.section}.{strand.name}" for strand in strands])
+    return join_names([name_whole(strand) for strand in strands])
+
+
+def name_whole(strand: Strand) -> str:
+    """Return a strand's section, entry and system."""
+    return f"{strand.section}.{strand.name}"

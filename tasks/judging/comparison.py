@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tasks.judging.answered import Answered, Scored
+from tasks.judging.item_analysis import LEAST_SYSTEMS, ItemAnalysis, analyse_items, collect_items
 from tasks.scoring.statistics import (
     LEAST,
     compare_paired,
@@ -131,17 +132,19 @@ class StrandComparison:
     altered: Sequence[str] = ()
     only_a: Sequence[str] = ()
     only_b: Sequence[str] = ()
+    letters: tuple[str, str] = ("A", "B")
+    """Which of the sides these two are."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that A and B have in common, compared.
+    """All that the sides have in common, compared in pairs.
 
-    n_tests: comparisons that Holm's correction is over. distance: what `needed` of a metric is for.
+    sides: their labels; the first is A, the second B, and so on. n_tests: comparisons that Holm's correction
+    is over. distance: what `needed` of a metric is for.
     """
 
-    a: str
-    b: str
+    sides: Sequence[str]
     alpha: float
     draws: int
     seed: int
@@ -149,10 +152,12 @@ class Comparison:
     distance: float
     strands: Sequence[StrandComparison]
     cautions: Sequence[str]
+    items: Sequence[ItemAnalysis] = ()
+    """What each item tells, where more than two systems are compared."""
 
 
 @dataclass
-class _Case:
+class Case:
     """A case of one strand. values: metric -> its scores, several where it was answered more than once."""
 
     group: str
@@ -160,6 +165,7 @@ class _Case:
     values: dict[str, list[float]]
 
     def score(self, metric: str) -> float | None:
+        """Return the mean of its scores; None if it has none."""
         found = self.values.get(metric)
         return sum(found) / len(found) if found else None
 
@@ -167,18 +173,24 @@ class _Case:
 def compare_strands(
     pairs: Iterable[tuple[Strand, Strand]],
     *,
-    names: tuple[str, str] = ("A", "B"),
+    names: Sequence[str] = ("A", "B"),
     metrics: Sequence[str] = (),
     draws: int = 10_000,
     seed: int = 0,
     alpha: float = ALPHA,
     distance: float = DISTANCE,
+    letters: Sequence[tuple[str, str]] = (),
 ) -> Comparison:
     """Compare pairs of strands. metrics: only these; all if empty. A case answered often has its mean.
 
+    names: of the sides. letters: of each pair, which of the sides its two strands are of; A and B if empty.
     distance: a true difference, in the metrics' unit, for which each says how many pairs it takes.
     """
-    found = [_compare(a, b, metrics, draws, seed) for a, b in pairs]
+    pairs = list(pairs)
+    found = [
+        replace(_compare(a, b, metrics, draws, seed), letters=own)
+        for (a, b), own in zip(pairs, letters or [("A", "B")] * len(pairs), strict=True)
+    ]
     p_values = [change.p_value for strand in found for change in strand.metrics]
     tested = sum(p_value is not None for p_value in p_values)
     adjusted = iter(correct_holm(p_values))
@@ -192,7 +204,51 @@ def compare_strands(
         )
         for strand in found
     ]
-    return Comparison(*names, alpha, draws, seed, tested, distance, strands, _list_cautions(strands))
+    return Comparison(names, alpha, draws, seed, tested, distance, strands, _list_cautions(strands))
+
+
+def analyse_pairs(
+    pairs: Iterable[tuple[Strand, Strand]], metrics: Sequence[str] = (), draws: int = 10_000, seed: int = 0
+) -> list[ItemAnalysis]:
+    """Analyse the items of strands that are paired with each other, where these are three or more."""
+    return [
+        analysis
+        for strands in _group_strands(pairs)
+        if len(strands) >= LEAST_SYSTEMS
+        for analysis in _analyse(strands, metrics, draws, seed)
+    ]
+
+
+def _group_strands(pairs: Iterable[tuple[Strand, Strand]]) -> list[list[Strand]]:
+    """Group strands that are paired with each other, directly or through others, in the order of sides."""
+    groups: list[list[Strand]] = []
+    for pair in pairs:
+        touched = [group for group in groups if not set(group).isdisjoint(pair)]
+        groups = [group for group in groups if group not in touched]
+        groups.append(list(dict.fromkeys([strand for group in touched for strand in group] + list(pair))))
+    return groups
+
+
+def _analyse(
+    strands: Sequence[Strand], metrics: Sequence[str], draws: int, seed: int
+) -> Iterable[ItemAnalysis]:
+    """Analyse the items of strands under each metric; one that is asked otherwise in another is left out."""
+    altered = {case for strand in strands[1:] for case in find_altered(strands[0], strand)}
+    collected = [collect_cases(strand) for strand in strands]
+    known = {key: case for cases in reversed(collected) for key, case in cases.items() if key not in altered}
+    for metric in dict.fromkeys(
+        name for cases in collected for case in cases.values() for name in case.values
+    ):
+        if metrics and metric not in metrics:
+            continue
+        scores = [{key: case.score(metric) for key, case in cases.items()} for cases in collected]
+        questions = {key: (case.group, case.answered.question) for key, case in known.items()}
+        items, left_out = collect_items(questions, scores)
+        if items:
+            systems = [strand.name for strand in strands]
+            yield analyse_items(
+                strands[0].section, metric, systems, items, left_out + len(altered), draws, seed
+            )
 
 
 def _finish(change: MetricChange, adjusted: float | None, alpha: float, distance: float) -> MetricChange:
@@ -208,7 +264,7 @@ def _finish(change: MetricChange, adjusted: float | None, alpha: float, distance
 
 
 def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int) -> StrandComparison:
-    cases_a, cases_b = _collect(a), _collect(b)
+    cases_a, cases_b = collect_cases(a), collect_cases(b)
     only_a, only_b = (
         sorted(own.keys() - other.keys()) for own, other in ((cases_a, cases_b), (cases_b, cases_a))
     )
@@ -248,17 +304,18 @@ def find_altered(a: Strand, b: Strand) -> frozenset[str]:
     return frozenset(case for case in asked_a.keys() & asked_b.keys() if asked_a[case] != asked_b[case])
 
 
-def _collect(strand: Strand) -> dict[str, _Case]:
-    cases: dict[str, _Case] = {}
+def collect_cases(strand: Strand) -> dict[str, Case]:
+    """Collect a strand's cases with their scores."""
+    cases: dict[str, Case] = {}
     for scored, answered in sorted(strand.answers, key=lambda pair: pair[0].id):
-        case = cases.setdefault(answered.case, _Case(scored.group, answered, defaultdict(list)))
+        case = cases.setdefault(answered.case, Case(scored.group, answered, defaultdict(list)))
         for name, value in ((answered.metric, scored.value), *answered.further.items()):
             case.values[name] += [] if value is None else [value]
     return cases
 
 
 def _compare_metric(
-    metric: str, cases_a: Mapping[str, _Case], cases_b: Mapping[str, _Case], draws: int, seed: int
+    metric: str, cases_a: Mapping[str, Case], cases_b: Mapping[str, Case], draws: int, seed: int
 ) -> MetricChange:
     asked_a = {key: case.score(metric) for key, case in cases_a.items() if metric in case.values}
     asked_b = {key: case.score(metric) for key, case in cases_b.items() if metric in case.values}
@@ -298,7 +355,7 @@ def _average(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _show(key: str, a: _Case, b: _Case, metrics: Sequence[str]) -> ChangedCase:
+def _show(key: str, a: Case, b: Case, metrics: Sequence[str]) -> ChangedCase:
     sides = [
         ShownAnswer(
             case.answered.answer,
@@ -319,10 +376,11 @@ def _name(cases: Sequence[str]) -> str:
 def _list_cautions(strands: Iterable[StrandComparison]) -> list[str]:
     cautions = []
     for strand in strands:
+        a, b = strand.letters
         if strand.altered:
             cautions.append(
-                f"{strand.b}: {len(strand.altered)} items have another question or reference in B and are in "
-                f"no pair: {_name(strand.altered)}"
+                f"{strand.b}: {len(strand.altered)} items have another question or reference in {b} and are "
+                f"in no pair: {_name(strand.altered)}"
             )
         for change in strand.metrics:
             where = f"{strand.b}, {change.metric}"
@@ -335,7 +393,7 @@ def _list_cautions(strands: Iterable[StrandComparison]) -> list[str]:
                 cautions.append(f"{where}: {change.clusters} clusters are few, its interval is too narrow")
             if change.unscored_a or change.unscored_b:
                 cautions.append(
-                    f"{where}: of the cases of both, {change.unscored_a} have no score in A and "
-                    f"{change.unscored_b} none in B; they are in no pair"
+                    f"{where}: of the cases of both, {change.unscored_a} have no score in {a} and "
+                    f"{change.unscored_b} none in {b}; they are in no pair"
                 )
     return cautions

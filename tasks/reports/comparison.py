@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
+from string import ascii_uppercase
+from types import MappingProxyType
 
 from tasks.files import write_text
 from tasks.judging.comparison import ChangedCase, Comparison, ShownAnswer, StrandComparison
@@ -52,19 +54,21 @@ class ShownStrand:
 
 @dataclass(frozen=True)
 class ComparisonPage:
-    """The content of the page. alone_a, alone_b: what only one side has."""
+    """The content of the page. sides: letter -> label. alone: letter -> what only that side has."""
 
     comparison: Comparison
     strands: Sequence[ShownStrand]
-    alone_a: Sequence[str]
-    alone_b: Sequence[str]
+    sides: Mapping[str, str]
+    alone: Mapping[str, Sequence[str]]
 
 
 def write_comparison(
-    comparison: Comparison, out: Path, alone: tuple[Sequence[str], Sequence[str]] = ((), ())
+    comparison: Comparison, out: Path, alone: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> None:
-    """Write the page to the file `out`. alone: what only A and only B have, by name."""
-    content = ComparisonPage(comparison, [_show_strand(strand) for strand in comparison.strands], *alone)
+    """Write the page to the file `out`. alone: side's letter -> what only that side has, by name."""
+    sides = dict(zip(ascii_uppercase, comparison.sides, strict=False))
+    strands = [_show_strand(strand) for strand in comparison.strands]
+    content = ComparisonPage(comparison, strands, sides, alone)
     write_text(out, render_alone("comparison.html", content, home=link_home(out), styles=STYLES))
 
 

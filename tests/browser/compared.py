@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from playwright.sync_api import Page
 
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import Comparison, Strand, compare_strands
+from tasks.judging.comparison import Comparison, Strand, analyse_pairs, compare_strands
 from tasks.reports.comparison import write_comparison
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -30,7 +31,20 @@ def write_compared(path: Path, n: int = 40) -> Comparison:
     a = make_strand("weak", [number % 2 == 0 for number in range(n)], "red")
     b = make_strand("good", [number % 3 != 0 for number in range(n)], "blue")
     comparison = compare_strands([(a, b)], names=(HOSTILE, "good"), draws=200)
-    write_comparison(comparison, path, alone=(["trial.lost"], []))
+    write_comparison(comparison, path, alone={"A": ["trial.lost"], "B": []})
+    return comparison
+
+
+def write_three(path: Path, n: int = 40) -> Comparison:
+    """Write the page of three systems; n: items."""
+    weak = make_strand("weak", [number % 2 == 0 for number in range(n)], "red")
+    good = make_strand("good", [number % 3 != 0 for number in range(n)], "blue")
+    best = make_strand("best", [number % 7 != 0 for number in range(n)], "green")
+    pairs = [(weak, good), (weak, best), (good, best)]
+    letters = [("A", "B"), ("A", "C"), ("B", "C")]
+    comparison = compare_strands(pairs, names=(HOSTILE, "good", "best"), draws=200, letters=letters)
+    comparison = replace(comparison, items=analyse_pairs(pairs, draws=200))
+    write_comparison(comparison, path)
     return comparison
 
 

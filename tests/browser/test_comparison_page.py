@@ -1,7 +1,7 @@
 import pytest
 
 from tasks.reports.comparison import ITEMS, mark_words
-from tests.browser.compared import write_compared
+from tests.browser.compared import write_compared, write_three
 from tests.browser.look import BRIEFLY, COMPARISON, look_at_page
 from tests.browser.watch import open_watched
 
@@ -38,6 +38,7 @@ def test_answers_stand_side_by_side_and_hostile_texts_are_not_run(browser, tmp_p
 
 
 @pytest.mark.browser
-def test_every_look_is_quiet_and_fits(browser, tmp_path):
-    write_compared(tmp_path / "page.html")
+@pytest.mark.parametrize("write", [write_compared, write_three])
+def test_every_look_is_quiet_and_fits(browser, tmp_path, write):
+    write(tmp_path / "page.html")
     assert look_at_page(browser, COMPARISON, tmp_path / "page.html", tmp_path, looks=BRIEFLY) == []

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.comparison import Strand, analyse_pairs, compare_strands
 
 
 def make_strand(
@@ -217,3 +217,35 @@ def test_an_id_with_another_question_or_reference_is_no_pair():
     assert strand.changed == []
     assert any("4 items have another question or reference" in line for line in found.cautions)
     assert all(name in found.cautions[0] for name in strand.altered)
+
+
+def test_an_item_that_one_of_three_was_asked_otherwise_is_not_analysed():
+    a, b, c = (make_strand(draw_values(seed, 0.5), system=f"s{seed}") for seed in range(3))
+    scored, answered = c.answers[7]
+    answers = [*c.answers[:7], (scored, replace(answered, question="Another?")), *c.answers[8:]]
+    c = Strand("trial", "entry", "s2", answers)
+    (found,) = analyse_pairs([(a, b), (a, c), (b, c)])
+    assert (found.n_items, found.left_out) == (119, 1)
+    assert answered.case not in {item.case for item in found.items}
+    assert analyse_pairs([(a, b)]) == []
+
+
+def test_items_drawn_from_systems_of_different_strength_tell_them_apart():
+    dice = random.Random(5)
+    strengths = [-1.5, -0.5, 0.5, 1.5]
+    hard = [dice.gauss(0, 1) for _ in range(300)]
+    strands = [
+        make_strand(
+            {f"q{n:03}": float(dice.gauss(0, 0.5) < strength - one) for n, one in enumerate(hard)},
+            system=f"s{strength}",
+        )
+        for strength in strengths
+    ]
+    (found,) = analyse_pairs([(strands[0], strand) for strand in strands[1:]])
+    assert found.mean_discrimination > 0.6
+    assert found.against < 0.1 * found.n_items
+    assert [mean.mean for mean in found.systems] == sorted(mean.mean for mean in found.systems)
+    assert all(mean.interval[0] < mean.mean < mean.interval[1] for mean in found.systems)
+    chance = [make_strand(draw_values(seed, 0.5, 300), system=f"s{seed}") for seed in range(4)]
+    (noise,) = analyse_pairs([(chance[0], strand) for strand in chance[1:]])
+    assert abs(noise.mean_discrimination) < 0.2

@@ -1,6 +1,8 @@
 """What can be compared, and what is said of it: over all flows, by their declarations."""
 
 import json
+import re
+import statistics
 
 import pytest
 
@@ -46,7 +48,7 @@ def whole(project):
 
 
 def compare(project, a, b, **options):
-    return compare_sides(a, b, CompareOptions(**{"draws": 500, **options}), project.root)[0]
+    return compare_sides((a, b), CompareOptions(**{"draws": 500, **options}), project.root)[0]
 
 
 def test_two_entries_of_two_systems(project):
@@ -118,7 +120,7 @@ def test_two_revisions_and_what_lies_here(project):
     project.record(make_grammar("films-weak", GOOD, "now says"), "weak")
     project.commit("second")
     found = compare(project, "v1", "HEAD")
-    assert found.a.startswith("v1 (")
+    assert found.sides[0].startswith("v1 (")
     assert [(strand.a, strand.b) for strand in found.strands] == [
         ("films-good/good", "films-good/good"),
         ("films-weak/weak", "films-weak/weak"),
@@ -157,9 +159,9 @@ def test_two_nights_are_what_their_branches_record(project):
         project.write_night(label, make_grammar("films-weak", right, label), "weak")
     found = compare(project, "night:monday", "night:tuesday", only=("films-weak",))
     (strand,) = found.strands
-    assert (found.a, strand.a, strand.metrics[0].rose) == ("night monday", "films-weak/weak", 2)
+    assert (found.sides[0], strand.a, strand.metrics[0].rose) == ("night monday", "films-weak/weak", 2)
     found = compare(project, "monday", "nightly/tuesday", only=("films-weak",))
-    assert found.b.startswith("nightly/tuesday (")
+    assert found.sides[1].startswith("nightly/tuesday (")
     assert found.strands[0].metrics[0].rose == 2
 
 
@@ -236,12 +238,99 @@ def test_an_artifact_of_other_code_is_named(project):
         compare(project, "films-weak", "films-good")
 
 
+def compare_three(project, **options):
+    project.record(make_grammar("films-best", [True] * 15 + [None]), "best")
+    words = ("films-weak", "films-best", "films-good")
+    return compare_sides(words, CompareOptions(**{"draws": 500, **options}), project.root)
+
+
+def test_every_two_of_three_are_compared_with_one_correction_over_all(project):
+    found, alone = compare_three(project)
+    assert [(strand.letters, strand.a, strand.b) for strand in found.strands] == [
+        (("A", "B"), "films-weak/weak", "films-best/best"),
+        (("A", "C"), "films-weak/weak", "films-good/good"),
+        (("B", "C"), "films-best/best", "films-good/good"),
+    ]
+    assert found.n_tests == 3
+    single = compare(project, "films-weak", "films-good").strands[0].metrics[0]
+    same = found.strands[1].metrics[0]
+    assert (same.difference, same.low, same.p_value) == (single.difference, single.low, single.p_value)
+    assert same.adjusted >= single.adjusted
+    assert alone == {"A": [], "B": [], "C": []}
+
+
+def test_items_that_three_systems_scored_are_analysed(project):
+    (analysis,) = compare_three(project)[0].items
+    assert [mean.system for mean in analysis.systems] == [
+        "films-weak/weak",
+        "films-best/best",
+        "films-good/good",
+    ]
+    assert (analysis.metric, analysis.n_items, analysis.left_out) == (
+        "accuracy",
+        14,
+        2,
+    )  # one of WEAK, one of best
+    table = {item.case: item.scores for item in analysis.items}
+    kept = [place for place in range(15) if WEAK[place] is not None]
+    assert table == {f"q{place:02}": [float(WEAK[place]), 1.0, float(GOOD[place])] for place in kept}
+    for item in analysis.items:
+        rest = [
+            statistics.mean(scores[n] for case, scores in table.items() if case != item.case)
+            for n in range(3)
+        ]
+        if len(set(item.scores)) == 1:
+            assert item.discrimination is None
+        else:
+            assert item.discrimination == pytest.approx(statistics.correlation(item.scores, rest))
+        assert item.mean == pytest.approx(statistics.mean(item.scores))
+    told = [item.discrimination for item in analysis.items if item.discrimination is not None]
+    assert told == sorted(told)
+    assert analysis.against == sum(value < 0 for value in told)
+    assert analysis.mean_discrimination == pytest.approx(statistics.mean(told))
+    assert (analysis.alike, analysis.best, analysis.worst) == (14 - len(told), 14 - len(told), 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("films-weak", "films-good", "films-weak"), "films-weak: is A and C: nothing can differ"),
+        (("films-weak",) * 2, "films-weak: is A and B: nothing can differ"),
+        ([f"s{n}" for n in range(27)], "benchloom compare: compares 26 at most, not 27"),
+    ],
+)
+def test_sides_that_cannot_be_compared_are_named(project, words, said):
+    with pytest.raises(BadInput, match=re.escape(said)):
+        compare_sides(words, CompareOptions(), project.root)
+
+
 def run(capsys, monkeypatch, *words):
     monkeypatch.setattr("sys.argv", ["benchloom", "compare", *words])
     with pytest.raises(SystemExit) as ended:
         main()
     said = capsys.readouterr()
     return ended.value.code, said.out, said.err
+
+
+def test_three_are_printed_with_what_their_items_tell(project, capsys, monkeypatch):
+    compare_three(project)
+    words = ("films-weak", "films-best", "films-good")
+    code, out, err = run(capsys, monkeypatch, *words, "--draws", "500", "--items", "2")
+    assert (code, err) == (0, "")
+    for part in (
+        "C: films-good",
+        "assessments: accuracy of 14 items that all systems scored",
+        "5 items tell the systems apart",
+        "2 items lack a score of a system",
+        "C - B",
+        "3 tests, corrected by Holm",
+    ):
+        assert part in out
+    assert out.count("What of q") == 2
+    document = json.loads(run(capsys, monkeypatch, *words, "--draws", "500", "--json")[1])
+    assert document["sides"] == list(words)
+    assert (document["a"], document["b"], document["alone_c"]) == (*words[:2], [])
+    assert len(document["items"][0]["items"]) == 14
 
 
 def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, capsys, monkeypatch):

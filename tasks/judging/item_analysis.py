@@ -1,0 +1,143 @@
+"""Analyse the items of a set by the scores of several systems: difficulty and discrimination."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.scoring.statistics import Interval, find_mean_interval
+
+LEAST_SYSTEMS = 3
+"""With fewer systems each correlation is 1 or -1, or there is none."""
+
+
+@dataclass(frozen=True)
+class ItemScores:
+    """An item that all systems scored. scores: by system, higher is better, in the systems' order."""
+
+    case: str
+    group: str
+    question: str
+    scores: Sequence[float]
+
+
+@dataclass(frozen=True)
+class SystemMean:
+    """A system's mean over the items that all systems scored. interval: 95%; None, and why."""
+
+    system: str
+    mean: float
+    interval: Interval | None
+    why: str
+
+
+@dataclass(frozen=True)
+class AnalysedItem:
+    """An item's figures.
+
+    mean: of its scores over the systems; low is hard. discrimination: Pearson's correlation, over the
+    systems, of its score with the mean score of all other items (item-rest correlation), from -1 to 1; None
+    where all systems score alike on it, or on the rest. Below zero the better systems fail it.
+    """
+
+    case: str
+    question: str
+    scores: Sequence[float]
+    mean: float
+    discrimination: float | None
+
+
+@dataclass(frozen=True)
+class ItemAnalysis:
+    """What the items of one metric tell of several systems.
+
+    systems: in the order of each item's scores. left_out: cases without a score of all systems. alike: items
+    on which all systems score the same, of which best and worst have the highest and the lowest score that
+    occurs. against: items of a discrimination below zero. mean_discrimination: over items that have one.
+    items: the lowest discrimination first, those without one last.
+    """
+
+    section: str
+    metric: str
+    systems: Sequence[SystemMean]
+    n_items: int
+    left_out: int
+    alike: int
+    best: int
+    worst: int
+    against: int
+    mean_discrimination: float | None
+    items: Sequence[AnalysedItem]
+
+
+def analyse_items(
+    section: str,
+    metric: str,
+    systems: Sequence[str],
+    items: Sequence[ItemScores],
+    left_out: int,
+    draws: int,
+    seed: int,
+) -> ItemAnalysis:
+    """Analyse one item or more that three systems or more scored. draws, seed: of the means' intervals."""
+    scores = np.array([item.scores for item in items], dtype=np.float64)  # (items, systems)
+    groups = [item.group for item in items]
+    means = []
+    for name, column in zip(systems, scores.T, strict=True):
+        interval, why = find_mean_interval(list(column), groups, of="clusters", draws=draws, seed=seed)
+        means.append(SystemMean(name, float(column.mean()), interval, why))
+    power = _correlate_with_rest(scores)
+    analysed = [
+        AnalysedItem(item.case, item.question, item.scores, float(row.mean()), value)
+        for item, row, value in zip(items, scores, power, strict=True)
+    ]
+    alike = [row[0] for row in scores if (row == row[0]).all()]
+    told = [value for value in power if value is not None]
+    return ItemAnalysis(
+        section=section,
+        metric=metric,
+        systems=means,
+        n_items=len(items),
+        left_out=left_out,
+        alike=len(alike),
+        best=alike.count(scores.max()),
+        worst=alike.count(scores.min()),
+        against=sum(value < 0 for value in told),
+        mean_discrimination=sum(told) / len(told) if told else None,
+        items=sorted(
+            analysed,
+            key=lambda item: (item.discrimination is None, item.discrimination or 0.0, item.mean, item.case),
+        ),
+    )
+
+
+def _correlate_with_rest(scores: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[float | None]:
+    """Correlate each item's scores with the systems' mean over all other items."""
+    others = max(len(scores) - 1, 1)
+    rest = (scores.sum(axis=0) - scores) / others
+    own, other = (table - table.mean(axis=1, keepdims=True) for table in (scores, rest))
+    product = (own * other).sum(axis=1)
+    length = np.sqrt((own**2).sum(axis=1) * (other**2).sum(axis=1))
+    # Rounding leaves a length near zero where all are equal.
+    return [
+        max(-1.0, min(1.0, float(top / bottom))) if bottom > 1e-9 else None
+        for top, bottom in zip(product, length, strict=True)
+    ]
+
+
+def collect_items(
+    questions: Mapping[str, tuple[str, str]], scores: Sequence[Mapping[str, float | None]]
+) -> tuple[list[ItemScores], int]:
+    """Collect what all systems scored, and count the other cases that one of them was asked.
+
+    questions: case -> its group and question. scores: of each system by case.
+    """
+    kept = []
+    for case in sorted(questions):
+        values = [known.get(case) for known in scores]
+        whole = [value for value in values if value is not None]
+        if len(whole) == len(values):
+            kept.append(ItemScores(case, *questions[case], whole))
+    return kept, len(questions) - len(kept)
