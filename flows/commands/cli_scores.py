@@ -12,7 +12,7 @@ from flows.commands.cli_options import BudgetTokens, BudgetUsd, Json, Replay
 
 def score(
     metric: Annotated[str, typer.Argument(help="Its name: rms, grammar, hotpotqa, ... (docs/scoring.md)")],
-    file: Annotated[str, typer.Argument(help="JSON Lines, plain or gzipped; - is stdin.")],
+    file: Annotated[str, typer.Argument(help=".jsonl, .csv, .tsv or .parquet; - reads JSON Lines.")],
     rule: Annotated[
         str | None, typer.Option(help="Where a metric has several; all nests the figures by rule.")
     ] = None,

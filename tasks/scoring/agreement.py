@@ -34,6 +34,8 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
     """
 
     name: ClassVar[str] = "agreement"
+    columns: ClassVar[tuple[str, ...]] = ("id", "ratings")
+    texts: ClassVar[frozenset[str]] = frozenset({"id"})
     own_scale: ClassVar[frozenset[str]] = frozenset({"krippendorff", "kappa"})
 
     level: str = "nominal"

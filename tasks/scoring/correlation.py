@@ -46,6 +46,8 @@ class Correlation(Metric[ScorePair]):
     """
 
     name: ClassVar[str] = "correlation"
+    columns: ClassVar[tuple[str, ...]] = ("id", "human", "judge")
+    texts: ClassVar[frozenset[str]] = frozenset({"id"})
     own_scale: ClassVar[frozenset[str]] = frozenset(
         {"pearson", "spearman", "kendall", "mean_human", "mean_judge"}
     )

@@ -31,6 +31,7 @@ class DDXPlus(Metric[LabelPrediction]):
     """
 
     name: ClassVar[str] = "ddxplus"
+    texts: ClassVar[frozenset[str]] = frozenset({"id", "prediction"})
 
     def read(self, record: Record) -> LabelPrediction:
         """Read gold, a label's number, and prediction, a text."""

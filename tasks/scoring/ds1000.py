@@ -47,6 +47,8 @@ class DS1000(Metric[CodeProblem]):
     """
 
     name: ClassVar[str] = "ds1000"
+    columns: ClassVar[tuple[str, ...]] = ("id", "code_context", "prediction")
+    texts: ClassVar[frozenset[str]] = frozenset({"id", "code_context", "prediction"})
     timeout: float = 3.0
     reading: str = LENIENT
 

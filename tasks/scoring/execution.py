@@ -60,6 +60,8 @@ class Execution(Metric[QueryItem]):
     """
 
     name: ClassVar[str] = "execution"
+    columns: ClassVar[tuple[str, ...]] = ("id", "db_id", "gold", "prediction")
+    texts: ClassVar[frozenset[str]] = frozenset({"id", "db_id", "gold", "prediction"})
     rules: ClassVar[tuple[str, ...]] = ("streambench", "bird", "test-suite")
 
     databases: Path | None = None

@@ -67,6 +67,14 @@ class Grammar(Metric[JudgedQuery]):
     """
 
     name: ClassVar[str] = "grammar"
+    columns: ClassVar[tuple[str, ...]] = (
+        "id",
+        "group",
+        "judgement",
+        "retrieved_document_ids",
+        "true_document_ids",
+    )
+    texts: ClassVar[frozenset[str]] = frozenset({"id", "group", "query", "judgement"})
 
     closed: bool = False
 

@@ -39,6 +39,10 @@ class BadItem(BenchloomError):
     """A record that the metric cannot read: what is wrong, in one clause."""
 
 
+NumberedRecord = tuple[int, Record | BadItem]
+"""A line's or a row's number from 1, and its record or what is wrong with it."""
+
+
 class ItemLine(NamedTuple):
     """A readable line. number: from 1."""
 
@@ -72,9 +76,7 @@ def open_items(path: str) -> Iterator[BinaryIO]:
         if start.startswith(UTF16_BOMS):
             raise BadInput(describe_source(path), "is UTF-16", hint="save it as UTF-8")
         if b"\0" in start:
-            raise BadInput(
-                describe_source(path), "is binary", hint="JSON Lines are wanted: one object a line"
-            )
+            raise BadInput(describe_source(path), "is binary", hint="JSON Lines need one object a line")
         yield stream
 
 
@@ -88,7 +90,9 @@ def open_bytes(path: str) -> Iterator[io.BufferedReader]:
         stream = Path(path).open("rb")  # noqa: SIM115 - errors of reading it are not errors of opening it
     except OSError as error:
         what = "is a folder" if Path(path).is_dir() else (error.strerror or "cannot be opened").lower()
-        raise BadInput(path, what, hint="a .jsonl or .jsonl.gz file, or - for stdin") from error
+        raise BadInput(
+            path, what, hint="a .jsonl, .csv, .tsv or .parquet file, or - for JSON Lines on stdin"
+        ) from error
     with stream:
         yield stream
 
@@ -98,17 +102,25 @@ def describe_source(path: str) -> str:
     return "stdin" if path == "-" else path
 
 
-def read_lines(stream: BinaryIO) -> Iterator[ItemLine | UnreadableLine]:
-    """Read objects with unique ids; blank lines are skipped, a line with a repeated id is unreadable."""
-    seen: dict[str | int, int] = {}  # id -> line
+def read_objects(stream: BinaryIO) -> Iterator[NumberedRecord]:
+    """Read the objects of JSON Lines, or what is wrong with a line; blank lines are skipped."""
     for number, raw in enumerate(split_lines(stream), 1):
         if isinstance(raw, str):
-            yield UnreadableLine(number, raw)
-            continue
-        if not raw or raw.isspace():
-            continue
+            yield number, BadItem(raw)
+        elif raw and not raw.isspace():
+            try:
+                yield number, parse_record(raw)
+            except BadItem as error:
+                yield number, error
+
+
+def check_ids(records: Iterable[NumberedRecord]) -> Iterator[ItemLine | UnreadableLine]:
+    """Keep records with unique ids; one with a repeated id is unreadable."""
+    seen: dict[str | int, int] = {}  # id -> line
+    for number, record in records:
         try:
-            record = parse_record(raw)
+            if isinstance(record, BadItem):
+                raise record
             key = get_id(record)
         except BadItem as error:
             yield UnreadableLine(number, str(error))

@@ -74,11 +74,15 @@ class Metric(ABC, Generic[ItemT]):
 
     rules: their names, the default first; empty if there is only one.
     own_scale: figures that are not fractions, which the table prints as they are.
+    columns: the fields of an item that a CSV or Parquet file must have as columns.
+    texts: the fields whose cells in a CSV are text as they stand; other cells that are JSON are read as JSON.
     """
 
     name: ClassVar[str]
     rules: ClassVar[tuple[str, ...]] = ()
     own_scale: ClassVar[frozenset[str]] = frozenset()
+    columns: ClassVar[tuple[str, ...]] = ("id", "gold", "prediction")
+    texts: ClassVar[frozenset[str]] = frozenset({"id", "gold", "prediction"})
 
     @abstractmethod
     def read(self, record: Record) -> ItemT:

@@ -25,6 +25,8 @@ class MultiTurn(Metric[Scores]):
     """
 
     name: ClassVar[str] = "multiturn"
+    columns: ClassVar[tuple[str, ...]] = ("id", "scores")
+    texts: ClassVar[frozenset[str]] = frozenset({"id"})
     own_scale: ClassVar[frozenset[str]] = frozenset({"wscore", "lscore", "mscore"})
 
     turns: int = 5

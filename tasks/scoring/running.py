@@ -16,7 +16,16 @@ import numpy as np
 from tasks.errors import BadInput
 from tasks.files import write_beside
 from tasks.scoring.grammar import GroupSample
-from tasks.scoring.items import BadItem, UnreadableLine, describe_source, open_items, read_lines
+from tasks.scoring.item_tables import find_kind, read_table
+from tasks.scoring.items import (
+    BadItem,
+    NumberedRecord,
+    UnreadableLine,
+    check_ids,
+    describe_source,
+    open_items,
+    read_objects,
+)
 from tasks.scoring.metric import (
     Accumulator,
     IntArray,
@@ -71,20 +80,26 @@ class LineReader:
 
     def read(self) -> Iterator[Any]:
         """Yield the items of readable lines."""
+        for line in check_ids(self._read_records()):
+            if isinstance(line, UnreadableLine):
+                self.report_unreadable(line)
+                continue
+            try:
+                item = self.metric.read(line.record)
+            except BadItem as error:
+                self.report_unreadable(UnreadableLine(line.number, str(error)))
+                continue
+            self.n += 1
+            if self.keep_ids:
+                self.ids.append(line.record["id"])
+            yield item
+
+    def _read_records(self) -> Iterator[NumberedRecord]:
+        if find_kind(self.path):
+            yield from read_table(self.path, self.metric.columns, self.metric.texts)
+            return
         with open_items(self.path) as stream:
-            for line in read_lines(stream):
-                if isinstance(line, UnreadableLine):
-                    self.report_unreadable(line)
-                    continue
-                try:
-                    item = self.metric.read(line.record)
-                except BadItem as error:
-                    self.report_unreadable(UnreadableLine(line.number, str(error)))
-                    continue
-                self.n += 1
-                if self.keep_ids:
-                    self.ids.append(line.record["id"])
-                yield item
+            yield from read_objects(stream)
 
     def report_unreadable(self, line: UnreadableLine) -> None:
         """Count an unreadable line and report it."""

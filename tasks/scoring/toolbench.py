@@ -83,6 +83,17 @@ class ToolBench(Metric[ToolCall]):
     """
 
     name: ClassVar[str] = "toolbench"
+    columns: ClassVar[tuple[str, ...]] = (
+        "id",
+        "api",
+        "arguments",
+        "predicted_api",
+        "predicted_arguments",
+        "well_formed",
+    )
+    texts: ClassVar[frozenset[str]] = frozenset(
+        {"id", "api", "arguments", "predicted_api", "predicted_arguments"}
+    )
 
     def read(self, record: Record) -> ToolCall:
         """Read both calls; arguments are objects or JSON text."""

@@ -10,18 +10,16 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, cast, get_type_hints
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.errors import BadInput, SqlError
-from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
+from tasks.scoring.item_tables import find_kind, read_table
+from tasks.scoring.items import BadItem, Record, describe_type, open_items, read_objects
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, OwnDataset, ReadSection
 
 PARQUET, LINES = "items.parquet", "items.jsonl"
-BATCH = 1_000
 MOST_TEXT = 100_000
 """Maximum characters of a text."""
 
@@ -97,7 +95,7 @@ def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
     file = _find_file(path, reader)
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
-    for place, found in _read_table(file) if file.suffix == ".parquet" else _read_lines(file):
+    for place, found in _read_records(file):
         source = ItemSource(file, place)
         try:
             item = reader.read(found, source)
@@ -127,31 +125,15 @@ def _find_file(path: Path, reader: ItemReader[Any]) -> Path:
     return found
 
 
-def _read_lines(file: Path) -> Iterator[tuple[str, Record | BadItem]]:
-    """Yield each line's place, and its record or what is wrong with it."""
+def _read_records(file: Path) -> Iterator[tuple[str, Record | BadItem]]:
+    """Yield each place of a file, and its record or what is wrong with it."""
+    if find_kind(str(file)):
+        for number, found in read_table(str(file)):
+            yield f"row {number}", found
+        return
     with open_items(str(file)) as stream:
-        for number, raw in enumerate(split_lines(stream), 1):
-            if isinstance(raw, str):
-                yield f"line {number}", BadItem(raw)
-            elif raw and not raw.isspace():
-                try:
-                    yield f"line {number}", parse_record(raw)
-                except BadItem as error:
-                    yield f"line {number}", error
-
-
-def _read_table(file: Path) -> Iterator[tuple[str, Record | BadItem]]:
-    """Yield each row's place, and its record; behind the last one that can be read, what is wrong."""
-    number = 0
-    try:
-        with pq.ParquetFile(file) as table:
-            for batch in table.iter_batches(BATCH):
-                for record in batch.to_pylist():
-                    number += 1
-                    yield f"row {number}", record
-    except (pa.ArrowException, OSError, ValueError) as error:
-        what = " ".join(str(error).split())[:200]
-        yield f"after row {number}", BadItem(f"cannot be read as Parquet: {what}")
+        for number, found in read_objects(stream):
+            yield f"line {number}", found
 
 
 def write_name(path: Path) -> str:

@@ -164,7 +164,8 @@ def test_a_bad_file_has_one_clear_line(call, tmp_path, data, code, why):
 def test_a_folder_and_a_missing_file(call, tmp_path):
     code, out, err = call("hotpotqa", tmp_path)
     assert (code, out) == (2, "")
-    assert err == f"benchloom: {tmp_path}: is a folder (a .jsonl or .jsonl.gz file, or - for stdin)\n"
+    hint = "a .jsonl, .csv, .tsv or .parquet file, or - for JSON Lines on stdin"
+    assert err == f"benchloom: {tmp_path}: is a folder ({hint})\n"
     code, _, err = call("hotpotqa", tmp_path / "nothing.jsonl")
     assert code == 2
     assert "no such file" in err

@@ -1,0 +1,153 @@
+"""Read items from a table: CSV, TSV (both plain or gzipped) or Parquet, one item a row.
+
+A row that cannot be read is a value (`BadItem`), not an error, so that the rest can be scored.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import difflib
+import io
+import json
+import math
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import PurePath
+from typing import Any
+
+from tasks.errors import BadInput
+from tasks.scoring.items import MAX_LINE_BYTES, BadItem, NumberedRecord, Record, describe_source, open_items
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+PARQUET = ".parquet"
+BATCH = 1024
+
+
+def find_kind(path: str) -> str:
+    """Return the suffix of a table, `.csv`, `.tsv` or `.parquet`; empty for any other file."""
+    suffix = PurePath(path.lower().removesuffix(".gz")).suffix
+    return suffix if suffix in DELIMITERS or suffix == PARQUET else ""
+
+
+def read_table(
+    path: str, columns: Sequence[str] = (), texts: Collection[str] | None = None
+) -> Iterator[NumberedRecord]:
+    """Yield the rows of a table; a row of a CSV has the number of its first line.
+
+    columns: that its header must have. texts: columns of a CSV whose cells are text as they stand; None: all
+    are. Another column's cell is read as JSON where it is JSON. An empty cell is null. Raises BadInput if the
+    file cannot be opened, is no table, or lacks a column.
+    """
+    kind = find_kind(path)
+    if kind == PARQUET:
+        yield from _read_parquet(path, columns)
+    else:
+        yield from _read_csv(path, DELIMITERS[kind], columns, texts)
+
+
+def check_columns(path: str, found: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise BadInput that names the first column that a table lacks, or has twice, and those that it has."""
+    for name in wanted:
+        if name not in found:
+            near = difflib.get_close_matches(name, found, 1, 0.6)
+            raise BadInput(
+                describe_source(path),
+                f"has no column {name}; it has {', '.join(found)[:200] or 'none'}",
+                hint=f"{f'is it {near[0]}? ' if near else ''}the metric needs {', '.join(wanted)}",
+            )
+    for name in found:
+        if found.count(name) > 1:
+            raise BadInput(describe_source(path), f"has two columns {name or 'without a name'}")
+
+
+def _read_csv(
+    path: str, delimiter: str, columns: Sequence[str], texts: Collection[str] | None
+) -> Iterator[NumberedRecord]:
+    csv.field_size_limit(MAX_LINE_BYTES)
+    with open_items(path) as stream:
+        # Bytes that are not UTF-8 become lone surrogates, by which their row is known.
+        lines = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        header = [name.strip() for name in next(rows, [])]
+        check_columns(path, header, columns)
+        while True:
+            number = rows.line_num + 1
+            try:
+                cells = next(rows)
+            except StopIteration:
+                return
+            except (csv.Error, EOFError, OSError) as error:
+                yield number, BadItem(f"cannot be read on from here ({error})")
+                return
+            if cells:
+                yield number, _make_record(header, cells, texts)
+
+
+def _make_record(
+    header: Sequence[str], cells: Sequence[str], texts: Collection[str] | None
+) -> Record | BadItem:
+    if len(cells) != len(header):
+        return BadItem(f"has {len(cells)} cells, and the header has {len(header)}")
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return BadItem("is not valid UTF-8")
+    return {
+        name: _read_cell(cell, texts is None or name in texts)
+        for name, cell in zip(header, cells, strict=True)
+    }
+
+
+def _read_cell(cell: str, is_text: bool) -> Any:
+    if not cell:
+        return None
+    if not is_text:
+        with suppress(ValueError, RecursionError):
+            return json.loads(cell, parse_constant=_refuse_constant)
+    return cell
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[NumberedRecord]:
+    # Only a Parquet file needs it: `score` starts faster without.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as table:
+            check_columns(path, table.schema_arrow.names, columns)
+            for batch in table.iter_batches(BATCH):
+                for record in batch.to_pylist():
+                    number += 1
+                    try:
+                        yield number, {name: _to_json(value) for name, value in record.items()}
+                    except BadItem as error:
+                        yield number, error
+    except FileNotFoundError as error:
+        raise BadInput(path, "no such file or folder") from error
+    except (pa.ArrowException, OSError, ValueError) as error:
+        what = " ".join(str(error).split())[:200]
+        yield number + 1, BadItem(f"cannot be read as Parquet: {what}")
+
+
+def _to_json(value: Any) -> Any:
+    """Convert a cell to what JSON has. Raises BadItem."""
+    if isinstance(value, list):
+        return [_to_json(member) for member in value]
+    if isinstance(value, dict):
+        return {str(name): _to_json(member) for name, member in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadItem("holds NaN or Infinity, which are no JSON")
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise BadItem(f"holds {type(value).__name__}, which JSON has not")

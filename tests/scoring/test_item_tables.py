@@ -1,0 +1,173 @@
+"""Items have the same figures as JSON Lines, CSV, TSV and Parquet; what is wrong with a table is named."""
+
+import csv
+import gzip
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import BadInput
+from tasks.scoring.registry import make_metric
+from tasks.scoring.running import score_file
+from tests.scoring.test_properties import some
+
+quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def write_csv(rows, delimiter=","):
+    """Write rows as people do: a list as JSON, null as an empty cell."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), delimiter=delimiter)
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(
+            {
+                name: "" if value is None else value if isinstance(value, str) else json.dumps(value)
+                for name, value in row.items()
+            }
+        )
+    return text.getvalue().encode()
+
+
+def score(path, metric, report=None, **options):
+    said = []
+    found = score_file(make_metric(metric, options), str(path), rule="all", report=said.append)
+    return (found, [(line.number, line.why) for line in said])
+
+
+@pytest.mark.parametrize("metric", some)
+@quick
+@given(data=st.data())
+def test_a_table_scores_as_json_lines_do(tmp_path, metric, data):
+    drawn = data.draw(st.lists(some[metric], min_size=1, max_size=6))
+    # An empty cell of a CSV is null, and a group is text there.
+    rows = [
+        {
+            "id": f"i{number}",
+            **{
+                name: (value.replace("\0", "") or None) if isinstance(value, str) else value
+                for name, value in row.items()
+            },
+        }
+        for number, row in enumerate(drawn)
+    ]
+    for row in rows:
+        row |= {name: f"{row[name]}" for name in ("group",) if name in row}
+    lines = tmp_path / "items.jsonl"
+    lines.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    try:
+        expected = score(lines, metric)
+    except BadInput as error:
+        expected = str(error).partition(": ")[2]
+    files = {
+        "items.csv": write_csv(rows),
+        "items.TSV": write_csv(rows, "\t"),
+        "items.csv.gz": gzip.compress(write_csv(rows)),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    if metric not in ("rms", "grammar"):  # lists of several types are no column
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "items.parquet")
+    for name in ("items.parquet", *files):
+        if (tmp_path / name).exists():
+            try:
+                found = score(tmp_path / name, metric)
+            except BadInput as error:
+                found = str(error).partition(": ")[2]
+            assert _forget_places(found) == _forget_places(expected), name
+
+
+def _forget_places(found):
+    """A cell may hold line ends, so that its row's number is another one."""
+    return found if isinstance(found, str) else (found[0], [why for _, why in found[1]])
+
+
+HEAD = b"id,gold,prediction\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "n"),
+    [
+        (HEAD + b"1,a,a\n2,b\n3,c,c\n", [(3, "has 2 cells, and the header has 3")], 2),
+        (HEAD + b"1,a,a\n1,b,b\n", [(3, "repeats the id of line 2")], 1),
+        (HEAD + b"1,a,a\n,b,b\n", [(3, "has no id")], 1),
+        (HEAD + b"1,a,a\n2,\xff\xfe,b\n3,c,c", [(3, "is not valid UTF-8")], 2),
+        (HEAD + b'1,a,a\n2,"two\nlines",b\n3,,c\n', [(5, "gold is null; text is wanted")], 2),
+        (
+            HEAD + b'1,a,a\n2,"b"x,b\n3,c,c\n',
+            [(3, "cannot be read on from here (',' expected after '\"')")],
+            1,
+        ),
+        (b"\xef\xbb\xbf" + HEAD + b"\n1,a,42\n", [], 1),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named_by_its_line(tmp_path, content, said, n):
+    path = tmp_path / "items.csv"
+    path.write_bytes(content)
+    found, complaints = score(path, "hotpotqa")
+    assert (found["n"], found["n_unreadable"], complaints) == (n, len(said), said)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"id,answer,predictions\n1,a,b\n", "has no column gold; it has id, answer, predictions"),
+        (
+            b"id,gold,predictions\n1,a,b\n",
+            "has no column prediction; it has id, gold, predictions (is it predictions? ",
+        ),
+        (b"id,gold,prediction,gold\n1,a,b,c\n", "has two columns gold"),
+        (b"", "has no column id; it has none (the metric needs id, gold, prediction)"),
+        (HEAD, "has no readable line (it is empty)"),
+        (b"id,gold\0", "is binary"),
+    ],
+)
+def test_a_table_without_its_columns_is_refused_with_what_is_needed(tmp_path, content, said):
+    path = tmp_path / "items.csv"
+    path.write_bytes(content)
+    with pytest.raises(BadInput) as error:
+        score(path, "hotpotqa")
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_parquet_that_is_none_lacks_a_column_or_breaks_off_is_named(tmp_path):
+    path = tmp_path / "items.parquet"
+    with pytest.raises(BadInput, match="no such file or folder"):
+        score(path, "hotpotqa")
+    path.write_bytes(b"no Parquet")
+    with pytest.raises(BadInput, match="has no readable line"):
+        score(path, "hotpotqa")
+    pq.write_table(pa.table({"id": [1], "gold": ["a"]}), path)
+    with pytest.raises(BadInput, match="has no column prediction"):
+        score(path, "hotpotqa")
+
+
+def test_values_that_json_has_not_are_unreadable_or_written_as_text(tmp_path):
+    path = tmp_path / "items.parquet"
+    columns = {"id": [1, 2, 3], "human": [1.0, float("nan"), 3.0], "judge": [2, 2, 3]}
+    pq.write_table(pa.table(columns), path)
+    found, said = score(path, "correlation")
+    assert (found["n"], said) == (2, [(2, "holds NaN or Infinity, which are no JSON")])
+    pq.write_table(pa.table({"id": [1], "gold": ["a"], "prediction": [b"a"]}), path)
+    with pytest.raises(BadInput, match="1 unreadable"):
+        score(path, "hotpotqa")
+
+
+def test_numbers_and_truth_values_of_a_csv_are_read_where_the_metric_needs_them(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text('id,gold,prediction\n1,7,7.\n2,3,"I say 3."\n3,x,3\n')
+    found, said = score(path, "ddxplus")
+    assert (found["n_scored"], found["accuracy"]) == (2, 1)
+    assert said == [(4, "gold is 'x'; a label from 0 to 48 is wanted")]
+    path.write_text(
+        "id,api,arguments,predicted_api,predicted_arguments,well_formed,judged\n"
+        '1,weather,"{""city"": ""Rome""}",weather,"{""city"": ""Rome""}",true,\n'
+    )
+    found, said = score(path, "toolbench")
+    assert (found["n_scored"] + found["n_failed"], said) == (1, [])
