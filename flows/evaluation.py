@@ -38,9 +38,10 @@ from tasks.models.calls import Call
 from tasks.reports.own_evaluation import Evaluation, Measured, measure_strands, resolve_figures
 from tasks.reports.replies import derive_replies
 from tasks.reports.tables import round_figures
-from tasks.systems.entries import SystemEntry, needs_documents
+from tasks.systems.entries import ReplayEntry, SystemEntry, needs_documents
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 from tasks.systems.own_items import write_name
+from tasks.systems.replayed import digest_answers, read_recorded
 
 if TYPE_CHECKING:
     from flows.run.session import Session
@@ -118,6 +119,8 @@ def prepare(root: Path, flow: str, params: Mapping[str, object], options: Evalua
     """
     declared = find_evaluation(flow, root)
     options = replace(options, as_of=options.as_of or str(get_section(params, "evaluation.as_of") or ""))
+    if options.answers is not None:
+        params = add_answers(root, params, options.system, options.answers)
     entry = read_system(params, options)
     for name in sorted({"documents", "turns", "language"} - declared.takes):
         if getattr(options, name):
@@ -125,7 +128,47 @@ def prepare(root: Path, flow: str, params: Mapping[str, object], options: Evalua
     if "documents" not in declared.takes and needs_documents(entry):
         raise BadInput(f"systems.{options.system}", f"retrieves from documents, and {flow} has none")
     own = declared.read(options, entry, make_reader(params))
+    if isinstance(entry, ReplayEntry) and not entry.model:
+        own = replace(own, notes=(*own.notes, *list_unused(own, entry)))
     return EvaluationRun(root, flow, declared, params, options, entry, own)
+
+
+def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path) -> Mapping[str, object]:
+    """Return the parameters with a system that replays a file of answers. Raises BadInput."""
+    systems = dict(cast("Mapping[str, object]", params.get("systems") or {}))
+    if name in systems:
+        raise BadInput(
+            f"--system {name}", "is a system of params.yaml", hint="--answers needs a name of its own"
+        )
+    place = file.relative_to(root) if file.is_relative_to(root) else file
+    entry = ReplayEntry(kind="replay", version=digest_answers(file), file=str(place))
+    return {**params, "systems": {**systems, name: entry.model_dump(mode="json", exclude_defaults=True)}}
+
+
+def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:
+    """Say how many recorded answers are to no question of the dataset. Raises BadInput if none is to one."""
+    # An item of a stream has the key and the text that its dataset gave it.
+    asked = dict(
+        name_item(row)
+        for name, (_, rows) in own.artifacts.items()
+        for row in rows
+        if name == "items" or hasattr(row, "question")
+    )
+    answers = read_recorded(entry)
+    total = len(answers.by_id) + len(answers.by_question)
+    unused = answers.count_unused(asked)
+    if unused == total:
+        raise BadInput(
+            entry.file,
+            "has no answer to a question of the dataset",
+            hint="its `id`s or `question`s are others",
+        )
+    return [f"{unused} of {total} answers are to no question of the dataset"] if unused else []
+
+
+def name_item(row: Any) -> tuple[str, str]:
+    """Return an item's id and question; one of a stream has the key and the text of its dataset."""
+    return (row.key, row.text) if hasattr(row, "key") else (row.id, row.question)
 
 
 def make_nodes(run: EvaluationRun) -> list[Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -84,7 +85,13 @@ def evaluate(
         Path,
         typer.Option(metavar="PATH", help="A folder or file of questions with answers; see the FLOW's page."),
     ],
-    system: Annotated[str, typer.Option(metavar="NAME", help="A name of `systems` in params.yaml.")],
+    system: Annotated[
+        str, typer.Option(metavar="NAME", help="A name of `systems` in params.yaml, or for --answers.")
+    ] = "",
+    answers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Judge the answers of this file; no system is asked."),
+    ] = None,
     documents: Annotated[
         Path | None, typer.Option(metavar="PATH", help="What the built-in RAG retrieves from.")
     ] = None,
@@ -111,22 +118,26 @@ def evaluate(
     """Run a system of yours over a dataset and judge it; the graph and dvc.lock stay as they are.
 
     Example: benchloom evaluate grammar --dataset questions.jsonl --system good --documents corpus/
+    Example: benchloom evaluate grammar --dataset questions.jsonl --answers mine.csv
     """
     from flows.commands.evaluate import evaluate_command
     from tasks.systems.evaluation import EvaluationOptions
 
+    if not system and answers is None:
+        raise typer.BadParameter("name one, or give --answers FILE", param_hint="--system")
     raise typer.Exit(
         evaluate_command(
             flow,
             EvaluationOptions(
                 dataset.absolute(),
-                system,
+                system or re.sub(r"[^\w.-]+", "-", answers.name.partition(".")[0] if answers else ""),
                 documents.absolute() if documents else None,
                 limit,
                 as_of,
                 out.absolute() if out else None,
                 turns,
                 language,
+                answers.absolute() if answers else None,
             ),
             replay=replay,
             budget_usd=budget_usd,

@@ -23,7 +23,7 @@ from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset
 
 RECORD = "lineage.json"
-OPTIONS = ("dataset", "system", "documents", "limit", "as_of", "turns", "language")
+OPTIONS = ("dataset", "system", "documents", "limit", "as_of", "turns", "language", "answers")
 """The options of `benchloom evaluate` that the figures follow from."""
 
 
@@ -43,7 +43,11 @@ def write_record(
     ]
     read = {root / dep for node in nodes for dep in node.deps if (root / dep).is_file()}
     code = {root / path for stage in own.stages for path in graph.list_code(stage)}
-    given = set(_list_files(options.dataset)) | set(_list_files(options.documents))
+    given = (
+        set(_list_files(options.dataset))
+        | set(_list_files(options.documents))
+        | set(_list_files(options.answers))
+    )
     names = sorted({name for node in nodes for name in node.params})
     record = {
         "name": f"evaluate-{flow}@{own.key[:8]}",

@@ -1,4 +1,4 @@
-"""Read items from a table: CSV, TSV (both plain or gzipped) or Parquet, one item a row.
+"""Read items from JSON Lines, or from a table: CSV, TSV (both plain or gzipped) or Parquet, one item a row.
 
 A row that cannot be read is a value (`BadItem`), not an error, so that the rest can be scored.
 """
@@ -18,7 +18,15 @@ from pathlib import PurePath
 from typing import Any
 
 from tasks.errors import BadInput
-from tasks.scoring.items import MAX_LINE_BYTES, BadItem, NumberedRecord, Record, describe_source, open_items
+from tasks.scoring.items import (
+    MAX_LINE_BYTES,
+    BadItem,
+    NumberedRecord,
+    Record,
+    describe_source,
+    open_items,
+    read_objects,
+)
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = ".parquet"
@@ -29,6 +37,17 @@ def find_kind(path: str) -> str:
     """Return the suffix of a table, `.csv`, `.tsv` or `.parquet`; empty for any other file."""
     suffix = PurePath(path.lower().removesuffix(".gz")).suffix
     return suffix if suffix in DELIMITERS or suffix == PARQUET else ""
+
+
+def read_records(
+    path: str, columns: Sequence[str] = (), texts: Collection[str] | None = None
+) -> Iterator[NumberedRecord]:
+    """Yield the records of a table, or of JSON Lines. columns, texts: as of `read_table`. Raises BadInput."""
+    if find_kind(path):
+        yield from read_table(path, columns, texts)
+        return
+    with open_items(path) as stream:
+        yield from read_objects(stream)
 
 
 def read_table(

@@ -16,15 +16,12 @@ import numpy as np
 from tasks.errors import BadInput
 from tasks.files import write_beside
 from tasks.scoring.grammar import GroupSample
-from tasks.scoring.item_tables import find_kind, read_table
+from tasks.scoring.item_tables import read_records
 from tasks.scoring.items import (
     BadItem,
-    NumberedRecord,
     UnreadableLine,
     check_ids,
     describe_source,
-    open_items,
-    read_objects,
 )
 from tasks.scoring.metric import (
     Accumulator,
@@ -80,7 +77,7 @@ class LineReader:
 
     def read(self) -> Iterator[Any]:
         """Yield the items of readable lines."""
-        for line in check_ids(self._read_records()):
+        for line in check_ids(read_records(self.path, self.metric.columns, self.metric.texts)):
             if isinstance(line, UnreadableLine):
                 self.report_unreadable(line)
                 continue
@@ -93,13 +90,6 @@ class LineReader:
             if self.keep_ids:
                 self.ids.append(line.record["id"])
             yield item
-
-    def _read_records(self) -> Iterator[NumberedRecord]:
-        if find_kind(self.path):
-            yield from read_table(self.path, self.metric.columns, self.metric.texts)
-            return
-        with open_items(self.path) as stream:
-            yield from read_objects(stream)
 
     def report_unreadable(self, line: UnreadableLine) -> None:
         """Count an unreadable line and report it."""

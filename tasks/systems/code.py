@@ -39,7 +39,9 @@ class CodeSystem:
         self.name, self.version = name, entry.version
         self._entry, self._ask, self._locate = entry, ask, locate
 
-    async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
+    async def answer(
+        self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
+    ) -> Response:
         """Answer one question by the function; see `System.answer`."""
         turns = [{"question": turn.question, "answer": turn.answer} for turn in history]
         answer = await self._ask.system(

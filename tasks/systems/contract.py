@@ -71,8 +71,12 @@ class System(Protocol):
     name: str
     version: str
 
-    async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
+    async def answer(
+        self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
+    ) -> Response:
         """Answer one question. row: the id named in errors and in the calls artifact.
+
+        item: the id of the dataset's item, if it is another one; recorded answers are found by it.
 
         A failure of the system itself is a response without text; raises ModelFailed, BudgetSpent and
         CallMissing as `Ask` does.

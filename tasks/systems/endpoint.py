@@ -35,7 +35,9 @@ class EndpointSystem:
         self.name, self.version = name, entry.version
         self._entry, self._ask = entry, ask
 
-    async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
+    async def answer(
+        self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
+    ) -> Response:
         """Answer one question by the role's model; see `System.answer`."""
         prompt: Path = INSTRUCTED if self._entry.instructions else BARE
         answer = await self._ask(

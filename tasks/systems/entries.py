@@ -189,15 +189,18 @@ class RagEntry(EntryModel):
 
 
 class ReplayEntry(EntryModel):
-    """Published answers, replayed with the passages that they were written from (`import mtrag`)."""
+    """Recorded answers, replayed with the passages that they were written from.
+
+    They are published ones (`import mtrag`), or a system's own (`evaluate --answers`, docs/systems.md).
+    """
 
     kind: Literal["replay"]
     version: str = Field(pattern="^[0-9a-f]{64}$")
     """The SHA-256 of the file."""
     file: str = Field(min_length=1)
-    """JSON Lines, an answer a line."""
-    model: str = Field(min_length=1)
-    """Whose answers are replayed."""
+    """An answer a line or a row: JSON Lines as `import mtrag` writes them, or a table of one's own."""
+    model: str = ""
+    """Whose answers of an imported file are replayed; empty if the file is one system's own."""
     search: RagEntry | None = None
     """How passages are retrieved for judges, from the documents of the questions; None: not at all."""
 

@@ -28,6 +28,8 @@ class EvaluationOptions:
     """ragcheck: also run conversations, of at most this many turns."""
     language: str = ""
     """ragcheck: the language of the questions."""
+    answers: Path | None = None
+    """A file of the system's answers, which is then not asked."""
 
 
 class ReadSection(Protocol):

@@ -17,7 +17,9 @@ class HttpSystem:
         self.name, self.version = name, entry.version
         self._entry, self._ask = entry, ask
 
-    async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
+    async def answer(
+        self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
+    ) -> Response:
         """Answer one question by the call `answer`; see `System.answer`."""
         call = self._entry.answer
         paths = find_paths(call, call.text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from operator import attrgetter
@@ -14,8 +14,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.errors import BadInput, SqlError
-from tasks.scoring.item_tables import find_kind, read_table
-from tasks.scoring.items import BadItem, Record, describe_type, open_items, read_objects
+from tasks.scoring.item_tables import find_kind, read_records
+from tasks.scoring.items import BadItem, Record, describe_type
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, OwnDataset, ReadSection
 
@@ -95,7 +95,9 @@ def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
     file = _find_file(path, reader)
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
-    for place, found in _read_records(file):
+    word = "row" if find_kind(str(file)) else "line"
+    for number, found in read_records(str(file)):
+        place = f"{word} {number}"
         source = ItemSource(file, place)
         try:
             item = reader.read(found, source)
@@ -123,17 +125,6 @@ def _find_file(path: Path, reader: ItemReader[Any]) -> Path:
     if found is None:
         raise BadInput(path, f"has no {' and no '.join(reader.names)}", hint=f"see {reader.page}")
     return found
-
-
-def _read_records(file: Path) -> Iterator[tuple[str, Record | BadItem]]:
-    """Yield each place of a file, and its record or what is wrong with it."""
-    if find_kind(str(file)):
-        for number, found in read_table(str(file)):
-            yield f"row {number}", found
-        return
-    with open_items(str(file)) as stream:
-        for number, found in read_objects(stream):
-            yield f"line {number}", found
 
 
 def write_name(path: Path) -> str:

@@ -57,7 +57,9 @@ class ReferenceRag:
         self._entry, self._ask = entry, ask
         self._chunks, self._retriever = chunks, retriever
 
-    async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
+    async def answer(
+        self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
+    ) -> Response:
         """Answer one question from the passages found for it, or for the query rewritten from its turns."""
         turns = history if self._entry.multi_turn else ()
         calls: list[str] = []

@@ -1,35 +1,65 @@
-"""A system whose answers are published: it replays them, with the passages that they were written from."""
+"""A system whose answers are recorded: it replays them, with the passages that they were written from."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
+from tasks.scoring.item_tables import read_records
+from tasks.scoring.items import BadItem, Record, describe_type, get_optional_text
 from tasks.systems.contract import Passage, Response, System, Turn
 from tasks.systems.entries import ReplayEntry
 
+WANTED = "columns id or question, and answer; docs/systems.md says which more"
+
+
+@dataclass(frozen=True)
+class RecordedAnswers:
+    """Answers by the id of an item, and by the text of its question where a file has no ids."""
+
+    by_id: dict[str, Response]
+    by_question: dict[str, Response]
+
+    def find(self, *names: str, question: str) -> Response | None:
+        """Find an answer by one of the names of its item, or by the question."""
+        known = (self.by_id[name] for name in names if name in self.by_id)
+        return next(known, None) or self.by_question.get(question.strip())
+
+    def count_unused(self, items: Mapping[str, str]) -> int:
+        """Count the answers that no item has. items: id -> question."""
+        asked = {question.strip() for question in items.values()}
+        return len(self.by_id.keys() - items.keys()) + len(self.by_question.keys() - asked)
+
 
 class ReplayedSystem:
-    """Answers by a file's lines of one model, and asks nobody."""
+    """Answers by the lines of a file, and asks nobody."""
 
     def __init__(self, name: str, entry: ReplayEntry, searcher: System | None = None) -> None:
-        """Read the lines of the entry's model. Raises BadInput if the file is another than was imported.
+        """Read the answers of the entry's file. Raises BadInput if it is another one than the entry names.
 
         searcher: what retrieves for `retrieve`; without it nothing is retrieved.
         """
         self._searcher = searcher
-        self.name, self.version = name, f"{entry.version[:16]} {entry.model}"
-        self._answers = read_answers(entry)
+        self.name, self.version = name, f"{entry.version[:16]} {entry.model}".strip()
+        self._answers = read_published(entry) if entry.model else read_recorded(entry)
 
-    async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
+    async def answer(
+        self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
+    ) -> Response:
         """Return the recorded answer to a question after these turns; without text if there is none."""
-        found = self._answers.get(name_question(question, [(turn.question, turn.answer) for turn in history]))
-        return found or Response(None, None, (), "no answer to this question was published")
+        if isinstance(self._answers, RecordedAnswers):
+            # Turns of a conversation have no rows of their own in such a file.
+            found = None if history else self._answers.find(item, row, question=question)
+            return found or Response(None, None, (), "the file has no answer to this question")
+        turns = [(turn.question, turn.answer) for turn in history]
+        published = self._answers.get(name_question(question, turns))
+        return published or Response(None, None, (), "no answer to this question was published")
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         """Retrieve passages, best first; None if the entry has no `search`.
@@ -44,17 +74,20 @@ def name_question(question: str, history: Sequence[tuple[str, str]]) -> str:
     return make_id("replayed", question, [list(turn) for turn in history])
 
 
-def read_answers(entry: ReplayEntry) -> dict[str, Response]:
-    """Read a model's answers by `name_question`. Raises BadInput."""
-    path = Path(entry.file)
+def digest_answers(path: Path) -> str:
+    """Compute the SHA-256 of a file of answers. Raises BadInput if it cannot be read."""
     try:
-        content = path.read_bytes()
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise BadInput(path, (error.strerror or "cannot be read").lower(), hint="import it again") from error
-    if hashlib.sha256(content).hexdigest() != entry.version:
-        raise BadInput(path, "is not the file that params.yaml names by `version`", hint="import it again")
+        what = "is a folder" if path.is_dir() else (error.strerror or "cannot be read").lower()
+        raise BadInput(path, what) from error
+
+
+def read_published(entry: ReplayEntry) -> dict[str, Response]:
+    """Read a model's answers of an imported file by `name_question`. Raises BadInput."""
+    path = _check_file(entry, "import it again")
     found = {}
-    for line in content.decode().splitlines():
+    for line in path.read_text("utf-8").splitlines():
         record: dict[str, Any] = json.loads(line)
         if record["model"] == entry.model:
             passages = tuple(
@@ -63,3 +96,74 @@ def read_answers(entry: ReplayEntry) -> dict[str, Response]:
             )
             found[record["question"]] = Response(record["text"], passages, ())
     return found
+
+
+def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
+    """Read the answers of a system's own file. Raises BadInput that names the first line it cannot use."""
+    path = _check_file(entry, "name its new hash by `version`")
+    answers = RecordedAnswers({}, {})
+    for number, record in read_records(str(path), texts=TEXTS):
+        problem = str(record) if isinstance(record, BadItem) else _add_answer(answers, record)
+        if problem:
+            raise BadInput(path, problem, line=number, hint=WANTED)
+    if not answers.by_id and not answers.by_question:
+        raise BadInput(path, "holds no answer", hint=WANTED)
+    return answers
+
+
+def _add_answer(answers: RecordedAnswers, record: Record) -> str:
+    """Add a record's answer; return what is wrong with it, or nothing."""
+    try:
+        response = _make_response(record)
+        question = get_optional_text(record, "question")
+    except BadItem as error:
+        return str(error)
+    name = record.get("id")
+    if name is None and not question:
+        return "has neither id nor question"
+    places, key = (
+        (answers.by_question, (question or "").strip()) if name is None else (answers.by_id, str(name))
+    )
+    if key in places:
+        return f"is a second answer to {key[:80]}"
+    places[key] = response
+    return ""
+
+
+TEXTS = frozenset({"id", "question", "answer", "prediction"})
+"""Columns of a CSV that are text."""
+RETRIEVED = ("retrieved_document_ids", "titles", "contexts")
+"""Columns with a list each: of what was retrieved, or of an agent's steps, best or first one first."""
+
+
+def _make_response(record: Record) -> Response:
+    name = next((name for name in ("answer", "prediction") if name in record), None)
+    if name is None:
+        raise BadItem(f"has no answer, only {', '.join(record)[:200]}")
+    text = get_optional_text(record, name)
+    given = {name: _read_texts(record, name) for name in RETRIEVED}
+    lengths = {name: len(texts) for name, texts in given.items() if texts is not None}
+    if len(set(lengths.values())) > 1:
+        raise BadItem(f"has {', '.join(f'{number} {name}' for name, number in lengths.items())}")
+    passages = None
+    if lengths:
+        count = max(lengths.values())
+        documents, titles, contexts = (given[name] or [""] * count for name in RETRIEVED)
+        passages = tuple(Passage(*cells, 0.0) for cells in zip(documents, titles, contexts, strict=True))
+    return Response(text, passages, (), "" if text is not None else "the file has no answer")
+
+
+def _read_texts(record: Record, name: str) -> list[str] | None:
+    value = record.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(text, str | int) for text in value):
+        raise BadItem(f"{name} is {describe_type(value)}; a list of texts is wanted")
+    return [str(text) for text in value]
+
+
+def _check_file(entry: ReplayEntry, hint: str) -> Path:
+    path = Path(entry.file)
+    if digest_answers(path) != entry.version:
+        raise BadInput(path, "is not the file that params.yaml names by `version`", hint=hint)
+    return path

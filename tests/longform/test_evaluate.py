@@ -135,6 +135,21 @@ def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
     assert (project.root / "dvc.lock").read_bytes() == lock
 
 
+def test_answers_of_a_file_are_judged_with_the_steps_that_it_shows(project: Sample) -> None:
+    sql = "SELECT stadium, count(*) AS n FROM concert GROUP BY 1"
+    steps = {"titles": ["plan", "query"], "contexts": ["Count the concerts.", sql]}
+    rows = [{"id": item["id"], "answer": "Well said.", **steps} for item in ITEMS[:3]]
+    (project.root / "told.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    words = ("--dataset", "mine", "--answers", "told.jsonl", "--out", "told", "--json")
+    done = project.benchloom("evaluate", "longform", *words)
+    assert done.returncode == 1, done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["counts"] == {"items": 4, "failed": 1, "scored": 3, "unscored": 0, "reviewed": 3}
+    told = {row.item: row for row in read_rows(project.root / "told" / "interactions.parquet", Interaction)}
+    assert told["conclusive-asks"].plan == "Count the concerts."
+    assert json.loads(told["conclusive-asks"].queries[0].rows) == [[1, 2], [2, 1]]
+
+
 def drop_bases(figures: object) -> object:
     """Leave out which rows a figure comes from: their ids have the system's name in them."""
     if isinstance(figures, dict):

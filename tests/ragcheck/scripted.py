@@ -74,7 +74,9 @@ class ScriptedSystem:
     asked: list[tuple[str, tuple[Turn, ...]]] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
 
-    async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
+    async def answer(
+        self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
+    ) -> Response:
         text = self.said[len(self.asked) % len(self.said)]
         self.asked.append((question, tuple(history)))
         call = make_id("system", self.name, question)

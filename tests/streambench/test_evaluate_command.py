@@ -139,3 +139,17 @@ def test_what_is_no_stream_ends_in_one_line(project, asked):
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "items.jsonl" in done.stderr
     assert not asked
+
+
+def test_answers_of_a_file_go_by_the_keys_of_the_dataset(project, asked):
+    replies = {"one": "Oslo", "two": "Rome", "three": "Oslo", "four": "Oslo"}
+    rows = ({"id": key, "answer": json.dumps({"answer": city})} for key, city in replies.items())
+    (project.root / "mine.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    set_params(project.root, ["streambench.system_steps.methods=[zero_shot]"])
+    words = ("--dataset", "cities", "--answers", "mine.jsonl", "--out", "mine", "--json", "--replay")
+    done = project.benchloom("evaluate", "streambench", *words)
+    assert done.returncode == 1, done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["system"] == "mine"
+    assert figures["counts"] == {"items": 5, "steps": 10, "right": 6, "failed": 2, "unjudged": 0}
+    assert not asked

@@ -111,3 +111,21 @@ def test_a_system_is_asked_scored_and_written_down_once(
         "countries__composition": "entity|capital\nNorway|Oslo\nSweden|Oslo",
         "lakes__simple": "",
     }
+
+
+def test_tables_of_a_file_are_scored_and_nobody_is_asked(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = {"countries": "entity|capital\nNorway|Oslo\nSweden|Stockholm", "lakes": "none"}
+    answers = project / "tables.jsonl"
+    answers.write_text(
+        "".join(f"{json.dumps({'id': name, 'answer': text})}\n" for name, text in tables.items())
+    )
+    options = EvaluationOptions(Path("mine"), "tables", out=project / "out", answers=answers)
+    assert evaluate_command("tanq", options, as_json=True, replay=True) == 1
+    said = capsys.readouterr()
+    figures = json.loads(said.out)
+    assert figures["counts"] == {"items": 3, "scored": 2, "failed": 1, "no_table": 1}
+    assert figures["kinds"]["composition"]["paper"]["f1"]["value"] == 1.0
+    assert "item rivers: no table: the file has no answer to this question" in said.err
+    assert "stranger_of_tanq" not in sys.modules

@@ -35,7 +35,7 @@ async def system_interactions(
     """Ask a system every question. A failed answer is a row without one, with the reason in `problem`."""
     built = build_system(entry.system, system, (), ask)
     responses = await asyncio.gather(
-        *(built.answer(pose(item), row=make_id(item.id, AGENT, entry.system)) for item in items)
+        *(built.answer(pose(item), row=make_id(item.id, AGENT, entry.system), item=item.id) for item in items)
     )
     with TemporaryDirectory(prefix="benchloom-items-") as folder:
         rows = [

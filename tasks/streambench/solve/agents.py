@@ -37,6 +37,7 @@ class RoleAgents:
         row: str,
         parse: Callable[[str], str],
         max_tokens: int,
+        item: str,
     ) -> AgentReply:
         """Have the role's model answer a prompt. Raises ModelFailed, BudgetSpent, CallMissing."""
         answer = await self._ask(prompt, fields, role=agent, row=row, parse=parse, max_tokens=max_tokens)
@@ -58,11 +59,12 @@ class SystemAgent:
         row: str,
         parse: Callable[[str], str],
         max_tokens: int,
+        item: str,
     ) -> AgentReply:
         """Have the system answer a prompt; it is not told how long its answer may be."""
         messages = render_prompt(prompt, fields).messages
         question = "\n\n".join(message["content"] for message in messages)
-        response = await self._system.answer(question, row=row)
+        response = await self._system.answer(question, row=row, item=item)
         if response.text is None:
             return AgentReply("", None, response.problem or "no answer", response.calls)
         text = response.text.encode("utf-8", "replace").decode()

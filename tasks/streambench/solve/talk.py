@@ -242,7 +242,13 @@ class StreamTalk:
             return StepReply(agent, "", None, problem, shown)
         try:
             reply = await self._setup.agents.ask(
-                agent, prompt, fields, row=self._row, parse=parse, max_tokens=max_tokens
+                agent,
+                prompt,
+                fields,
+                row=self._row,
+                parse=parse,
+                max_tokens=max_tokens,
+                item=self._item.key,
             )
         except ModelFailed as error:
             return self._note_unanswered(agent, error, shown)

@@ -49,7 +49,10 @@ async def system_predictions(
     built = build_system(entry.system, system, (), ask)
     run = TableRun(SYSTEM, entry.system)
     responses = await asyncio.gather(
-        *(built.answer(pose(item, items, params), row=make_id(item.id, run.system)) for item in items)
+        *(
+            built.answer(pose(item, items, params), row=make_id(item.id, run.system), item=item.id)
+            for item in items
+        )
     )
     return Drafts(
         [
