@@ -38,7 +38,7 @@ from tasks.models.calls import Call
 from tasks.reports.own_evaluation import Evaluation, Measured, measure_strands, resolve_figures
 from tasks.reports.replies import derive_replies
 from tasks.reports.tables import round_figures
-from tasks.systems.entries import ReplayEntry, SystemEntry, needs_documents
+from tasks.systems.entries import OpenAiEntry, ReplayEntry, SystemEntry, needs_documents
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 from tasks.systems.own_items import write_name
 from tasks.systems.replayed import digest_answers, read_recorded
@@ -121,6 +121,8 @@ def prepare(root: Path, flow: str, params: Mapping[str, object], options: Evalua
     options = replace(options, as_of=options.as_of or str(get_section(params, "evaluation.as_of") or ""))
     if options.answers is not None:
         params = add_answers(root, params, options.system, options.answers)
+    elif options.by_model:
+        params = add_model(params, options.system)
     entry = read_system(params, options)
     for name in sorted({"documents", "turns", "language"} - declared.takes):
         if getattr(options, name):
@@ -135,14 +137,35 @@ def prepare(root: Path, flow: str, params: Mapping[str, object], options: Evalua
 
 def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path) -> Mapping[str, object]:
     """Return the parameters with a system that replays a file of answers. Raises BadInput."""
-    systems = dict(cast("Mapping[str, object]", params.get("systems") or {}))
-    if name in systems:
-        raise BadInput(
-            f"--system {name}", "is a system of params.yaml", hint="--answers needs a name of its own"
-        )
     place = file.relative_to(root) if file.is_relative_to(root) else file
     entry = ReplayEntry(kind="replay", version=digest_answers(file), file=str(place))
-    return {**params, "systems": {**systems, name: entry.model_dump(mode="json", exclude_defaults=True)}}
+    return {**params, "systems": _add_system(params, name, entry, "--answers")}
+
+
+def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return the parameters with a system that is a model alone, decoding as the role `answerer` does.
+
+    Raises BadInput.
+    """
+    roles = cast("Mapping[str, Mapping[str, object]]", params.get("roles") or {})
+    role = f"model-{name}"
+    entry = OpenAiEntry(kind="openai", role=role)
+    return {
+        **params,
+        "systems": _add_system(params, name, entry, "--model"),
+        "roles": {**roles, role: {**(roles.get("answerer") or {}), "model": name}},
+    }
+
+
+def _add_system(
+    params: Mapping[str, object], name: str, entry: SystemEntry, option: str
+) -> Mapping[str, object]:
+    systems = cast("Mapping[str, object]", params.get("systems") or {})
+    if name in systems:
+        raise BadInput(
+            f"{option} {name}", "is a system of params.yaml", hint="give it a name of its own by --system"
+        )
+    return {**systems, name: entry.model_dump(mode="json", exclude_defaults=True)}
 
 
 def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:

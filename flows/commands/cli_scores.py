@@ -86,8 +86,15 @@ def evaluate(
         typer.Option(metavar="PATH", help="A folder or file of questions with answers; see the FLOW's page."),
     ],
     system: Annotated[
-        str, typer.Option(metavar="NAME", help="A name of `systems` in params.yaml, or for --answers.")
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A name of `systems` in params.yaml, or for --answers; repeatable."
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A model alone, as the role `answerer` asks it; repeatable."),
+    ] = None,
     answers: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Judge the answers of this file; no system is asked."),
@@ -111,40 +118,51 @@ def evaluate(
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Default: data/evaluations/<system>-<hash>.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Default: data/evaluations/<system>-<hash>; of several, DIR/<system>."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a system of yours over a dataset and judge it; the graph and dvc.lock stay as they are.
 
     Example: benchloom evaluate grammar --dataset questions.jsonl --system good --documents corpus/
+    Example: benchloom evaluate grammar --dataset questions.jsonl --system a --system b
     Example: benchloom evaluate grammar --dataset questions.jsonl --answers mine.csv
     """
-    from flows.commands.evaluate import evaluate_command
+    from flows.commands.evaluate import PaidLimits, evaluate_command
     from tasks.systems.evaluation import EvaluationOptions
 
-    if not system and answers is None:
-        raise typer.BadParameter("name one, or give --answers FILE", param_hint="--system")
-    raise typer.Exit(
-        evaluate_command(
-            flow,
-            EvaluationOptions(
-                dataset.absolute(),
-                system or re.sub(r"[^\w.-]+", "-", answers.name.partition(".")[0] if answers else ""),
-                documents.absolute() if documents else None,
-                limit,
-                as_of,
-                out.absolute() if out else None,
-                turns,
-                language,
-                answers.absolute() if answers else None,
-            ),
-            replay=replay,
-            budget_usd=budget_usd,
-            budget_tokens=budget_tokens,
-            as_json=as_json,
+    names = list(system or ())
+    if answers is not None and (model or len(names) > 1):
+        raise typer.BadParameter(
+            "is one system's file: give --system once, and no --model", param_hint="--answers"
         )
-    )
+    if answers is not None and not names:
+        names = [re.sub(r"[^\w.-]+", "-", answers.name.partition(".")[0])]
+    chosen = [*((name, False) for name in names), *((name, True) for name in model or ())]
+    if not chosen:
+        raise typer.BadParameter("name one, or give --model NAME or --answers FILE", param_hint="--system")
+    if len({name for name, _ in chosen}) < len(chosen):
+        raise typer.BadParameter("a name is given twice", param_hint="--system")
+    several = [
+        EvaluationOptions(
+            dataset.absolute(),
+            name,
+            documents.absolute() if documents else None,
+            limit,
+            as_of,
+            (out.absolute() / name if len(chosen) > 1 else out.absolute()) if out else None,
+            turns,
+            language,
+            answers.absolute() if answers else None,
+            by_model,
+        )
+        for name, by_model in chosen
+    ]
+    limits = PaidLimits(replay, budget_usd, budget_tokens)
+    raise typer.Exit(evaluate_command(flow, several, limits, as_json=as_json))
 
 
 def compare(

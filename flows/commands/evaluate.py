@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from flows.commands.compare import Alone, CompareOptions, compare_sides, print_comparison, to_document
 from flows.evaluation import (
     FIGURES,
+    EvaluationRun,
     measure,
     prepare,
     prepare_out,
@@ -21,59 +25,127 @@ from flows.evaluation import (
 )
 from flows.lineage.evaluated import write_record
 from flows.run.session import open_session
-from flows.settings import find_project, load_params
+from flows.settings import find_project, get_section, load_params
+from tasks.console import CleanConsole
+from tasks.judging.comparison import Comparison
 from tasks.lineage.bases import BASES
 from tasks.lines import say_line
+from tasks.models.calls import Call
 from tasks.reports.printed import print_tables
 from tasks.reports.replies import describe_replies, describe_served
 from tasks.systems.evaluation import EvaluationOptions
 
+if TYPE_CHECKING:
+    from flows.run.session import Session
+
 NAMED = 50
+
+
+@dataclass(frozen=True)
+class PaidLimits:
+    """What an evaluation may ask, over all of its systems."""
+
+    replay: bool = False
+    usd: float | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """An evaluation that was written. failed: whether a row was left out, or failed."""
+
+    run: EvaluationRun
+    figures: Mapping[str, Any]
+    calls: Sequence[Call]
+    failed: bool
 
 
 def evaluate_command(
     name: str,
-    options: EvaluationOptions,
+    several: Sequence[EvaluationOptions],
+    limits: PaidLimits = PaidLimits(),
     *,
-    replay: bool = False,
-    budget_usd: float | None = None,
-    budget_tokens: int | None = None,
     as_json: bool = False,
 ) -> int:
-    """Carry out `benchloom evaluate`; returns the exit code."""
+    """Carry out `benchloom evaluate`, one system after the other; returns the exit code.
+
+    several: the options for each system. All are checked before the first one is asked. Several are then
+    compared.
+    """
     root = find_project()
     os.chdir(root)
     params = load_params(root)
-    run = prepare(root, name, params, options)
-    out = run.out
-    prepare_out(out)
-    for line in (*run.own.notes, *cut_lines(run.own.problems)):
-        say(line)
+    runs = [prepare(root, name, params, options) for options in several]
+    for run in runs:
+        prepare_out(run.out)
     signal.signal(signal.SIGTERM, stop)
-    session = open_session(root, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
-    session.dispatcher.require_needs = partial(require_evaluation_needs, run)
+    done = evaluate_all(root, params, runs, limits)
+    compared = compare_runs(root, done) if len(done) > 1 else None
+    if as_json:
+        documents = [own.figures for own in done]
+        whole = (
+            documents[0] if compared is None else {"systems": documents, "compared": to_document(*compared)}
+        )
+        print(json.dumps(whole, ensure_ascii=False, allow_nan=False))
+    else:
+        for own in done:
+            declared = own.run.declared
+            about = [*declared.notes(own.figures), *describe_replies(own.calls), *describe_served(own.calls)]
+            print_tables(declared.printed, own.figures, about)
+        if compared is not None:
+            print_comparison(CleanConsole(highlight=False), *compared, items=0)
+    return 1 if any(own.failed for own in done) else 0
+
+
+def evaluate_all(
+    root: Path, params: Mapping[str, object], runs: Sequence[EvaluationRun], limits: PaidLimits
+) -> list[Evaluated]:
+    """Evaluate system after system, under one budget."""
+    # A model that is given by its name has a role of its own.
+    roles = {name: role for run in runs for name, role in (get_section(run.params, "roles") or {}).items()}
+    params = {**params, "roles": roles}
+    session = open_session(
+        root, params, replay=limits.replay, budget_usd=limits.usd, budget_tokens=limits.tokens
+    )
+    session.dispatcher.require_needs = partial(require_all_needs, runs)
     try:
-        rows, calls = run_stages(run, session)
+        return [evaluate_system(run, session) for run in runs]
     except KeyboardInterrupt:
         say("stopped; what was said so far is in the ledger, and the same command goes on from there")
         raise
     finally:
         session.close()
+
+
+def require_all_needs(runs: Sequence[EvaluationRun]) -> None:
+    """Hold that everything is there that the evaluations need, before the first is asked. Raises BadInput."""
+    for run in runs:
+        require_evaluation_needs(run)
+
+
+def evaluate_system(run: EvaluationRun, session: Session) -> Evaluated:
+    """Ask a system, judge it, and write its folder."""
+    for line in (*run.own.notes, *cut_lines(run.own.problems)):
+        say(line)
+    rows, calls = run_stages(run, session)
     write_artifacts(run, rows, calls)
     measured = measure(run, rows)
     figures = write_figures(run, measured, calls)
-    write_record(out, root, run.given, name, run.options, run.own)
+    write_record(run.out, run.root, run.given, run.flow, run.options, run.own)
     for line in cut_lines(measured.failures):
         say(line)
-    say(f"written to {name_path(out, root)}")
+    place = name_path(run.out, run.root)
+    say(f"written to {place}")
     if first := next(iter(figures[BASES]), ""):
-        say(f"a figure's sources: benchloom lineage '{name_path(out, root)}/{FIGURES}#{first}'")
-    if as_json:
-        print(json.dumps(figures, ensure_ascii=False, allow_nan=False))
-    else:
-        about = [*run.declared.notes(figures), *describe_replies(calls), *describe_served(calls)]
-        print_tables(run.declared.printed, figures, about)
-    return 1 if run.own.problems or measured.failures else 0
+        say(f"a figure's sources: benchloom lineage '{place}/{FIGURES}#{first}'")
+    return Evaluated(run, figures, calls, bool(run.own.problems or measured.failures))
+
+
+def compare_runs(root: Path, done: Sequence[Evaluated]) -> tuple[Comparison, Alone]:
+    """Compare the folders of several systems, which are named by their systems."""
+    words = [f"run:{own.run.out}" for own in done]
+    comparison, alone = compare_sides(words, CompareOptions(), root)
+    return replace(comparison, sides=[own.run.options.system for own in done]), alone
 
 
 def cut_lines(lines: Sequence[str]) -> list[str]:

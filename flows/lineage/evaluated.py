@@ -110,8 +110,9 @@ def _write_command(flow: str, root: Path, options: EvaluationOptions) -> str:
     for name in OPTIONS:
         value = getattr(options, name)
         if value:
+            option = "model" if name == "system" and options.by_model else name.replace("_", "-")
             words += [
-                f"--{name.replace('_', '-')}",
+                f"--{option}",
                 _name(value, root) if isinstance(value, Path) else str(value),
             ]
     return shlex.join(words)

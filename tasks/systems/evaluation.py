@@ -30,6 +30,8 @@ class EvaluationOptions:
     """ragcheck: the language of the questions."""
     answers: Path | None = None
     """A file of the system's answers, which is then not asked."""
+    by_model: bool = False
+    """Whether `system` is the name of a model, which answers alone."""
 
 
 class ReadSection(Protocol):

@@ -242,3 +242,51 @@ def test_a_missing_call_under_replay_is_exit_4(project, model):
     done = evaluate(project, "--documents", "corpus", "--replay")
     assert done.returncode == 4, done.stderr
     assert not model.asked
+
+
+def test_several_systems_and_models_are_asked_judged_and_compared(project, model, tmp_path):
+    endpoint = "{model: qwen25-coder-1b5, temperature: 0.0, max_tokens: 64}"
+    set_params(project.root, [f"roles.answerer={endpoint}"])
+    words = ("--documents", "corpus", "--out", str(tmp_path / "out"))
+    one = project.benchloom(
+        "evaluate", "grammar", "--dataset", "questions.jsonl", "--system", "weak", "--system", "good",
+        *words, "--json",
+    )  # fmt: skip
+    assert one.returncode == 0, one.stderr
+    told = json.loads(one.stdout)
+    assert [figures["system"] for figures in told["systems"]] == ["weak", "good"]
+    assert told["compared"]["sides"] == ["weak", "good"]
+    (strand,) = told["compared"]["strands"]
+    assert [(change["metric"], change["n_pairs"]) for change in strand["metrics"]] == [("accuracy", 6)]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"weak", "good"}
+
+    table = project.benchloom(
+        "evaluate", "grammar", "--dataset", "questions.jsonl", "--model", "qwen25-coder-1b5",
+        "--system", "alone", "--out", str(tmp_path / "models"),
+    )  # fmt: skip
+    assert table.returncode == 0, table.stderr
+    assert "A: alone\nB: qwen25-coder-1b5" in table.stdout
+    record = json.loads((tmp_path / "models/qwen25-coder-1b5/lineage.json").read_text())
+    assert "--model qwen25-coder-1b5" in record["cmd"]
+    walked = project.benchloom(
+        "lineage", f"{tmp_path}/models/qwen25-coder-1b5/figures.json#/rates/open/all/accuracy"
+    )
+    assert (walked.returncode, walked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--system", "weak", "--system", "weak"), "a name is given twice"),
+        (("--system", "weak", "--answers", "a.csv", "--model", "m"), "is one system's file"),
+        (("--model", "weak"), "--model weak: is a system of params.yaml"),
+        (("--system", "weak", "--system", "nobody"), "--system nobody: is not under `systems`"),
+    ],
+)
+def test_systems_that_cannot_be_asked_together_are_told_before_anything(project, model, words, said):
+    done = project.benchloom(
+        "evaluate", "grammar", "--dataset", "questions.jsonl", "--documents", "corpus", *words
+    )
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+    assert not model.asked

@@ -113,7 +113,7 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
             "line 1: contexts is text; a list of texts is wanted",
         ),
         ([], (), "holds no answer"),
-        ([{"id": "x", "answer": "Ada"}], ("--system", "weak"), "--system weak: is a system of params.yaml"),
+        ([{"id": "x", "answer": "Ada"}], ("--system", "weak"), "--answers weak: is a system of params.yaml"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line(project, rows, words, said):  # noqa: F811
@@ -130,7 +130,7 @@ def test_a_missing_file_and_no_system_are_one_line(project):  # noqa: F811
     assert "nowhere.csv: no such file or directory" in done.stderr
     done = evaluate(project)
     assert done.returncode == 2
-    assert "name one, or give --answers FILE" in done.stderr
+    assert "name one, or give --model NAME or --answers FILE" in done.stderr
 
 
 def test_answers_by_question_and_under_the_names_of_score_are_found(project, tmp_path, monkeypatch):  # noqa: F811

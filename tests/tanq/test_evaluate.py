@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.commands.evaluate import evaluate_command
+from flows.commands.evaluate import PaidLimits, evaluate_command
 from flows.commands.publish import PublishOptions, publish_command
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
@@ -65,7 +65,7 @@ def test_a_system_is_asked_scored_and_written_down_once(
 ) -> None:
     lock, out = (project / "dvc.lock").read_bytes(), project / "out"
     options = EvaluationOptions(Path("mine"), "ours", out=out)
-    assert evaluate_command("tanq", options, as_json=True) == 1, "an item is broken, and a question failed"
+    assert evaluate_command("tanq", [options], as_json=True) == 1, "an item is broken, and a question failed"
     said = capsys.readouterr()
     figures: Any = json.loads(said.out)
     assert figures == json.loads((out / "figures.json").read_text())
@@ -93,7 +93,7 @@ def test_a_system_is_asked_scored_and_written_down_once(
     asked = sys.modules["stranger_of_tanq"].ASKED
     assert sorted(asked) == ["Which countries?", "Which lakes?", "Which rivers?"]
     written = {path.name: path.read_bytes() for path in out.iterdir()}
-    assert evaluate_command("tanq", options, replay=True) == 1
+    assert evaluate_command("tanq", [options], PaidLimits(replay=True)) == 1
     assert {path.name: path.read_bytes() for path in out.iterdir()} == written
     assert len(asked) == 3, "the ledger answers"
     assert "ours on mine: 3 items, 2 scored, 1 failed, 1 without a table" in " ".join(
@@ -122,7 +122,7 @@ def test_tables_of_a_file_are_scored_and_nobody_is_asked(
         "".join(f"{json.dumps({'id': name, 'answer': text})}\n" for name, text in tables.items())
     )
     options = EvaluationOptions(Path("mine"), "tables", out=project / "out", answers=answers)
-    assert evaluate_command("tanq", options, as_json=True, replay=True) == 1
+    assert evaluate_command("tanq", [options], PaidLimits(replay=True), as_json=True) == 1
     said = capsys.readouterr()
     figures = json.loads(said.out)
     assert figures["counts"] == {"items": 3, "scored": 2, "failed": 1, "no_table": 1}
