@@ -125,11 +125,9 @@ def evaluate(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a system of yours over a dataset and judge it; the graph and dvc.lock stay as they are.
+    """Run systems of yours over a dataset, and judge them; the graph and dvc.lock stay as they are.
 
     Example: benchloom evaluate grammar --dataset questions.jsonl --system good --documents corpus/
-    Example: benchloom evaluate grammar --dataset questions.jsonl --system a --system b
-    Example: benchloom evaluate grammar --dataset questions.jsonl --answers mine.csv
     """
     from flows.commands.evaluate import PaidLimits, evaluate_command
     from tasks.systems.evaluation import EvaluationOptions
@@ -188,6 +186,7 @@ def compare(
     """Compare systems, runs, nights or git revisions, in pairs over the same items.
 
     With three or more it also prints how well each item tells the systems apart.
+
     Example: benchloom compare films-weak films-good films-alone
     """
     from flows.commands.compare import CompareOptions, compare_command
