@@ -194,12 +194,13 @@ def list_uncovered(
     schema: Sequence[Column],
     tables: Collection[str],
     columns: Collection[str],
-    lost: Sequence[tuple[Subject, str]],
+    why: str,
+    lost: Sequence[tuple[Subject, str]] = (),
 ) -> list[Dropped]:
     """List the tables and columns that no template asks about, with what became of their requests.
 
-    tables, columns: what the templates read. lost: the subject of each request without a template, and the
-    drop reason.
+    tables, columns: what the templates read. why: said of those that no request was lost for. lost: the
+    subject of each request without a template, and the drop reason.
     """
     due = [
         *((table, "table", table) for table in sorted({column.table for column in schema})),
@@ -215,7 +216,7 @@ def list_uncovered(
             if name == subject.column or (what == "table" and table in subject.tables)
         )
         told = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-        detail = f"{what} {name}: no template asks about it; its requests: {told or 'none fits its type'}"
+        detail = f"{what} {name}: no template asks about it; {f'its requests: {told}' if told else why}"
         shown = [column.id for column in schema if column.table == table and name in (table, column.id)]
         origin = tuple(Origin("row", f"schema#{column}") for column in shown)
         dropped.append(Dropped(make_id(UNCOVERED, what, name), UNCOVERED, detail, origin))

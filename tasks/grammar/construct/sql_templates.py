@@ -87,6 +87,10 @@ class SqlTemplates(Settings):
     seed: int = 0
 
 
+NOT_DRAWN = "the templates of the kinds that were asked for are about others"
+PEOPLE_CHOSE = "the own templates, which stand instead of a model's, are about others"
+
+
 @dataclass(frozen=True)
 class SqlTemplate:
     """A query with `'[table.column]'` where values go, in canonical SQL (section 4.1)."""
@@ -151,9 +155,9 @@ async def sql_templates(
     """
     free = settings.get(CONSTRAIN) in FREE
     kept = {own.id: _take_own(own) for own in own_templates}
-    if any(own.instead for own in own_templates):
-        return Drafts(list(kept.values()))
     dropped: list[Dropped] = []
+    if any(own.instead for own in own_templates):
+        return Drafts(list(kept.values()), list_uncovered(schema, *_list_read(kept, schema), PEOPLE_CHOSE))
     if free and params.dialect == "any":
         await _ask_by_plan(schema, params, ask, kept, dropped)
         return Drafts(list(kept.values()), dropped)
@@ -170,7 +174,19 @@ async def sql_templates(
             )
             for request, answer in zip(batch, answers, strict=True):
                 _sort_answer(request.id, answer, 0 if free else len(request.queries), kept, dropped)
+    dropped += list_uncovered(schema, *_list_read(kept, schema), NOT_DRAWN)
     return Drafts(list(kept.values()), dropped)
+
+
+def _list_read(kept: Mapping[str, SqlTemplate], schema: Sequence[Column]) -> tuple[set[str], set[str]]:
+    """List the tables and columns that templates read."""
+    tables: set[str] = set()
+    columns: set[str] = set()
+    for template in kept.values():
+        query = read_stored(template.sql, schema)
+        tables.update(query.tables)
+        columns.update(query.columns)
+    return tables, columns
 
 
 async def _ask_by_plan(
@@ -184,12 +200,7 @@ async def _ask_by_plan(
 
     A further round asks about what no template of the rounds before asks about.
     """
-    tables: set[str] = set()
-    columns: set[str] = set()
-    for template in kept.values():
-        query = read_stored(template.sql, schema)
-        tables.update(query.tables)
-        columns.update(query.columns)
+    tables, columns = _list_read(kept, schema)
     lost: list[tuple[Subject, str]] = []
     for turn in range(params.coverage.rounds):
         pending = list_pending(schema, tables, columns) if turn else None
@@ -201,7 +212,7 @@ async def _ask_by_plan(
             if answer.value is not None:
                 tables.update(answer.value.tables)
                 columns.update(answer.value.columns)
-    dropped += list_uncovered(schema, tables, columns, lost)
+    dropped += list_uncovered(schema, tables, columns, "its requests: none fits its type", lost)
 
 
 async def _ask_planned(

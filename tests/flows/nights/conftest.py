@@ -44,3 +44,15 @@ def model(built) -> Iterator[NightModel]:
     run_git(built, "worktree", "prune")
     for branch in list_branches(built):
         run_git(built, "branch", "-q", "-D", branch)
+
+
+@pytest.fixture
+def without_rules(built: Sample) -> Iterator[None]:
+    """Have the judge decide about every answer: rules would call most of what the model says wrong."""
+    params = built.root / "params.yaml"
+    before = params.read_text()
+    set_param(built, "grammar.judgements.rules=false")
+    commit(built, "Ask the judge about every answer")
+    yield
+    params.write_text(before)
+    commit(built, "Let rules decide first")

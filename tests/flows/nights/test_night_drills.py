@@ -114,6 +114,7 @@ def test_a_nights_stages_are_tasks_of_its_flow_run_with_their_parameters(built, 
         stop_servers(server_folder(built.root))
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_served_nights_fire_and_the_second_finds_a_planted_regression(built, model):
     set_param(built, EVERY_MINUTE)
     served = start_serving(built)
@@ -169,6 +170,7 @@ def test_a_killed_serve_is_gone_on_with_by_the_next_and_nothing_is_paid_twice(bu
     assert [(own["n"], own["n_scored"]) for own in history[0]["series"]] == [(questions, questions)]
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_stays(built, model):
     posted = []
 

@@ -92,18 +92,6 @@ def test_a_night_over_a_flaky_endpoint_ends_with_figures_and_names_what_failed(b
     assert "have no answer" in done.stderr
 
 
-@pytest.fixture
-def without_rules(built):
-    """The judge is asked about every answer, so that its drift moves the accuracy too."""
-    params = built.root / "params.yaml"
-    before = params.read_text()
-    set_param(built, "grammar.judgements.rules=false")
-    commit(built, "Ask the judge about every answer")
-    yield
-    params.write_text(before)
-    commit(built, "Let rules decide first")
-
-
 @pytest.mark.drill
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("without_rules")
