@@ -9,7 +9,15 @@ from collections.abc import Sequence
 
 from tasks.databases.columns import Column
 from tasks.databases.profile.kinds import ColumnRules
-from tasks.databases.profile.readings import DAY, MOMENT, NUMBER, ON_SERVERS, is_format, write_reading
+from tasks.databases.profile.readings import (
+    DAY,
+    MOMENT,
+    NUMBER,
+    ON_SERVERS,
+    is_format,
+    write_finite,
+    write_reading,
+)
 from tasks.databases.profile.texts import COMPACT, propose_formats
 
 Aggregates = dict[str, str]
@@ -35,6 +43,7 @@ def list_cell_counts(column: Column, cell: str, dialect: str) -> Aggregates:
     if dialect != "sqlite":
         return own | _list_server(column, cell, dialect)
     own |= {"distinct": f"COUNT(DISTINCT {cell})", "least": f"MIN({cell})", "greatest": f"MAX({cell})"}
+    own["not_finite"] = f"SUM(typeof({cell}) = 'real' AND NOT ({write_finite(cell)}))"
     return own | {name: f"SUM(typeof({cell}) = '{name}')" for name in ("integer", "real", "text", "blob")}
 
 

@@ -52,7 +52,9 @@ class CellCounts:
     integers: int = 0
     reals: int = 0
     texts: int = 0
-    """Other texts."""
+    """Other texts, and numbers that are not finite."""
+    infinite: int = 0
+    """Infinite numbers in SQLite, which has no text for them that it would compare."""
     blobs: int = 0
     no_dates: int = 0
     """ISO dates that stand for no date: 0000-00-00, and those of the years 1 and 9999."""
@@ -155,6 +157,14 @@ def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile])
 
 def decide_kind(declared: str, counts: CellCounts, rules: ColumnRules, override: str = "") -> ColumnKind:
     """Decide what a column is. override: a type or a date format that a person gave; no threshold holds."""
+    decided = _decide(declared, counts, rules, override)
+    if counts.infinite and decided.reading != NUMBER:
+        why = f"{counts.infinite:,} of {counts.filled:,} cells are infinite: no question can say them"
+        return ColumnKind("numbers", "other", misfits=counts.infinite, asked=False, why=why)
+    return decided
+
+
+def _decide(declared: str, counts: CellCounts, rules: ColumnRules, override: str) -> ColumnKind:
     if counts.unreadable:
         return ColumnKind("unreadable", "other", asked=False, why=counts.unreadable)
     if override:
@@ -173,6 +183,8 @@ def decide_kind(declared: str, counts: CellCounts, rules: ColumnRules, override:
         return ColumnKind("dates", "text", misfits=counts.outside, why=why)
     if declared in ("integer", "real"):
         return _decide_numbers(declared, counts, rules)
+    if declared in ("other", "date") and counts.infinite == counts.texts > 0:
+        return _decide_numbers("integer", counts, rules)
     if declared == "date":
         return _decide_dates(counts, rules)
     if declared == "boolean":

@@ -145,11 +145,12 @@ class _TableReader:
         filled, none = number("filled"), number("no_value")
         fits = {name.removeprefix("fits "): number(name) for name in found if name.startswith("fits ")}
         typed = self._dialect != "sqlite"
-        texts = number("text") - none if not typed else number("not_finite")
+        texts = number("not_finite") + (0 if typed else number("text") - none)
         if typed and column.type == "text":
             texts = filled - none
         elif typed and column.type in ("integer", "real"):
             none, texts = texts, 0
+        infinite = 0 if typed else number("not_finite")
         # Of a typed column no texts are read, and its ends show a time of day.
         shown = (
             [_show(found.get(end)) for end in ("least", "greatest")]
@@ -158,7 +159,8 @@ class _TableReader:
         )
         counts = CellCounts(
             rows=number("rows"), nulls=number("rows") - filled, no_value=none,
-            integers=number("integer"), reals=number("real"), texts=texts, blobs=number("blob"),
+            integers=number("integer"), reals=number("real") - infinite, texts=texts, infinite=infinite,
+            blobs=number("blob"),
             no_dates=number("no_dates"), outside=number("outside"),
             distinct=None if "distinct" not in found else number("distinct"),
             length=float(found.get("length") or 0), lengths=number("lengths"),

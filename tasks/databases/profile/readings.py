@@ -2,7 +2,7 @@
 
 A reading is a word of `tasks.databases.columns.Column`:
 
-number      the numbers; any other cell counts as no value (NULL)
+number      the finite numbers; any other cell counts as no value (NULL)
 day         an ISO date; a time of midnight behind it is left out
 moment      an ISO date and time, to the second; one with a time zone does not fit
 %d/%m/%Y    the ISO date of a cell in this format; `%b` is a month's English name, cut or in full
@@ -125,13 +125,18 @@ def _write(cell: str, reading: str, dialect: str) -> str:
             return write_server_format(cell, *split_clock(reading), dialect)
         return SERVERS.get(dialect, {}).get(reading, "{c}").replace("{c}", cell)
     if reading == NUMBER:
-        return f"CASE WHEN typeof({cell}) IN ('integer', 'real') THEN {cell} END"
+        return f"CASE WHEN typeof({cell}) IN ('integer', 'real') AND {write_finite(cell)} THEN {cell} END"
     form, clock = split_clock(reading)
     if clock:
         return _write_clock(cell, form, clock)
     day, year, shape = _convert(cell, reading)
     read = f"substr(replace({cell}, 'T', ' '), 1, 19)" if reading == MOMENT else day
     return _check_day(day, year, shape, read)
+
+
+def write_finite(cell: str) -> str:
+    """Write whether a number of SQLite is finite."""
+    return f"{cell} > -9e999 AND {cell} < 9e999"
 
 
 def _write_clock(cell: str, form: str, clock: str) -> str:

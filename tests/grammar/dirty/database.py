@@ -113,6 +113,28 @@ def make_sqlite(path):
     return DatabaseEntry(name="shipyard", file=path)
 
 
+def list_plants(columns):
+    """List rows of plants, each with a name, one of three coasts, and a cell of each column."""
+    return [
+        (n, f"Plant {n}", ("North", "South", "East")[n % 3], *cells)
+        for n, cells in enumerate(zip(*columns, strict=True))
+    ]
+
+
+def make_plants(path, columns):
+    """Write plants with columns c0, c1, ... as one SQLite file. columns: (declared type, cells)."""
+    with closing(sqlite3.connect(path)) as connection:
+        declared = ", ".join(f"c{n} {kind}" for n, (kind, _) in enumerate(columns))
+        connection.execute(
+            f"CREATE TABLE plants (plant_id INTEGER PRIMARY KEY, name TEXT, coast TEXT, {declared})"
+        )
+        marks = ", ".join("?" * (3 + len(columns)))
+        rows = list_plants([cells for _, cells in columns])
+        connection.executemany(f"INSERT INTO plants VALUES ({marks})", rows)
+        connection.commit()
+    return DatabaseEntry(name="plants", file=path)
+
+
 def make_server(place):
     """Write what a server can hold of it: typed columns have NULL where SQLite has a text."""
     server = place.kind

@@ -2,16 +2,14 @@
 
 import datetime as dt
 import random
-import sqlite3
-from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.databases.entry import DatabaseEntry
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, open_place
 from tests.grammar.dirty.answers import FEW, Made
+from tests.grammar.dirty.database import list_plants, make_plants
 
 ROWS, WIDTH, MANY = 60, 10, 60
 FIRST = dt.datetime(1980, 1, 1)  # noqa: DTZ001 (cells have no zone)
@@ -57,29 +55,15 @@ def fill_column(kind, odd, none, seed):
     return cells
 
 
-def make_rows(specs):
-    columns = [fill_column(kind, odd, none, seed) for kind, _, odd, none, seed in specs]
-    return [
-        (n, f"Plant {n}", ("North", "South", "East")[n % 3], *cells)
-        for n, cells in enumerate(zip(*columns, strict=True))
-    ]
-
-
 def check_sqlite(path, specs, few=FEW):
-    with closing(sqlite3.connect(path)) as connection:
-        columns = ", ".join(f"c{n} {declared}" for n, (_, declared, *_) in enumerate(specs))
-        connection.execute(
-            f"CREATE TABLE plants (plant_id INTEGER PRIMARY KEY, name TEXT, coast TEXT, {columns})"
-        )
-        marks = ", ".join("?" * (3 + len(specs)))
-        connection.executemany(f"INSERT INTO plants VALUES ({marks})", make_rows(specs))
-        connection.commit()
-    return Made(DatabaseEntry(name="plants", file=path), few=few).check()
+    columns = [(declared, fill_column(kind, odd, none, seed)) for kind, declared, odd, none, seed in specs]
+    return Made(make_plants(path, columns), few=few).check()
 
 
 def check_server(kind, specs):
     """Make the columns in a server: numbers typed, with NULL for what is none, all others as texts."""
     typed = [spec[0] in ("integers", "decimals", "prices") for spec in specs]
+    cells = [fill_column(kind, odd, none, seed) for kind, _, odd, none, seed in specs]
     with open_place(kind) as place:
         real = "DOUBLE PRECISION" if kind == "postgresql" else "DOUBLE"
         columns = ", ".join(f"c{n} {real if number else 'VARCHAR(60)'}" for n, number in enumerate(typed))
@@ -90,7 +74,7 @@ def check_server(kind, specs):
             "plants",
             [
                 (*row[:3], *(_fit(cell, number) for cell, number in zip(row[3:], typed, strict=True)))
-                for row in make_rows(specs)
+                for row in list_plants(cells)
             ],
         )
         place.grant()
