@@ -1,40 +1,33 @@
-"""Read dates of PostgreSQL that Python cannot hold as text: infinity, before Christ, after 9999."""
+"""Read what PostgreSQL's dates and times hold and Python's cannot, as text: infinity, 44 BC, 24:00:00."""
 
 from __future__ import annotations
 
-from datetime import date, datetime
-
 from psycopg import Connection, DataError
-from psycopg.abc import Buffer
-from psycopg.types.datetime import DateLoader, TimestampLoader, TimestamptzLoader
+from psycopg.abc import Buffer, Loader
+from psycopg.types import datetime as own
 
-
-class _Date(DateLoader):
-    def load(self, data: Buffer) -> date:
-        try:
-            return super().load(data)
-        except DataError:
-            return bytes(data).decode()  # type: ignore[return-value]  # the text stands for the date
-
-
-class _Timestamp(TimestampLoader):
-    def load(self, data: Buffer) -> datetime:
-        try:
-            return super().load(data)
-        except DataError:
-            return bytes(data).decode()  # type: ignore[return-value]  # the text stands for the time
-
-
-class _Timestamptz(TimestamptzLoader):
-    def load(self, data: Buffer) -> datetime:
-        try:
-            return super().load(data)
-        except DataError:
-            return bytes(data).decode()  # type: ignore[return-value]  # the text stands for the time
+LOADERS: dict[str, type[Loader]] = {
+    "date": own.DateLoader,
+    "time": own.TimeLoader,
+    "timetz": own.TimetzLoader,
+    "timestamp": own.TimestampLoader,
+    "timestamptz": own.TimestamptzLoader,
+    "interval": own.IntervalLoader,
+}
 
 
 def read_odd_dates(connection: Connection[object]) -> None:
-    """Have a connection give such dates as text, instead of an error for the whole result."""
-    connection.adapters.register_loader("date", _Date)
-    connection.adapters.register_loader("timestamp", _Timestamp)
-    connection.adapters.register_loader("timestamptz", _Timestamptz)
+    """Have a connection give such cells as text, instead of an error for the whole result."""
+    for name, loader in LOADERS.items():
+        connection.adapters.register_loader(name, _make_lenient(loader))
+
+
+def _make_lenient(loader: type[Loader]) -> type[Loader]:
+    class Lenient(loader):  # type: ignore[misc, valid-type]  # a class that is known at run time alone
+        def load(self, data: Buffer) -> object:
+            try:
+                return super().load(data)
+            except (DataError, OverflowError):
+                return bytes(data).decode()
+
+    return Lenient

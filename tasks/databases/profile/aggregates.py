@@ -26,6 +26,11 @@ SERVER_TEXT = {"postgres": "CAST({c} AS TEXT)", "mysql": "CAST({c} AS CHAR)"}
 MATCHES = {"postgres": "~", "mysql": "REGEXP"}
 SERVER_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}( 00:00:00([.]0+)?([+]00)?)?$"
 SERVER_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([+]00)?$"
+SERVER_TIME = "^([01][0-9]|2[0-3]):"
+NO_DAY = {"mysql": "({c} + INTERVAL 0 DAY IS NULL)"}
+"""What holds for days that are in no calendar: MariaDB stores 31 February."""
+SERVER_NONE = "^(0000|0001|9999)-"
+SERVER_OUTSIDE = "infinity|BC|^24:"
 NO_YEARS = "('0000', '0001', '9999')"
 """The years of dates that stand for no date."""
 NO_LAST_YEARS = "(' 0000', ' 0001', ' 9999')"
@@ -124,14 +129,17 @@ def _list_server(column: Column, cell: str, dialect: str) -> Aggregates:
         return own
     if column.type == "date":
         matches = MATCHES[dialect]
-        none = f"{text} {matches} '^(0000|0001|9999)-'"
+        none = f"{text} {matches} '{SERVER_NONE}'"
+        no_day = NO_DAY.get(dialect, "FALSE").replace("{c}", cell)
         own["lengths"] = f"COUNT(DISTINCT CHAR_LENGTH({text}))"
         own["plain_days"] = _count_if(f"CHAR_LENGTH({text}) = 10 AND {text} {matches} '{SERVER_DAY}'")
         own["no_dates"] = _count_if(none)
         for reading, pattern in ((DAY, SERVER_DAY), (MOMENT, SERVER_MOMENT)):
-            own[f"fits {reading}"] = _count_if(f"{text} {matches} '{pattern}' AND NOT {none}")
+            own[f"fits {reading}"] = _count_if(
+                f"{text} {matches} '{pattern}' AND NOT {none} AND NOT {no_day}"
+            )
         if dialect == "postgres":
-            own["outside"] = _count_if(f"{text} ~ 'infinity|BC'")
+            own["outside"] = _count_if(f"{text} ~ '{SERVER_OUTSIDE}'")
     return own
 
 
@@ -143,8 +151,11 @@ def find_odd(column: Column, cell: str, dialect: str, rules: ColumnRules, readin
         return f"{cell} IS NOT NULL AND ({read}) IS NULL AND NOT lower(trim({cell})) IN ({_list_none(rules)})"
     text = write_text(cell, dialect)
     if dialect in MATCHES and column.type == "date":
-        matches = MATCHES[dialect]
-        return f"NOT ({text} {matches} '{SERVER_DAY}' OR {text} {matches} '{SERVER_MOMENT}')"
+        matches, day = MATCHES[dialect], NO_DAY.get(dialect, "FALSE").replace("{c}", cell)
+        shaped = " OR ".join(
+            f"{text} {matches} '{pattern}'" for pattern in (SERVER_DAY, SERVER_MOMENT, SERVER_TIME)
+        )
+        return f"(NOT ({shaped}) OR {day}) AND NOT {text} {matches} '{SERVER_NONE}'"
     if dialect in MATCHES and column.type == "text" and reading:
         read = write_reading(cell, reading, dialect).sql(dialect=dialect)
         return f"{cell} IS NOT NULL AND ({read}) IS NULL AND NOT LOWER(TRIM({text})) IN ({_list_none(rules)})"

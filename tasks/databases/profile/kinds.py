@@ -59,7 +59,7 @@ class CellCounts:
     no_dates: int = 0
     """ISO dates that stand for no date: 0000-00-00, and those of the years 1 and 9999."""
     outside: int = 0
-    """Infinite dates, and dates before the year 1."""
+    """Infinite dates, dates before the year 1, and times of 24:00."""
     distinct: int | None = None
     length: float = 0.0
     """Mean length of the texts."""
@@ -177,8 +177,8 @@ def _decide(declared: str, counts: CellCounts, rules: ColumnRules, override: str
         return ColumnKind("bytes", "text" if asked else "other", asked=asked, why=why)
     if counts.outside:
         why = (
-            f"{counts.outside:,} of {counts.filled:,} dates are infinite or before the year 1: "
-            "not ranked, not bounded"
+            f"{counts.outside:,} of {counts.filled:,} dates or times are infinite, before the year 1, "
+            "or 24:00: not ranked, not bounded"
         )
         return ColumnKind("dates", "text", misfits=counts.outside, why=why)
     if declared in ("integer", "real"):

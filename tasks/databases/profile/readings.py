@@ -49,9 +49,11 @@ SERVERS = {
         MOMENT: "CASE WHEN {c} >= '0002-01-01' AND {c} < '9999-01-01' THEN {c} END",
     },
     "mysql": {
+        # The sum is NULL for a day that is in no calendar, as 31 February.
         NUMBER: "{c}",
-        DAY: "CASE WHEN {c} >= '0002-01-01' AND {c} < '9999-01-01' THEN CAST({c} AS DATE) END",
-        MOMENT: "CASE WHEN {c} >= '0002-01-01' AND {c} < '9999-01-01' THEN {c} END",
+        DAY: "CASE WHEN {c} + INTERVAL 0 DAY >= '0002-01-01' AND {c} < '9999-01-01' "
+        "THEN CAST({c} AS DATE) END",
+        MOMENT: "CASE WHEN {c} + INTERVAL 0 DAY >= '0002-01-01' AND {c} < '9999-01-01' THEN {c} END",
     },
 }
 """The readings of typed columns on servers."""
