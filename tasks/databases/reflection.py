@@ -6,11 +6,10 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, inspect, literal, select, text, types
+from sqlalchemy import Connection, inspect, literal, select, types
 from sqlalchemy import table as make_table
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.engine import Inspector
@@ -20,21 +19,8 @@ from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
 from tasks.databases.columns import Column, make_column_id
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.left_out import UnreadPart, list_inner, list_kinds, list_schemas
 
-CHILDREN = """
-SELECT child.relname AS child, parent.relname AS parent FROM pg_inherits
-JOIN pg_class child ON child.oid = inhrelid JOIN pg_class parent ON parent.oid = inhparent
-WHERE child.relkind IN ('r', 'p', 'f') AND pg_table_is_visible(child.oid) ORDER BY 1
-"""
-"""PostgreSQL's partitions, and tables by INHERITS: a query of the parent reads their rows."""
-SCHEMAS = """
-SELECT nspname, count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
-WHERE relkind IN ('r', 'p', 'f') AND NOT relispartition
-  AND nspname NOT IN ('pg_catalog', 'information_schema') AND nspname NOT LIKE 'pg\\_%'
-  AND nspname <> ALL (current_schemas(false)) GROUP BY 1 ORDER BY 1
-"""
-VIRTUAL = "SELECT 1 FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' LIMIT 1"
-PATH = "SELECT unnest(current_schemas(false))"
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
 SPOKEN = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*( [^\W\d_]+(['-][^\W\d_]+)*){0,5}")
 """Words as they stand in a sentence, six at most."""
@@ -88,18 +74,8 @@ def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
     return {name: frozenset(kinds) for name, kinds in found.items()}
 
 
-@dataclass(frozen=True)
-class UnreadPart:
-    """A part of a database that is not read. reason: the drop reason."""
-
-    reason: str
-    what: str
-    why: str
-    hint: str = ""
-
-
 def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
-    """List what `reflect` leaves out: schemas, partitions, internal and unreadable tables, keys.
+    """List what `reflect` leaves out: schemas, views, partitions, internal and unreadable tables, keys.
 
     Raises as `reflect`.
     """
@@ -108,17 +84,8 @@ def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
     )
     with _connect(entry) as connection, warnings.catch_warnings():
         warnings.simplefilter("ignore", SAWarning)
-        found = [
-            UnreadPart(reason, f"table {name} is", why)
-            for name, (reason, why) in _list_inner(connection).items()
-        ]
-        schemas = _list_other_schemas(connection)
-        current = [] if not schemas else list(connection.scalars(text(PATH)))
-        for name, count in schemas.items():
-            path = ",".join([*current, *schemas])
-            hint = f"to read it, add ?options=-csearch_path%3D{path} to the url"
-            why = f"{count} table{'s' if count != 1 else ''} outside of the search path"
-            found.append(UnreadPart("other_schema", f"schema {name} is", why, hint))
+        found = [*list_inner(connection).values(), *list_kinds(connection), *list_schemas(connection)]
+        quote = connection.dialect.identifier_preparer.quote
         inspector = inspect(connection)
         lost: dict[str, str] = {}
         shapes = _read_shapes(connection, inspector, lost)
@@ -126,41 +93,12 @@ def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
         for table in shapes:
             for constraint in inspector.get_foreign_keys(table):
                 if _find_table(constraint, shapes) is None:
-                    other = ".".join(
-                        filter(None, (constraint["referred_schema"], constraint["referred_table"]))
-                    )
+                    schema, other = constraint["referred_schema"], constraint["referred_table"]
+                    other = other if schema is None else f"{quote(schema)}.{quote(other)}"
                     key = ", ".join(constraint["constrained_columns"])
                     what = f"foreign key {table}.{key} -> {other} is"
                     found.append(UnreadPart("foreign_key", what, f"the table {other} is not read"))
     return found
-
-
-def _list_inner(connection: Connection) -> dict[str, tuple[str, str]]:
-    """Map the tables that hold parts of other tables to a drop reason and the reason in words."""
-    if connection.dialect.name == "sqlite":
-        # Only where there is one: the list of tables resolves the columns of views, too.
-        if connection.exec_driver_sql(VIRTUAL).first() is None:
-            return {}
-        rows = connection.exec_driver_sql("PRAGMA table_list").mappings()
-        return {
-            str(row["name"]): ("internal_table", "a virtual table keeps its index there")
-            for row in rows
-            if row["type"] == "shadow" and row["schema"] == "main"
-        }
-    if connection.dialect.name == "postgresql":
-        rows = connection.execute(text(CHILDREN)).mappings()
-        return {
-            str(row["child"]): ("partition", f"its rows are rows of {row['parent']}, which is read")
-            for row in rows
-        }
-    return {}
-
-
-def _list_other_schemas(connection: Connection) -> dict[str, int]:
-    """Count the readable tables of each of PostgreSQL's schemas outside of the search path."""
-    if connection.dialect.name != "postgresql":
-        return {}
-    return {str(name): int(count) for name, count in connection.execute(text(SCHEMAS))}
 
 
 def is_empty(database: DatabaseEntry, tables: Iterable[str]) -> bool:
@@ -224,7 +162,7 @@ def _read_shapes(
     a module that is not there, or one that this account may not see. Raises SQLAlchemyError if that is so of
     every table, or the connection is lost.
     """
-    inner = _list_inner(connection)
+    inner = list_inner(connection)
     shapes: dict[str, list[ReflectedColumn]] = {}
     last: SQLAlchemyError | None = None
     for name in sorted(set(inspector.get_table_names()) - set(inner)):

@@ -14,8 +14,8 @@ def columns(database: DatabaseEntry, params: ColumnRules) -> Drafts[ColumnProfil
     Drop reasons, of cells or columns: `no_value` (cells that do not fit their column's kind, and count as no
     value), `unfit_cells` (too many do not fit: the column is not ranked, bounded or averaged), `unreadable`,
     `undecodable` (texts that are not valid UTF-8).
-    Of parts of the database: `other_schema`, `partition`, `internal_table`, `unreadable_table`, `foreign_key`
-    (its table is not read).
+    Of parts of the database: `other_schema`, `partition`, `internal_table`, `view`, `foreign_table`,
+    `unreadable_table`, `foreign_key` (its table is not read).
     Raises BadInput if the database cannot be opened, or an override is not valid.
     """
     profiles = profile_columns(database, params)

@@ -1,0 +1,148 @@
+"""Find in the catalogue what is not read as a table: partitions, indexes kept as tables, views, schemas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from sqlalchemy import Connection, text
+
+READ_THROUGH = """
+WITH RECURSIVE up (child, above) AS (
+  SELECT inhrelid, inhparent FROM pg_inherits JOIN pg_class p ON p.oid = inhparent AND relkind IN ('r', 'p')
+  UNION SELECT up.child, inhparent FROM up JOIN pg_inherits ON inhrelid = up.above),
+heirs (child, root) AS (
+  SELECT child, above FROM up WHERE pg_table_is_visible(above) AND NOT EXISTS (
+    SELECT FROM up higher WHERE higher.child = up.above AND pg_table_is_visible(higher.above)))
+"""
+"""PostgreSQL's partitions, and tables by INHERITS, each with the tables that are read and have its rows."""
+CHILDREN = f"""{READ_THROUGH}
+SELECT c.oid::regclass::text AS name, c.relname AS raw, pg_table_is_visible(c.oid) AS visible,
+  (SELECT string_agg(root::regclass::text, ', ' ORDER BY 1) FROM heirs WHERE child = c.oid) AS roots,
+  (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+    WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attname NOT IN (
+      SELECT attname FROM pg_attribute JOIN heirs ON attrelid = root WHERE child = c.oid)) AS own
+FROM pg_class c WHERE c.oid IN (SELECT child FROM heirs) ORDER BY 1
+"""  # noqa: S608 (constants)
+SCHEMAS = f"""{READ_THROUGH}
+SELECT quote_ident(nspname), count(*), nspname = ANY (current_schemas(false))
+FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+WHERE relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT relispartition AND c.oid NOT IN (SELECT child FROM heirs)
+  AND nspname NOT IN ('pg_catalog', 'information_schema') AND nspname NOT LIKE 'pg\\_%'
+  AND NOT pg_table_is_visible(c.oid) GROUP BY nspname ORDER BY 1
+"""  # noqa: S608 (constants)
+PATH = "SELECT quote_ident(unnest(current_schemas(false)))"
+KINDS = {
+    "sqlite": "SELECT name, type FROM sqlite_master WHERE type = 'view' ORDER BY 1",
+    "postgresql": f"""{READ_THROUGH}
+SELECT c.oid::regclass::text, CASE relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view'
+  ELSE 'foreign table' END
+FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+WHERE relkind IN ('v', 'm', 'f') AND pg_table_is_visible(c.oid) AND c.oid NOT IN (SELECT child FROM heirs)
+  AND nspname NOT IN ('pg_catalog', 'information_schema') AND nspname NOT LIKE 'pg\\_%' ORDER BY 1
+""",  # noqa: S608 (constants)
+    "mysql": """
+SELECT table_name, LOWER(table_type) FROM information_schema.tables
+WHERE table_schema = DATABASE() AND table_type LIKE '%VIEW' ORDER BY 1
+""",
+}
+KINDS["mariadb"] = KINDS["mysql"]
+"""Views and foreign tables, each with its kind."""
+TABLES = "SELECT name, coalesce(sql, '') FROM sqlite_master WHERE type = 'table' ORDER BY 1"
+VIRTUAL = re.compile(r"CREATE VIRTUAL TABLE .*?\bUSING\s+[\"'`\[]?(\w+)", re.IGNORECASE | re.DOTALL)
+CONTENT = re.compile(r"\bcontent\s*=\s*[\"'`\[]?(\w+)", re.IGNORECASE)
+"""The table over which a full-text index is made."""
+SHADOWS = {
+    "fts3": ("content", "docsize", "segdir", "segments", "stat"),
+    "fts4": ("content", "docsize", "segdir", "segments", "stat"),
+    "fts5": ("config", "content", "data", "docsize", "idx"),
+    "rtree": ("node", "parent", "rowid"),
+    "rtree_i32": ("node", "parent", "rowid"),
+    "geopoly": ("node", "parent", "rowid"),
+}
+"""A module of virtual tables -> the endings of the tables in which it keeps an index."""
+LISTINGS = frozenset({"fts5vocab", "fts4aux", "fts3tokenize"})
+"""Modules whose tables list what is in an index."""
+
+
+@dataclass(frozen=True)
+class UnreadPart:
+    """A part of a database that is not read. reason: the drop reason."""
+
+    reason: str
+    what: str
+    why: str
+    hint: str = ""
+
+
+def list_inner(connection: Connection) -> dict[str, UnreadPart]:
+    """Map the tables that hold parts of other tables to what is said of them.
+
+    The key is the name as the catalogue spells it; one that is not on the search path has a schema before it.
+    """
+    if connection.dialect.name == "sqlite":
+        tables = {str(name): str(sql) for name, sql in connection.exec_driver_sql(TABLES)}
+        return {
+            name: UnreadPart("internal_table", f"table {name} is", why)
+            for name in tables
+            if (why := _explain_internal(name, tables))
+        }
+    if connection.dialect.name != "postgresql":
+        return {}
+    found = {}
+    for row in connection.execute(text(CHILDREN)).mappings():
+        own = f"; its own columns {row['own']} are not" if row["own"] else ""
+        why = f"its rows are rows of {row['roots']}, which is read{own}"
+        key = str(row["raw"] if row["visible"] else row["name"])
+        found[key] = UnreadPart("partition", f"table {row['name']} is", why)
+    return found
+
+
+def list_schemas(connection: Connection) -> list[UnreadPart]:
+    """Name PostgreSQL's schemas outside of the search path that hold tables."""
+    if connection.dialect.name != "postgresql":
+        return []
+    schemas = [
+        (str(name), int(count), bool(listed)) for name, count, listed in connection.execute(text(SCHEMAS))
+    ]
+    path = [*connection.scalars(text(PATH)), *(name for name, _, listed in schemas if not listed)]
+    # A blank or backslash of an option has a backslash before it.
+    option = re.sub(r"([\\\s])", r"\\\1", "search_path=" + ",".join(path))
+    hint = f"to read it, add ?options={quote('-c' + option, safe=',')} to the url"
+    return [
+        UnreadPart(
+            "other_schema",
+            f"{'a part of ' if listed else ''}schema {name} is",
+            f"{count} {'table or view' if count == 1 else 'tables and views'} "
+            + ("with names that an earlier schema has, too" if listed else "outside of the search path"),
+            "" if listed else hint,
+        )
+        for name, count, listed in schemas
+    ]
+
+
+def list_kinds(connection: Connection) -> list[UnreadPart]:
+    """Name the views and foreign tables."""
+    query = KINDS.get(connection.dialect.name)
+    return [
+        UnreadPart("view" if "view" in kind else "foreign_table", f"{kind} {name} is", "only tables are")
+        for name, kind in (connection.execute(text(query)) if query else ())
+    ]
+
+
+def _explain_internal(name: str, tables: Mapping[str, str]) -> str:
+    """Say why a table of SQLite holds no data of its own; empty where it does. tables: name -> its SQL."""
+    if name.startswith("sqlite_"):
+        return "SQLite keeps its own records there"
+    known = {table.lower() for table in tables}
+    if found := VIRTUAL.match(tables[name]):
+        over = CONTENT.search(tables[name])
+        if over and over[1].lower() in known - {name.lower()}:
+            return f"it is an index over {over[1]}, which is read"
+        return "it lists the index of a virtual table" if found[1].lower() in LISTINGS else ""
+    owner, _, ending = name.rpartition("_")
+    sql = next((sql for table, sql in tables.items() if table.lower() == owner.lower()), "")
+    owned = (found := VIRTUAL.match(sql)) and ending.lower() in SHADOWS.get(found[1].lower(), ())
+    return "a virtual table keeps its index there" if owned else ""
