@@ -84,4 +84,10 @@ def refresh_record(entry: DatabaseEntry) -> str:
     if changed:
         write_record(entry, content)
     held = f"{len(content.tables)} tables, {content.count_rows():,} rows"
-    return f"{entry.label}: {held}; {'changed: ' + ', '.join(changed) if changed else 'as recorded'}"
+    unread = [
+        f"; {table}.{column} not read: {why}"
+        for table, found in content.tables.items()
+        for column, why in found.unread.items()
+    ]
+    state = f"changed: {', '.join(changed)}" if changed else "as recorded"
+    return f"{entry.label}: {held}; {state}{''.join(unread)}"

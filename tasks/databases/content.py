@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,11 @@ from typing import Any
 from pydantic import ValidationError
 from sqlalchemy import Connection, select, table
 from sqlalchemy import column as sql_column
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.sql import quoted_name
 
 from tasks.databases.columns import Column
-from tasks.databases.entry import DatabaseEntry
+from tasks.databases.entry import DatabaseEntry, name_cause
 from tasks.databases.reflection import reflect_connection
 from tasks.databases.values import to_plain_row
 from tasks.errors import BadInput
@@ -44,6 +44,8 @@ class TableContent(Settings):
     """Column name -> its generic type, key and reference."""
     rows: int
     sha256: str
+    unread: Mapping[str, str] = {}
+    """Column that cannot be read -> why; rows and hash are those of the others."""
 
 
 class DatabaseContent(Settings):
@@ -89,7 +91,8 @@ def write_record(entry: DatabaseEntry, content: DatabaseContent) -> None:
     path = _record_path(entry)
     if path.exists():
         load_record(entry)
-    write_text(path, json.dumps(content.model_dump(), ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+    record = content.model_dump(exclude_defaults=True)
+    write_text(path, json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
 def load_record(entry: DatabaseEntry) -> DatabaseContent:
@@ -146,21 +149,51 @@ def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, 
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
+    """Read one table; where that fails, without the columns that cannot be read alone."""
+    unread: dict[str, str] = {}
+    try:
+        rows, total = _hash_rows(connection, name, columns)
+    except SQLAlchemyError as error:
+        _raise_lost(error)
+        for column in columns:
+            try:
+                _hash_rows(connection, name, [column])
+            except SQLAlchemyError as own:
+                _raise_lost(own)
+                unread[column.name] = name_cause(own)
+        sound = [column for column in columns if column.name not in unread]
+        rows, total = _hash_rows(connection, name, sound) if sound else (0, 0)
+    described = describe_columns(columns)
+    return TableContent(columns=described, rows=rows, sha256=f"{total % MODULUS:064x}", unread=unread)
+
+
+def _raise_lost(error: SQLAlchemyError) -> None:
+    """Raise an error that says nothing of one table: the server does not answer."""
+    if isinstance(error, (OperationalError, InterfaceError)) or getattr(
+        error, "connection_invalidated", False
+    ):
+        raise error
+
+
+def _hash_rows(connection: Connection, name: str, columns: Sequence[Column]) -> tuple[int, int]:
+    """Count a table's rows and sum their hashes."""
     names = [quoted_name(column.name, quote=True) for column in columns]
     query = select(*map(sql_column, names)).select_from(table(quoted_name(name, quote=True)))
     total, rows = 0, 0
-    streamed = connection.execution_options(stream_results=True, yield_per=BATCH).execute(query)
-    result: Any = getattr(streamed.cursor, "_result", None)
-    try:
-        for batch in streamed.partitions():
-            rows += len(batch)
-            total += sum(map(hash_row, batch))
-    except DBAPIError:
-        # PyMySQL reads an abandoned result to its end, and complains on stderr if the server is gone.
-        if hasattr(result, "unbuffered_active"):
-            result.unbuffered_active = False
-        raise
-    return TableContent(columns=describe_columns(columns), rows=rows, sha256=f"{total % MODULUS:064x}")
+    # After an error PostgreSQL goes on from a savepoint alone.
+    with connection.begin_nested() if connection.dialect.name == "postgresql" else nullcontext():
+        streamed = connection.execute(query.execution_options(stream_results=True, yield_per=BATCH))
+        result: Any = getattr(streamed.cursor, "_result", None)
+        try:
+            for batch in streamed.partitions():
+                rows += len(batch)
+                total += sum(map(hash_row, batch))
+        except DBAPIError:
+            # PyMySQL reads an abandoned result to its end, and complains on stderr if the server is gone.
+            if hasattr(result, "unbuffered_active"):
+                result.unbuffered_active = False
+            raise
+    return rows, total
 
 
 def hash_row(row: Sequence[object]) -> int:

@@ -142,7 +142,10 @@ class DatabaseEntry(BaseModel):
 
         self.require_driver()
         try:
-            engine = create_engine(self.complete_url(), poolclass=NullPool)
+            url = self.complete_url()
+            # Texts of a server without an encoding (SQL_ASCII) would be bytes, to SQLAlchemy itself, too.
+            options = {"client_encoding": "utf8"} if url.drivername.endswith("+psycopg") else {}
+            engine = create_engine(url, poolclass=NullPool, connect_args=options)
         except (NoSuchModuleError, ImportError) as error:
             hint = "the extras postgresql and mariadb bring psycopg and pymysql"
             raise BadInput(f"{self.label}.url", f"has no driver here: {error}", hint=hint) from error
@@ -173,8 +176,7 @@ class DatabaseEntry(BaseModel):
         """Turn a driver's error into one of ours, without the URL or row that its text may repeat."""
         from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-        cause = getattr(error, "orig", None) or error
-        text = next(iter(str(cause.args[-1] if cause.args else cause).strip().splitlines()), "no word")
+        text = name_cause(error)
         if password := os.environ.get(self.password_env or ""):
             text = text.replace(password, "***")
         lost = isinstance(error, DBAPIError) and (
@@ -218,6 +220,12 @@ class DatabaseEntry(BaseModel):
         if password is None:
             raise BadInput(self.label, f"the environment has no {self.password_env}")
         return url.set(password=password)
+
+
+def name_cause(error: Exception) -> str:
+    """Return the first line that a driver says of an error."""
+    cause = getattr(error, "orig", None) or error
+    return next(iter(str(cause.args[-1] if cause.args else cause).strip().splitlines()), "no word")
 
 
 def read_entry(name: str, fields: Mapping[str, object]) -> DatabaseEntry:

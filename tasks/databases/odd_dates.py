@@ -1,4 +1,4 @@
-"""Read what PostgreSQL's dates and times hold and Python's cannot, as text: infinity, 44 BC, 24:00:00."""
+"""Read dates and times of PostgreSQL that Python cannot hold as text: infinity, 44 BC, 24:00:00."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from sqlalchemy.engine.reflection import ObjectKind
 from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
 from tasks.databases.columns import Column, make_column_id
-from tasks.databases.entry import DatabaseEntry
+from tasks.databases.entry import DatabaseEntry, name_cause
 from tasks.databases.left_out import UnreadPart, list_inner, list_kinds, list_schemas
 
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
@@ -171,7 +171,7 @@ def _read_shapes(
         except DBAPIError as error:
             if error.connection_invalidated:
                 raise
-            last, lost[name] = error, next(iter(str(error.orig).splitlines()), "no word")
+            last, lost[name] = error, name_cause(error)
     if last is not None and not shapes:
         raise last
     return shapes

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from tasks.databases.columns import Column
-from tasks.databases.entry import DatabaseEntry
+from tasks.databases.entry import DatabaseEntry, name_cause
 from tasks.databases.profile.aggregates import find_odd, list_cell_counts, list_text_counts, write_text
 from tasks.databases.profile.kinds import SHOWN, CellCounts, ColumnProfile, ColumnRules, decide_kind
 from tasks.databases.profile.look_alikes import find_look_alikes
@@ -229,8 +229,7 @@ class _TableReader:
         except SQLAlchemyError as error:
             if getattr(error, "connection_invalidated", False):
                 raise
-            cause = str(getattr(error, "orig", error) or "no word").strip().splitlines()
-            return cause[0] if cause else "no word"
+            return name_cause(error)
 
     def _quote(self, name: str) -> str:
         quoted: str = self._connection.dialect.identifier_preparer.quote_identifier(name)

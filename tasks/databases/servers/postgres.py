@@ -203,7 +203,8 @@ class Postgres:
 
     def connect(self) -> None:
         """Open the connection and set its limits."""
-        self.connection = psycopg.connect(**{"connect_timeout": 10, **self.address}, autocommit=True)
+        options = {"connect_timeout": 10, "client_encoding": "utf8", **self.address}
+        self.connection = psycopg.connect(**options, autocommit=True)
         for name in AS_TEXT:
             self.connection.adapters.register_loader(name, TextLoader)
         rights = self.connection.execute(PRIVILEGES).fetchone()

@@ -47,7 +47,9 @@ class Made:
 
     def check(self):
         """Hold every answer against a plain one; return how many of each measure there are."""
-        plain, seen = Plain(self.entry, self.schema), Counter()
+        unreadable = {profile.id for profile in self.profiles if profile.kind == "unreadable"}
+        plain = Plain(self.entry, [column for column in self.schema if column.id not in unreadable])
+        seen = Counter()
         for group in self.groups:
             template = self.templates[group.sql_template]
             query = read_stored(template.sql, self.schema)

@@ -29,21 +29,30 @@ COMPARE = {
 
 
 def read_tables(entry, tables):
-    """Read whole tables: table -> rows as column -> cell."""
+    """Read columns of tables: table -> rows as column -> cell."""
     if entry.url is None:
         with closing(sqlite3.connect(entry.file)) as connection:
             connection.text_factory = lambda cell: cell.decode("utf-8", "replace")
             connection.row_factory = sqlite3.Row
             return {
-                table: [dict(row) for row in connection.execute(f'SELECT * FROM "{table}"')]
-                for table in tables
+                table: [dict(row) for row in connection.execute(_select(table, own, _quote))]
+                for table, own in tables.items()
             }
     engine = entry.connect()
     quote = engine.dialect.identifier_preparer.quote_identifier
     with engine.connect() as connection:
         return {
-            table: _read_server(connection.execute(text(f"SELECT * FROM {quote(table)}"))) for table in tables
+            table: _read_server(connection.execute(text(_select(table, own, quote))))
+            for table, own in tables.items()
         }
+
+
+def _select(table, columns, quote):
+    return f"SELECT {', '.join(quote(column.name) for column in columns)} FROM {quote(table)}"
+
+
+def _quote(name):
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _read_server(result):
