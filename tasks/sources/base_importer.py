@@ -19,6 +19,8 @@ from tasks.files import remove_empty, write_beside
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,60}")
 CONTACT = "How a server's people can reach you."
+NOT_STATED = "not stated"
+"""The licence of a source that says nothing of it."""
 Held = TypeVar("Held")
 
 

@@ -63,6 +63,28 @@ def test_articles_and_parts_are_tables_and_what_is_left_out_is_a_file(root, tmp_
     assert {file.name: file.read_bytes() for file in (root / FOLDER).iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("words", "licence", "attribution"),
+    [
+        ([], "not stated", "not stated"),
+        (["--licence", "MIT", "--attribution", "Town Club"], "MIT", "Town Club"),
+    ],
+)
+def test_texts_of_ones_own_have_the_rights_that_are_said(root, tmp_path, words, licence, attribution):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/Alm.txt").write_text("Alm is a town.")
+    done = call(tmp_path / "own", "--name", "small", *words)
+    assert done.exit_code == 0, done.output
+    (row,) = pq.read_table(root / FOLDER / "articles.parquet").to_pylist()
+    assert (row["licence"], row["attribution"]) == (licence, attribution)
+    hint = "" if words else " (--licence, --attribution)"
+    assert done.stdout.splitlines()[-1] == f"licence: {licence}, attribution: {attribution}{hint}"
+    said = (root / FOLDER / "LICENCE.md").read_text(encoding="utf-8")
+    assert licence in said
+    assert attribution in said
+    assert "Wikipedia" not in done.stdout + said
+
+
 def test_titles_choose_and_those_that_are_missing_are_counted(root, tmp_path):
     done = call(
         write_dump(tmp_path / "pages.xml"), "--name", "small", "--title", "Old Alm", "--title", "Vexham"

@@ -19,6 +19,7 @@ from tasks.errors import BadInput, LockHeld
 from tasks.limits import go_on
 from tasks.sources.base_importer import (
     CONTACT,
+    NOT_STATED,
     BaseImporter,
     Imported,
     ImportStep,
@@ -46,7 +47,6 @@ FOLDER = Path("data/raw/wikidata")
 PARTS = ".parts"
 """Folder of what was read of a dump, until all of it was."""
 LICENCE, SOURCE = "CC0-1.0", "https://www.wikidata.org"
-NOT_STATED = "not stated"
 HOST = re.compile(r"(?:[a-z0-9-]+\.)*wikidata\.org")
 """Of the servers whose data are Wikidata's."""
 ATTRIBUTION = (
@@ -150,10 +150,13 @@ class Wikidata(BaseImporter):
             sites=None if every else sites,
         )
 
-    def state_rights(self) -> tuple[str, str, str]:
-        """Return the source, its licence and whom to credit: as told, or Wikidata's, or not stated."""
+    def state_rights(self, foreign: str = "") -> tuple[str, str, str]:
+        """Return the source, its licence and whom to credit: as told, or Wikidata's, or not stated.
+
+        foreign: the host of another Wikibase that a dump is of.
+        """
         first = self.places[0]
-        host = urlsplit(first).hostname or "" if "://" in first else ""
+        host = urlsplit(first).hostname or "" if "://" in first else foreign
         own = not HOST.fullmatch(host) if host else is_database(Path(first))
         source, licence, credit = SOURCE, LICENCE, ATTRIBUTION
         if own:
@@ -165,7 +168,7 @@ class Wikidata(BaseImporter):
     ) -> dict[str, object]:
         """Make what about.json says."""
         entities, claims = found
-        source, licence, attribution = self.state_rights()
+        source, licence, attribution = self.state_rights(report.foreign)
         return {
             "name": self.called,
             "source": source,
@@ -195,7 +198,7 @@ class Wikidata(BaseImporter):
         lines += count_reasons(report.counts, place)
         if report.counts:
             lines[-1] += ", values of other types by property"
-        _, licence, attribution = self.state_rights()
+        _, licence, attribution = self.state_rights(report.foreign)
         if NOT_STATED in (licence, attribution):
             return [*lines, f"licence: {licence}; attribution: {attribution} (--licence, --attribution)"]
         return [*lines, f"licence: {licence}; {attribution}"]

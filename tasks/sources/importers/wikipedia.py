@@ -16,9 +16,19 @@ import pyarrow.parquet as pq
 from tasks.artifacts.rows import schema_of
 from tasks.errors import BadInput
 from tasks.limits import go_on
-from tasks.sources.base_importer import CONTACT, BaseImporter, Imported, Project, argument, check_name, option
-from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, SkippedPage
+from tasks.sources.base_importer import (
+    CONTACT,
+    NOT_STATED,
+    BaseImporter,
+    Imported,
+    Project,
+    argument,
+    check_name,
+    option,
+)
+from tasks.sources.wikipedia.article import Article, SkippedPage
 from tasks.sources.wikipedia.opening import open_source
+from tasks.sources.wikipedia.rights import find_rights
 from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 
 FOLDER = Path("data/raw/wikipedia")
@@ -57,6 +67,8 @@ class Wikipedia(BaseImporter):
     )
     called: str = option("Of the folder in data/raw/wikipedia.", "NAME", "--name", default="articles")
     titles: list[str] | None = option("Only this article; may be said several times.", "T", "--title")
+    licence: str | None = option("Of texts that are not Wikipedia's, such as your own.", "NAME")
+    attribution: str | None = option("Who is to be credited for such texts.", "TEXT")
     contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
 
     def bring_in(self, project: Project) -> Imported:
@@ -71,6 +83,8 @@ class Wikipedia(BaseImporter):
         skipped = project.hold(closing(_Skipped(project.place(folder / "skipped.jsonl"), outcome)))
         cache = project.root / folder / "cache"
         source = project.hold(closing(open_source(self.path, skipped.add, cache, self.contact)))
+        found = find_rights(self.path)
+        licence, attribution = self.licence or found[0], self.attribution or found[1]
         articles, parts = (
             project.hold(closing(_Table(project.place(folder / name), row, group)))
             for name, row, group in (
@@ -82,7 +96,7 @@ class Wikipedia(BaseImporter):
             go_on()
             outcome.articles += 1
             outcome.aliases += len(article.aliases)
-            articles.add([_make_row(article)])
+            articles.add([_make_row(article, licence, attribution)])
             parts.add(PartRow(article.title, **vars(part)) for part in article.parts)
             outcome.kinds.update(part.kind for part in article.parts)
             for problem in article.problems:
@@ -94,9 +108,14 @@ class Wikipedia(BaseImporter):
             advice = _say_counts(outcome.skipped) or "is it the right file?"
             raise BadInput(self.path, "gave no article", hint=advice)
         skipped.end()
-        text = f"{ATTRIBUTION}, {LICENCE}. The pages and revisions: articles.parquet.\n"
+        text = f"{attribution}, {licence}. The pages and revisions: articles.parquet.\n"
+        rights = f"licence: {licence}, attribution: {attribution}"
+        if NOT_STATED in (licence, attribution):
+            rights += " (--licence, --attribution)"
+            text = f"Licence: {licence}. Attribution: {attribution}.\n"
         ended = [f"ended early: {line}" for line in outcome.ended]
-        return Imported(say_outcome(outcome, folder.as_posix()), {folder / "LICENCE.md": text}, ended=ended)
+        said = [*say_outcome(outcome, folder.as_posix()), rights]
+        return Imported(said, {folder / "LICENCE.md": text}, ended=ended)
 
 
 def say_outcome(outcome: ImportCounts, folder: str) -> list[str]:
@@ -109,7 +128,6 @@ def say_outcome(outcome: ImportCounts, folder: str) -> list[str]:
     left += _say_most(outcome.unread, "templates without a rule")
     left += _say_most(outcome.looks, "infobox entries about looks")
     lines.append(f"left out: {'; '.join(left) or 'nothing'}: {folder}/skipped.jsonl")
-    lines.append(f"licence: {LICENCE}, attribution: {ATTRIBUTION}")
     return lines
 
 
@@ -127,9 +145,9 @@ def _count(counts: Counter[str], more: Mapping[str, int]) -> None:
             counts[name] += count
 
 
-def _make_row(article: Article) -> ArticleRow:
+def _make_row(article: Article, licence: str, attribution: str) -> ArticleRow:
     return ArticleRow(
-        article.title, article.id, article.revision, article.aliases, len(article.parts), LICENCE, ATTRIBUTION
+        article.title, article.id, article.revision, article.aliases, len(article.parts), licence, attribution
     )
 
 

@@ -28,6 +28,10 @@ BROKEN_LINE, LONG_LINE, TWICE = "broken line", "line too long", "entity twice"
 CUT_OFF, NO_END = "archive cut off or damaged", "array without its end"
 HEAD = re.compile(rb'\{"type": ?"item", ?"id": ?"(Q\d+)"')
 """How a dump's line of an item begins."""
+FOREIGN = re.compile(
+    rb'"(?:unit|globe)"\s*:\s*"https?:(?:\\?/){2}(?!(?:www\.)?wikidata\.org[/\\])([^/"\\]+)(?:\\?/)entity\b'
+)
+"""The address of a unit or globe of another Wikibase; calendars are Wikidata's in all of them."""
 SOME = b'"somevalue"'
 OPEN_CLASS = re.compile(rb'"somevalue"\s*,\s*"property"\s*:\s*"P31"|"P31"\s*,\s*"snaktype"\s*:\s*"somevalue"')
 """How a statement is written that says of an item's class that it is not known."""
@@ -135,6 +139,8 @@ def read_records(
         if text in (b"[", b"]"):
             progress.opened = text == b"["
         elif text and passes.may_be_wanted(text):
+            if not report.foreign and (found := FOREIGN.search(text)):
+                report.foreign = found[1].decode("utf-8", "replace")[:100]
             try:
                 records = decode(text)
             except orjson.JSONDecodeError as error:

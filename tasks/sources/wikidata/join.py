@@ -86,6 +86,7 @@ class PartJoiner:
             )
         report.not_asked += summary.not_asked
         report.redirects.update(summary.redirects)
+        report.foreign = report.foreign or summary.foreign
         self._add_tables(folder, again, scratch)
         progress.lines += summary.progress.lines
         progress.broken = summary.progress.broken

@@ -38,6 +38,8 @@ class PartSummary:
     progress: FileProgress
     redirects: dict[str, str] = field(default_factory=dict)
     kept_out: list[SkippedEntity] = field(default_factory=list)
+    foreign: str = ""
+    """As `ReadingReport.foreign`."""
 
 
 def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: int = MOST_BYTES) -> None:
@@ -90,7 +92,7 @@ def _read(
         claims.finish(folder / CLAIMS)
     summary = PartSummary(
         entities.count, claims.count, report.not_asked, to_end, progress, report.redirects,
-        report.list_kept_out(),
+        report.list_kept_out(), report.foreign,
     )  # fmt: skip
     (folder / SUMMARY).write_text(json.dumps(asdict(summary)), encoding="utf-8")
     return True

@@ -49,6 +49,8 @@ class ReadingReport:
         """Skipped things by reason."""
         self.not_asked = 0
         """Entities that were read and not asked for."""
+        self.foreign = ""
+        """The host of another Wikibase whose items are units or globes here; empty where there is none."""
         self.redirects: dict[str, str] = {}
         """Id that was asked for -> id of the entity that it has become."""
 

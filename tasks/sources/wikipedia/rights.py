@@ -1,0 +1,70 @@
+"""Find out whose the texts of a source are, by what the source says of itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tasks.sources.base_importer import NOT_STATED
+from tasks.sources.streams import BROKEN, TooLong, open_packed, read_line
+from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE
+from tasks.sources.wikipedia.structured import LONGEST_RECORD, PATTERNS
+
+HOST = re.compile(r"(?:[a-z0-9-]+\.)*wikipedia\.org")
+BASE = re.compile(rb"<base>\s*([^<\s]+)")
+"""The address of a dump's wiki."""
+NAME = re.compile(rb"<dbname>(?:simple|[a-z]{2,3}(?:_[a-z_]+)?)wiki</dbname>")
+"""The name of a Wikipedia's database, where a dump has no address."""
+HEAD = 8192
+"""Bytes in which a dump says which wiki it is of, and that are read of about.json."""
+
+
+def find_rights(source: str) -> tuple[str, str]:
+    """Return the licence and whom to credit for a source that can be opened.
+
+    They are Wikipedia's for an API, a dump or structured contents of wikipedia.org, what about.json says in a
+    folder that has one, and otherwise not stated.
+    """
+    place = Path(source)
+    if "://" in source:
+        host = urlsplit(source).hostname or ""
+    elif (place / "about.json").is_file():
+        return _read_about(place / "about.json")
+    else:
+        host = _find_host(place)
+    return (LICENCE, ATTRIBUTION) if HOST.fullmatch(host) else (NOT_STATED, NOT_STATED)
+
+
+def _read_about(path: Path) -> tuple[str, str]:
+    try:
+        with path.open("rb") as file:
+            about = json.loads(file.read(HEAD))
+    except (OSError, ValueError):
+        about = None
+    said = about if isinstance(about, dict) else {}
+    found = [said.get(name) for name in ("licence", "attribution")]
+    licence, credit = (" ".join(str(text or "").split()) or NOT_STATED for text in found)
+    return licence, credit
+
+
+def _find_host(place: Path) -> str:
+    """Find the host of the wiki that a dump, or the first line of structured contents, names."""
+    if place.is_dir():
+        files = sorted(file for pattern in PATTERNS for file in place.glob(pattern))
+        return _find_host(files[0]) if files else ""
+    try:
+        with open_packed(place) as opened:
+            if any(place.match(pattern) for pattern in PATTERNS):
+                record = json.loads(read_line(opened, LONGEST_RECORD))
+                address = record.get("url") if isinstance(record, dict) else None
+                return urlsplit(str(address)).hostname or ""
+            head = opened.read(HEAD)
+    except (ValueError, TooLong, *BROKEN):
+        return ""
+    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return ""
+    if found := BASE.search(head):
+        return urlsplit(found[1].decode("utf-8", "replace")).hostname or ""
+    return "wikipedia.org" if NAME.search(head) else ""
