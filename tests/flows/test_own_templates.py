@@ -61,6 +61,17 @@ BUSIEST = {
 """A line of another shape than a model's, with texts that no model may write."""
 
 
+BOUND = {
+    "sql": "SELECT COUNT(DISTINCT visits.visit_id) FROM visits WHERE visits.day > '[visits.day:over]'",
+    "texts": {
+        "short": "number of visits after [visits.day:over]",
+        "long": "How many visits were there after [visits.day:over]? I am writing a short report on our season "
+        "for all who were there, and I would like to be sure of this one thing before it is sent out at last.",
+    },
+}
+"""A template with a bound, whose placeholder is a column's with an ending."""
+
+
 def run(root, last=LAST):
     return list_states(finish_run(open_run(root), [last]))
 
@@ -78,8 +89,8 @@ def import_templates(root, lines, **options):
 
 @pytest.mark.timeout(600)
 def test_from_a_file_to_a_dataset_with_no_model(root):
-    said = import_templates(root, [*LINES, BUSIEST], database="clinic", instead=True)
-    assert "clinic: 4 SQL templates with 9 texts, instead of a model's" in said
+    said = import_templates(root, [*LINES, BUSIEST, BOUND], database="clinic", instead=True)
+    assert "clinic: 5 SQL templates with 11 texts, instead of a model's" in said
     assert "2 warnings; with --strict they would be errors" in said
     assert load_yaml(root / "params.yaml")["databases"]["clinic"]["templates"] == "instead"
     assert (root / "params.yaml").read_text().startswith("# mine\n")
@@ -95,7 +106,12 @@ def test_from_a_file_to_a_dataset_with_no_model(root):
     for stem in ("sql_templates", "text_templates", "back_check", "second_reading"):
         assert count_rows(folder / f"{stem}.calls.parquet") == 0
     lines = (folder / "dataset/own_templates.jsonl").read_text().splitlines()
-    assert sorted(json.loads(line)["tag"] for line in lines) == ["", "", "", "places"]
+    assert sorted(json.loads(line)["tag"] for line in lines) == ["", "", "", "", "places"]
+    days = ["2031-07-09", "2031-07-09", "2031-08-10", "2031-08-11"]
+    bounds = {question.sql: question.answer for question in balanced if "day >" in question.sql}
+    assert bounds
+    for sql, answer in bounds.items():
+        assert answer == str(sum(day > sql.rpartition("'")[0][-10:] for day in days))
     busiest = [question for question in balanced if "GROUP BY" in question.sql]
     assert {(question.question, question.answer) for question in busiest} == {
         ("hiccupitis: whose most", "Ada Zwick, 2"), ("yawning: whose most", "Bo Ypsilon, 1"),
