@@ -27,9 +27,10 @@ SELECT c.oid::regclass::text AS name, c.relname AS raw, pg_table_is_visible(c.oi
 FROM pg_class c WHERE c.oid IN (SELECT child FROM heirs) ORDER BY 1
 """  # noqa: S608 (constants)
 SCHEMAS = f"""{READ_THROUGH}
-SELECT quote_ident(nspname), count(*), nspname = ANY (current_schemas(false))
+SELECT quote_ident(nspname), count(*) FILTER (WHERE NOT relispartition),
+  nspname = ANY (current_schemas(false))
 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
-WHERE relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT relispartition AND c.oid NOT IN (SELECT child FROM heirs)
+WHERE relkind IN ('r', 'p', 'f', 'v', 'm') AND c.oid NOT IN (SELECT child FROM heirs)
   AND nspname NOT IN ('pg_catalog', 'information_schema') AND nspname NOT LIKE 'pg\\_%'
   AND NOT pg_table_is_visible(c.oid) GROUP BY nspname ORDER BY 1
 """  # noqa: S608 (constants)
@@ -115,12 +116,18 @@ def list_schemas(connection: Connection) -> list[UnreadPart]:
         UnreadPart(
             "other_schema",
             f"{'a part of ' if listed else ''}schema {name} is",
-            f"{count} {'table or view' if count == 1 else 'tables and views'} "
+            f"{_say_held(count)} "
             + ("with names that an earlier schema has, too" if listed else "outside of the search path"),
             "" if listed else hint,
         )
         for name, count, listed in schemas
     ]
+
+
+def _say_held(count: int) -> str:
+    if not count:
+        return "partitions of tables"
+    return "1 table or view" if count == 1 else f"{count} tables and views"
 
 
 def list_kinds(connection: Connection) -> list[UnreadPart]:

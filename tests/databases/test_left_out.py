@@ -5,6 +5,8 @@ from contextlib import closing
 from urllib.parse import parse_qsl
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from sqlalchemy import make_url
 
 from tasks.databases.content import read_content
@@ -129,3 +131,103 @@ def test_views_and_foreign_tables_are_named(place):
     place.grant()
     assert {part.what: part.reason for part in list_unread(place.entry)} == due
     assert {column.table for column in reflect(place.entry)} == {"t"}
+
+
+FEW = {"deadline": None, "phases": [Phase.generate]}
+WORDS = st.sampled_from(["ash", "Elm", "big fir", 'o"ak', "yew_data", "rowan's", "select"])
+MODULES = ["fts3(body)", "fts4(body)", "fts5(body)", "rtree(id, low, high)", "geopoly(a)"]
+
+
+@settings(max_examples=6, **FEW)
+@given(
+    virtual=st.lists(st.tuples(WORDS, st.sampled_from(MODULES)), max_size=4, unique_by=lambda pair: pair[0]),
+    plain=st.lists(
+        st.sampled_from(["oak_data", "content", "idx", "node_", "beech_config", "PINE"]), unique=True
+    ),
+)
+def test_generated_virtual_tables_keep_what_sqlite_makes_for_them(virtual, plain, tmp_path_factory):
+    path = tmp_path_factory.mktemp("made") / "made.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        known = {name for (name,) in connection.execute("SELECT name FROM pragma_module_list")}
+        made = {name for name, module in virtual if module.partition("(")[0] in known}
+        for name, module in virtual:
+            if name in made:
+                quoted = name.replace('"', '""')
+                connection.execute(f'CREATE VIRTUAL TABLE "{quoted}" USING {module}')
+        for name in plain:
+            connection.execute(f'CREATE TABLE "{name}" (word TEXT)')
+        connection.commit()
+        every = {
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+    assert {column.table for column in reflect(path)} == made | {*plain}
+    named = {part.what for part in list_unread(path)}
+    assert named == {f"table {name} is" for name in every - made - {*plain}}
+
+
+NAMES = st.sampled_from(["ash", "Elm", "big fir", 'o"ak', "order"])
+PARTS = st.lists(
+    st.tuples(
+        st.sampled_from(["table", "view", "materialized view", "partitioned", "heir"]),
+        st.sampled_from(["public", "old", "New Ones"]),
+        NAMES,
+    ),
+    min_size=3,
+    max_size=8,
+    unique_by=lambda part: part[1:],
+)
+"""Kind, schema and name of a part."""
+
+
+def write_part(number, kind, where):
+    if kind == "table":
+        return [f"CREATE TABLE {where} (n int)", f"INSERT INTO {where} VALUES (1), (2)"]
+    if kind == "heir":
+        return [f"CREATE TABLE {where} (size int) INHERITS (public.root)", f"INSERT INTO {where} VALUES (1)"]
+    if kind == "partitioned":
+        first, leaf = (f'old."part {number} {n}"' for n in (1, 2))
+        return [
+            f"CREATE TABLE {where} (n int, k int) PARTITION BY LIST (n)",
+            f"CREATE TABLE {first} PARTITION OF {where} FOR VALUES IN (1) PARTITION BY LIST (k)",
+            f"CREATE TABLE {leaf} PARTITION OF {first} FOR VALUES IN (1)",
+            f"INSERT INTO {where} VALUES (1, 1), (1, 1), (1, 1)",
+        ]
+    return [f"CREATE {kind} {where} AS SELECT 1 AS n"]
+
+
+EVERY = """
+SELECT c.oid::regclass::text, quote_ident(nspname), pg_table_is_visible(c.oid) FROM pg_class c
+JOIN pg_namespace n ON n.oid = relnamespace
+WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname IN ('public', 'old', 'New Ones')
+"""
+
+
+@pytest.mark.parametrize("many", [3, pytest.param(60, marks=pytest.mark.drill)])
+def test_every_part_of_a_generated_database_is_read_or_named(place, many):
+    def check(parts):
+        place.run(
+            "DROP SCHEMA public CASCADE",
+            'DROP SCHEMA IF EXISTS old, "New Ones" CASCADE',
+            "CREATE SCHEMA public",
+            f"GRANT USAGE ON SCHEMA public TO {place.reader}",
+            "CREATE SCHEMA old",
+            'CREATE SCHEMA "New Ones"',
+            "CREATE TABLE root (n int)",
+        )
+        for number, (kind, schema, name) in enumerate(parts):
+            quoted = name.replace('"', '""')
+            place.run(*write_part(number, kind, f'"{schema}"."{quoted}"'))
+        place.grant()
+        held = read_content(place.entry).tables
+        due = {"root": sum(kind == "heir" for kind, *_ in parts)}
+        rows = {"table": 2, "partitioned": 3}
+        due |= {name: rows[kind] for kind, schema, name in parts if schema == "public" and kind in rows}
+        assert {name: table.rows for name, table in held.items()} == due
+        named = {part.what for part in list_unread(place.entry)}
+        for shown, schema, visible in place.run(EVERY)[0]:
+            read = visible and shown.strip('"').replace('""', '"') in held
+            kinds = ("table", "view", "materialized view")
+            own = any(f"{kind} {shown} is" in named for kind in kinds)
+            assert read + own + (not visible and not own and f"schema {schema} is" in named) == 1, shown
+
+    settings(max_examples=many, **FEW)(given(parts=PARTS)(check))()

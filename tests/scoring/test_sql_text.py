@@ -3,6 +3,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tasks.scoring.sql_text import (
     drop_distinct,
@@ -73,6 +75,31 @@ def test_distinct_is_taken_out(sql: str, plain: str) -> None:
 )  # fmt: skip
 def test_distinct_stays_where_the_query_needs_it(dialect: str, sql: str, plain: str | None) -> None:
     assert drop_distinct(sql, dialect) == (sql if plain is None else plain)
+
+
+GONE = ("count(DISTINCT a)", "(SELECT DISTINCT b FROM u)", "sum( DISTINCT a)")
+"""What holds a DISTINCT that is taken out."""
+KEPT = (
+    "a IS DISTINCT FROM b", "a IS NOT DISTINCT FROM b", "'DISTINCT'", '"distinct"', "a /* DISTINCT */",
+    "(SELECT DISTINCT ON (b) b FROM u)", "$$ DISTINCT $$", "'it''s DISTINCT'", "distinct_ones",
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    first=st.sampled_from(["DISTINCT ON (a) ", "DISTINCT ", ""]),
+    parts=st.lists(st.sampled_from([*GONE, *KEPT]), min_size=1, max_size=6),
+    change=st.sampled_from([str, str.lower]),
+)
+def test_of_generated_queries_each_distinct_goes_or_stays_where_it_stands(first, parts, change):
+    written = [change(part) if part in GONE else part for part in parts]
+    plain = [change(part.replace("DISTINCT", "")) if part in GONE else part for part in parts]
+    start = first.replace("DISTINCT ", " ") if first == "DISTINCT " else first
+    sql, due = (
+        f"SELECT {head}{', '.join(columns)} FROM t -- distinct"
+        for head, columns in ((first, written), (start, plain))
+    )
+    assert drop_distinct(sql, "postgres") == due
 
 
 @pytest.mark.parametrize(
