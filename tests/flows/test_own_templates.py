@@ -62,11 +62,12 @@ BUSIEST = {
 
 
 BOUND = {
-    "sql": "SELECT COUNT(DISTINCT visits.visit_id) FROM visits WHERE visits.day > '[visits.day:over]'",
+    "sql": "SELECT COUNT(DISTINCT doctors.doctor_id) FROM doctors "
+    "WHERE doctors.hourly_rate > '[doctors.hourly_rate:over]'",
     "texts": {
-        "short": "number of visits after [visits.day:over]",
-        "long": "How many visits were there after [visits.day:over]? I am writing a short report on our season "
-        "for all who were there, and I would like to be sure of this one thing before it is sent out at last.",
+        "short": "number of doctors with an hourly rate over [doctors.hourly_rate:over]",
+        "long": "How many doctors with an hourly rate over [doctors.hourly_rate:over] are there? I am "
+        "writing a short report on what all of this costs us, and would like to be sure of it before it is sent.",
     },
 }
 """A template with a bound, whose placeholder is a column's with an ending."""
@@ -107,11 +108,11 @@ def test_from_a_file_to_a_dataset_with_no_model(root):
         assert count_rows(folder / f"{stem}.calls.parquet") == 0
     lines = (folder / "dataset/own_templates.jsonl").read_text().splitlines()
     assert sorted(json.loads(line)["tag"] for line in lines) == ["", "", "", "", "places"]
-    days = ["2031-07-09", "2031-07-09", "2031-08-10", "2031-08-11"]
-    bounds = {question.sql: question.answer for question in balanced if "day >" in question.sql}
+    rates = [81.5, 90.0, 75.25, 12.0]
+    bounds = {question.sql: question.answer for question in balanced if "hourly_rate >" in question.sql}
     assert bounds
     for sql, answer in bounds.items():
-        assert answer == str(sum(day > sql.rpartition("'")[0][-10:] for day in days))
+        assert answer == str(sum(rate > float(sql.rpartition("> ")[2]) for rate in rates))
     busiest = [question for question in balanced if "GROUP BY" in question.sql]
     assert {(question.question, question.answer) for question in busiest} == {
         ("hiccupitis: whose most", "Ada Zwick, 2"), ("yawning: whose most", "Bo Ypsilon, 1"),
