@@ -67,7 +67,7 @@ BOUND = {
     "texts": {
         "short": "number of doctors with an hourly rate over [doctors.hourly_rate:over]",
         "long": "How many doctors with an hourly rate over [doctors.hourly_rate:over] are there? I am "
-        "writing a short report on what all of this costs us, and would like to be sure of it before it is sent.",
+        "writing a short report on what this costs us, and would like to be sure of it before it is sent.",
     },
 }
 """A template with a bound, whose placeholder is a column's with an ending."""
