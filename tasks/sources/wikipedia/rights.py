@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from tasks.sources.base_importer import NOT_STATED
 from tasks.sources.streams import BROKEN, TooLong, open_packed, read_line
 from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE
-from tasks.sources.wikipedia.structured import LONGEST_RECORD, PATTERNS
 
 HOST = re.compile(r"(?:[a-z0-9-]+\.)*wikipedia\.org")
 BASE = re.compile(rb"<base>\s*([^<\s]+)")
@@ -51,6 +50,9 @@ def _read_about(path: Path) -> tuple[str, str]:
 
 def _find_host(place: Path) -> str:
     """Find the host of the wiki that a dump, or the first line of structured contents, names."""
+    # As late as `open_source` does: the module needs the libraries of an extra.
+    from tasks.sources.wikipedia.structured import LONGEST_RECORD, PATTERNS
+
     if place.is_dir():
         files = sorted(file for pattern in PATTERNS for file in place.glob(pattern))
         return _find_host(files[0]) if files else ""
