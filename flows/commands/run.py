@@ -73,6 +73,8 @@ def run_command(
     if only_failed:
         names = select_failed(root, recorder.nodes, names)
     run = make_run(root, recorder, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
+    if limit is None:
+        run.hooks = open_hooks(run)  # before a server is asked: what a hook needs may be missing
     refresh_records(servers, (recorder.nodes[name].key for name in names), run.say)
     if limit is not None:
         return run_preview(run, names, limit)
@@ -93,7 +95,7 @@ def bring_up_stages(
         check_stale(run.root, run.params, [run.recorder.nodes[name] for name in stale])
     given = get_section(run.params, "run").get("workers", 4)
     workers = validate(Workers, given, ["run", "workers"], run.params)
-    run.hooks = open_hooks(run)
+    run.hooks = run.hooks or open_hooks(run)
     run.count_to_come = Forecast(run, names).count_to_come
     run.require_needs = partial(require_run_needs, run, names)
     run.computing = open_computing(run, workers, engine, plain=plain)
