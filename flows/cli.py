@@ -101,6 +101,9 @@ def publish(
         str,
         typer.Argument(help="An entry: films, longform.sets.sample, films-good; or a folder of TANQ items"),
     ],
+    target: Annotated[
+        str, typer.Argument(help="Where to: a folder, as --to, or hub:OWNER/NAME, as --hub.")
+    ] = "",
     to: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A new folder, or an earlier one of this dataset.")
     ] = None,
@@ -126,10 +129,16 @@ def publish(
 ) -> None:
     """Publish a dataset or an evaluation's items: rows, calls and their ledger, card, licences, checksums.
 
-    Example: benchloom publish films --to films-dataset
+    Example: benchloom publish films films-dataset
     """
     from flows.commands.publish import PublishOptions, publish_command
 
+    kind, _, repository = target.partition(":")
+    is_hub = kind == "hub"
+    if target and (hub if is_hub else to):
+        raise typer.BadParameter(f"{target} is a second place", param_hint="--hub" if is_hub else "--to")
+    if target:
+        to, hub = (to, repository) if is_hub else (Path(target), hub)
     options = PublishOptions(to, hub, public, private_sources, language, prediction_key)
     raise typer.Exit(publish_command(name, options, as_json=as_json))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("docs/glossary.md", "docs/bytes.md", "SECURITY.md")
+PAGES = ("docs/architecture.md", "docs/glossary.md", "docs/bytes.md", "SECURITY.md")
 PLACE = re.compile(r"`((?:flows|tasks|tests|benchloom|data|docs)/[\w./-]*)`")
 TEST = re.compile(r"`(test_\w+)`")
 

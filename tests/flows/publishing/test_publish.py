@@ -83,7 +83,7 @@ def test_a_folder_is_loaded_by_datasets_and_read_by_its_card(shop, tmp_path):
 @pytest.mark.drill
 def test_a_second_time_replaces_it_by_the_same_bytes(shop, tmp_path):
     out = tmp_path / "out"
-    publish(shop, "shop", "--to", str(out))
+    publish(shop, "shop", str(out))
     before = read_files(out)
     publish(shop, "databases.shop", "--to", str(out))
     assert read_files(out) == before
@@ -131,6 +131,8 @@ def test_names_that_are_none_and_places_that_lack_are_said(shop, tmp_path):
         shop, "sohp", "--to", str(tmp_path / "out"), code=2
     )
     assert "needs a place (--to FOLDER, --hub OWNER/NAME, or both)" in publish(shop, "shop", code=2)
+    second = publish(shop, "shop", str(tmp_path / "out"), "--to", str(tmp_path / "other"), code=2)
+    assert "out is a second place" in second
 
 
 @pytest.mark.drill
@@ -147,7 +149,7 @@ def test_a_private_source_is_published_by_its_flag_alone(tmp_path):
 
 def test_a_hub_gets_what_a_folder_gets_by_one_commit(shop, hub, tmp_path):
     out = tmp_path / "out"
-    said = publish(shop, "shop", "--to", str(out), "--hub", NAME)
+    said = publish(shop, "shop", f"hub:{NAME}", "--to", str(out))
     assert said.splitlines()[-1] == f"{hub.url}/datasets/{NAME}"
     own = hub.repositories[NAME]
     assert own.private
