@@ -113,7 +113,7 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
         there = compare_strands(paired.pairs, draws=1)
         names = sorted({change.metric for strand in there.strands for change in strand.metrics})
         raise BadInput(f"--metric {', '.join(options.metrics)}", f"is none of {join_names(names)}")
-    items = analyse_pairs(paired.pairs, options.metrics, options.draws, options.seed)
+    items = analyse_pairs(paired.pairs, options.metrics, options.draws, options.seed, paired.letters)
     return replace(comparison, items=items), paired.alone
 
 

@@ -208,14 +208,26 @@ def compare_strands(
 
 
 def analyse_pairs(
-    pairs: Iterable[tuple[Strand, Strand]], metrics: Sequence[str] = (), draws: int = 10_000, seed: int = 0
+    pairs: Sequence[tuple[Strand, Strand]],
+    metrics: Sequence[str] = (),
+    draws: int = 10_000,
+    seed: int = 0,
+    letters: Sequence[tuple[str, str]] = (),
 ) -> list[ItemAnalysis]:
-    """Analyse the items of strands that are paired with each other, where these are three or more."""
+    """Analyse the items of strands that are paired with each other, where these are three or more.
+
+    letters: of each pair, which of the sides its strands are of; they tell strands of one name apart.
+    """
+    sides = {
+        strand: letter
+        for pair, own in zip(pairs, letters, strict=False)
+        for strand, letter in zip(pair, own, strict=True)
+    }
     return [
         analysis
         for strands in _group_strands(pairs)
         if len(strands) >= LEAST_SYSTEMS
-        for analysis in _analyse(strands, metrics, draws, seed)
+        for analysis in _analyse(strands, sides, metrics, draws, seed)
     ]
 
 
@@ -230,7 +242,7 @@ def _group_strands(pairs: Iterable[tuple[Strand, Strand]]) -> list[list[Strand]]
 
 
 def _analyse(
-    strands: Sequence[Strand], metrics: Sequence[str], draws: int, seed: int
+    strands: Sequence[Strand], sides: Mapping[Strand, str], metrics: Sequence[str], draws: int, seed: int
 ) -> Iterable[ItemAnalysis]:
     """Analyse the items of strands under each metric; one that is asked otherwise in another is left out."""
     altered = {case for strand in strands[1:] for case in find_altered(strands[0], strand)}
@@ -246,6 +258,8 @@ def _analyse(
         items, left_out = collect_items(questions, scores)
         if items:
             systems = [strand.name for strand in strands]
+            if len(set(systems)) < len(systems):
+                systems = [f"{sides.get(strand, '?')}: {strand.name}" for strand in strands]
             yield analyse_items(
                 strands[0].section, metric, systems, items, left_out + len(altered), draws, seed
             )

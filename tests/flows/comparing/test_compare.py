@@ -291,6 +291,15 @@ def test_items_that_three_systems_scored_are_analysed(project):
     assert (analysis.alike, analysis.best, analysis.worst) == (14 - len(told), 14 - len(told), 0)
 
 
+def test_three_nights_of_one_system_are_told_apart_by_their_letters(project):
+    for label, right in (("monday", WEAK), ("tuesday", GOOD), ("wednesday", GOOD[::-1])):
+        project.write_night(label, make_grammar("films-weak", right, label), "weak")
+    words = [f"night:{label}" for label in ("monday", "tuesday", "wednesday")]
+    found, _ = compare_sides(words, CompareOptions(("films-weak",), draws=500), project.root)
+    (analysis,) = found.items
+    assert [mean.system for mean in analysis.systems] == [f"{letter}: films-weak/weak" for letter in "ABC"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
