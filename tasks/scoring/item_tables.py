@@ -9,7 +9,6 @@ import csv
 import datetime as dt
 import difflib
 import io
-import json
 import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from tasks.scoring.items import (
     NumberedRecord,
     Record,
     describe_source,
+    load_json,
     open_items,
     read_objects,
 )
@@ -123,13 +123,9 @@ def _read_cell(cell: str, is_text: bool) -> Any:
     if not cell:
         return None
     if not is_text:
-        with suppress(ValueError, RecursionError):
-            return json.loads(cell, parse_constant=_refuse_constant)
+        with suppress(ValueError):
+            return load_json(cell.encode())
     return cell
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)
 
 
 def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[NumberedRecord]:
