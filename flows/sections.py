@@ -133,18 +133,24 @@ def check_params(params: Mapping[str, object], sections: Mapping[str, object]) -
     _refuse_unknown(params, sections)
 
 
+def check_refused(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
+    """Validate what nodes read of the values that the schema for editors refuses. Raises BadInput.
+
+    This finds most errors before it is known what is stale, and imports the stages concerned alone.
+    """
+    refused = list_refused(root, params) if is_declaring(root) else []
+    first = [node for node in nodes if any(_is_read(value, node.params) for value in refused)]
+    if first:
+        check_read(DeclaredGraph(root), params, first)
+
+
 def check_stale(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
     """Validate what stale stages read, before the first of them runs. Raises BadInput (see `check_read`).
 
     Does nothing in a folder without code of its own.
     """
     if nodes and is_declaring(root):
-        graph = DeclaredGraph(root)
-        # What the schema for editors refuses goes first, and then only its own stages need to be imported.
-        refused = list_refused(root, params)
-        first = [node for node in nodes if any(_is_read(value, node.params) for value in refused)]
-        check_read(graph, params, first)
-        check_read(graph, params, nodes)
+        check_read(DeclaredGraph(root), params, nodes)
 
 
 def list_refused(root: Path, params: Mapping[str, object]) -> list[str]:

@@ -37,11 +37,12 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
         raise BadInput("benchloom plan", explain_nothing())
     params = load_params(root)
     try:
+        from flows.sections import check_refused, check_stale
+
         nodes = select_nodes(recorder.nodes, targets)
+        check_refused(root, params, [recorder.nodes[name] for name in nodes])
         stale = find_stale(recorder, nodes)
         if stale:
-            from flows.sections import check_stale
-
             check_stale(root, params, [stage.node for stage in stale])
         session = open_session(root, params, replay=True)
         try:

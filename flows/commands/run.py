@@ -89,9 +89,10 @@ def bring_up_stages(
     title: for its pages. engine: what does shards, if not what params.yaml says. Raises BadInput, before
     any stage runs, for a parameter that a stale stage reads and that is not valid.
     """
-    if stale := list_stale(run, names):
-        from flows.sections import check_stale
+    from flows.sections import check_refused, check_stale
 
+    check_refused(run.root, run.params, [run.recorder.nodes[name] for name in names])
+    if stale := list_stale(run, names):
         check_stale(run.root, run.params, [run.recorder.nodes[name] for name in stale])
     given = get_section(run.params, "run").get("workers", 4)
     workers = validate(Workers, given, ["run", "workers"], run.params)
