@@ -82,7 +82,7 @@ ON_THE_SAMPLE = (
     "plan longform",
     "plan tanq",
     "review export",
-    "publish films --to",
+    "publish films films-dataset",
     "publish films-good --to",
     "ledger stats",
 )
