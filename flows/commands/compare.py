@@ -20,10 +20,10 @@ from tasks.judging.comparison import (
     ChangedCase,
     Comparison,
     StrandComparison,
-    analyse_pairs,
     compare_strands,
 )
 from tasks.judging.item_analysis import ItemAnalysis
+from tasks.judging.pair_analysis import analyse_pairs
 from tasks.scoring.statistics import Interval
 
 Alone = Mapping[str, Sequence[str]]

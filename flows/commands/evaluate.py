@@ -82,19 +82,23 @@ def evaluate_command(
     done = evaluate_all(root, params, runs, limits)
     compared = compare_runs(root, done) if len(done) > 1 else None
     if as_json:
-        documents = [own.figures for own in done]
+        documents = [evaluated.figures for evaluated in done]
         whole = (
             documents[0] if compared is None else {"systems": documents, "compared": to_document(*compared)}
         )
         print(json.dumps(whole, ensure_ascii=False, allow_nan=False))
     else:
-        for own in done:
-            declared = own.run.declared
-            about = [*declared.notes(own.figures), *describe_replies(own.calls), *describe_served(own.calls)]
-            print_tables(declared.printed, own.figures, about)
+        for evaluated in done:
+            declared = evaluated.run.declared
+            about = [
+                *declared.notes(evaluated.figures),
+                *describe_replies(evaluated.calls),
+                *describe_served(evaluated.calls),
+            ]
+            print_tables(declared.printed, evaluated.figures, about)
         if compared is not None:
             print_comparison(CleanConsole(highlight=False), *compared, items=0)
-    return 1 if any(own.failed for own in done) else 0
+    return 1 if any(evaluated.failed for evaluated in done) else 0
 
 
 def evaluate_all(
@@ -143,9 +147,9 @@ def evaluate_system(run: EvaluationRun, session: Session) -> Evaluated:
 
 def compare_runs(root: Path, done: Sequence[Evaluated]) -> tuple[Comparison, Alone]:
     """Compare the folders of several systems, which are named by their systems."""
-    words = [f"run:{own.run.out}" for own in done]
+    words = [f"run:{evaluated.run.out}" for evaluated in done]
     comparison, alone = compare_sides(words, CompareOptions(), root)
-    return replace(comparison, sides=[own.run.options.system for own in done]), alone
+    return replace(comparison, sides=[evaluated.run.options.system for evaluated in done]), alone
 
 
 def cut_lines(lines: Sequence[str]) -> list[str]:

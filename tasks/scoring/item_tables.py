@@ -57,7 +57,7 @@ def read_table(
 
     columns: that its header must have. texts: columns of a CSV whose cells are text as they stand; None: all
     are. Another column's cell is read as JSON where it is JSON. An empty cell is null. Raises BadInput if the
-    file cannot be opened, is no table, or lacks a column.
+    file cannot be opened, is not a table, or lacks a column.
     """
     kind = find_kind(path)
     if kind == PARQUET:
@@ -158,11 +158,11 @@ def _to_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(name): _to_json(member) for name, member in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
-        raise BadItem("holds NaN or Infinity, which are no JSON")
+        raise BadItem("holds NaN or Infinity, which JSON does not have")
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if value is None or isinstance(value, str | int | float):
         return value
-    raise BadItem(f"holds {type(value).__name__}, which JSON has not")
+    raise BadItem(f"holds {type(value).__name__}, which JSON does not have")

@@ -158,7 +158,7 @@ def _read_texts(record: Record, name: str) -> list[str] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(text, str | int) for text in value):
-        raise BadItem(f"{name} is {describe_type(value)}; a list of texts is wanted")
+        raise BadItem(f"{name} is {describe_type(value)}; it must be a list of texts")
     return [str(text) for text in value]
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import Comparison, Strand, analyse_pairs, compare_strands
+from tasks.judging.comparison import Comparison, Strand, compare_strands
+from tasks.judging.pair_analysis import analyse_pairs
 from tasks.reports.comparison import write_comparison
 
 HOSTILE = "<img src=x onerror=alert(1)>"

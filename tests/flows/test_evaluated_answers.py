@@ -10,25 +10,14 @@ import pytest
 
 from flows.evaluation import prepare, run_stages
 from flows.run.session import open_session
-from flows.settings import load_params, set_params
+from flows.settings import load_params
 from tasks.grammar.assess.answers import AssessedAnswer
 from tasks.systems.evaluation import EvaluationOptions
-from tests.flows.night_model import NightModel
-from tests.flows.test_evaluate import ROWS, project, write  # noqa: F401 (the fixture `project`)
-from tests.models.scenes import answering
+from tests.flows import test_evaluate
+from tests.flows.test_evaluate import ROWS
 
-
-@pytest.fixture
-def model(project):  # noqa: F811
-    model = NightModel()
-    params = project.root / "params.yaml"
-    before = params.read_text()
-    with answering(model.answer) as url:
-        set_params(
-            project.root, [f"run.endpoints.qwen25-coder-1b5={{kind: openai, url: '{url}', retries: 0}}"]
-        )
-        yield model
-    params.write_text(before)
+project, model = test_evaluate.project, test_evaluate.model
+"""Its fixtures: a project with six questions, and a model that answers and judges."""
 
 
 def save(folder, name, rows):
@@ -54,7 +43,7 @@ def evaluate(sample, *words):
     return done
 
 
-def test_answers_of_a_file_are_judged_and_nobody_else_is_asked(project, model):  # noqa: F811
+def test_answers_of_a_file_are_judged_and_nobody_else_is_asked(project, model):
     rows = [
         {
             "id": row["id"],
@@ -81,7 +70,7 @@ def test_answers_of_a_file_are_judged_and_nobody_else_is_asked(project, model): 
     assert str(project.root) not in record
 
 
-def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, model):  # noqa: F811
+def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, model):
     rows = [{"id": row["id"], "answer": "Ada"} for row in ROWS[:4]]
     rows += [{"id": "nobody", "answer": "Ada"}, {"id": ROWS[4]["id"], "answer": None}]
     save(project.root, "some.jsonl", rows)
@@ -110,13 +99,13 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
         (
             [{"id": "x", "answer": "a", "contexts": "c"}],
             (),
-            "line 1: contexts is text; a list of texts is wanted",
+            "line 1: contexts is text; it must be a list of texts",
         ),
         ([], (), "holds no answer"),
         ([{"id": "x", "answer": "Ada"}], ("--system", "weak"), "--answers weak: is a system of params.yaml"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_one_line(project, rows, words, said):  # noqa: F811
+def test_a_file_that_cannot_be_used_is_one_line(project, rows, words, said):
     save(project.root, "bad.jsonl", rows)
     done = evaluate(project, "--answers", "bad.jsonl", *words)
     assert (done.returncode, done.stdout) == (2, "")
@@ -124,7 +113,7 @@ def test_a_file_that_cannot_be_used_is_one_line(project, rows, words, said):  # 
     assert done.stderr.count("\n") == 1
 
 
-def test_a_missing_file_and_no_system_are_one_line(project):  # noqa: F811
+def test_a_missing_file_and_no_system_are_one_line(project):
     done = evaluate(project, "--answers", "nowhere.csv")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "nowhere.csv: no such file or directory" in done.stderr
@@ -133,7 +122,7 @@ def test_a_missing_file_and_no_system_are_one_line(project):  # noqa: F811
     assert "name one, or give --model NAME or --answers FILE" in done.stderr
 
 
-def test_answers_by_question_and_under_the_names_of_score_are_found(project, tmp_path, monkeypatch):  # noqa: F811
+def test_answers_by_question_and_under_the_names_of_score_are_found(project, tmp_path, monkeypatch):
     monkeypatch.chdir(project.root)
     monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
     rows = [

@@ -51,7 +51,7 @@ CHANGES = {
     "\n  endpoints:\n": "\n  endpoints:\n    hosted: {kind: provider, provider: anthropic, url: 'http://127.0.0.1:9'}\n",
     "\n  answerer: ": "\n  answerer: {model: hosted, temperature: 0.0, max_tokens: 64}\n  unused: ",
 }
-"""Places of the template's params.yaml -> what stands there instead."""
+"""Places of the template's params.yaml -> their replacements."""
 COMMANDS = {
     "score on PostgreSQL": (["psycopg"], [*SCORE, POSTGRESQL], "postgresql"),
     "score on PostgreSQL, no driver named": (

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import Strand, analyse_pairs, compare_strands
+from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.pair_analysis import analyse_pairs
 
 
 def make_strand(

@@ -71,7 +71,7 @@ def test_a_table_scores_as_json_lines_do(tmp_path, metric, data):
     }
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    if metric not in ("rms", "grammar"):  # lists of several types are no column
+    if metric not in ("rms", "grammar"):  # a column cannot hold lists of several types
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / "items.parquet")
     for name in ("items.parquet", *files):
         if (tmp_path / name).exists():
@@ -162,7 +162,7 @@ def test_values_that_json_has_not_are_unreadable_or_written_as_text(tmp_path):
     columns = {"id": [1, 2, 3], "human": [1.0, float("nan"), 3.0], "judge": [2, 2, 3]}
     pq.write_table(pa.table(columns), path)
     found, said = score(path, "correlation")
-    assert (found["n"], said) == (2, [(2, "holds NaN or Infinity, which are no JSON")])
+    assert (found["n"], said) == (2, [(2, "holds NaN or Infinity, which JSON does not have")])
     pq.write_table(pa.table({"id": [1], "gold": ["a"], "prediction": [b"a"]}), path)
     with pytest.raises(BadInput, match="1 unreadable"):
         score(path, "hotpotqa")

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -85,6 +86,10 @@ def test_a_row_that_stands_twice_is_named(world):
     assert set(broken) == {"balanced.balanced_groups"}  # its group has one more of its criterion
 
 
+def change_cell(rows, *, place, column, value):
+    rows[place][column] = value
+
+
 def test_a_wrong_cell_is_named_by_its_row(world):
     wrong = [
         ("fill_in", 2, "answer", None, "no_nulls"),
@@ -97,7 +102,7 @@ def test_a_wrong_cell_is_named_by_its_row(world):
         ("unbalanced", 0, "id", "NOT A HASH", "ids_are_hashes"),
     ]
     for stem, place, column, value, _ in wrong:
-        world.plant(stem, lambda rows: rows[place].update({column: value}))  # noqa: B023 (called at once)
+        world.plant(stem, partial(change_cell, place=place, column=column, value=value))
     broken = find_broken(world)
     named = {f"{stem}.{contract}": (world.read(stem)[place]["id"],) for stem, place, *_, contract in wrong}
     assert broken | named == broken
