@@ -1,4 +1,4 @@
-"""What is installed: the launcher, the tree that projects are made from, and what is read from Python.
+"""What is installed: the launcher, the tree that projects are made from, and what is called from Python.
 
 `flows` and `tasks` are never installed: they are a project's own code, and the launcher imports those of
 the project that it is called in.
@@ -10,17 +10,41 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from benchloom.reading import Unreadable, calls, figures, lineage, samples
+    from benchloom.results import CommandFailed
+    from benchloom.running import (
+        assert_no_regression,
+        compare,
+        evaluate,
+        plan,
+        run,
+        score,
+    )
 
-__all__ = ["Unreadable", "calls", "figures", "lineage", "samples"]
+__all__ = [
+    "CommandFailed",
+    "Unreadable",
+    "assert_no_regression",
+    "calls",
+    "compare",
+    "evaluate",
+    "figures",
+    "lineage",
+    "plan",
+    "run",
+    "samples",
+    "score",
+]
+READS = frozenset({"Unreadable", "calls", "figures", "lineage", "samples"})
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is read from Python when it is first asked for: `import benchloom` alone stays light."""
+    """Import a function when it is first asked for: `import benchloom` alone stays light."""
     if name not in __all__:
         raise AttributeError(f"module 'benchloom' has no attribute {name!r}")
-    from benchloom import reading
+    from benchloom import reading, results, running
 
-    return getattr(reading, name)
+    module = reading if name in READS else results if name == "CommandFailed" else running
+    return getattr(module, name)
 
 
 def __dir__() -> list[str]:

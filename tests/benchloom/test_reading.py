@@ -13,6 +13,16 @@ from tests.benchloom.shop import make_shop
 
 PAGE = ROOT / "docs/python.md"
 SHOWN = """
+assert scores.figures == {"em": 0.5, "f1": 0.5}, scores
+assert forecast.stages == () and forecast.usd.exact, forecast
+assert "grammar-dataset@shop" in set(stages.stage), stages
+assert build_dataset.fn("shop").state.tolist() == ["fresh"]
+try:
+    test_the_new_prompt_is_no_worse()
+except benchloom.CommandFailed as error:
+    assert "data/evaluations/old" in str(error), error
+else:
+    raise AssertionError
 assert len(questions) > 10 and per_template.sum() == len(questions), len(questions)
 assert list(calls.columns[:3]) == ["artifact", "id", "stage"] and len(calls) == 0
 assert figures.label[0] == "question/answer pairs" and figures.value[0] == len(questions), figures

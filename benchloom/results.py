@@ -1,0 +1,219 @@
+"""What the functions of `benchloom.running` return: typed results, and each as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+class CommandFailed(RuntimeError):
+    """A command did nothing, or ended early. code: its exit code (docs/commands.md). lines: what it said."""
+
+    def __init__(self, code: int, lines: Sequence[str]) -> None:
+        super().__init__("\n".join(lines) or f"exit code {code}")
+        self.code, self.lines = code, tuple(lines)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did. complete: nothing failed and no row was lost. lines: what it said on the way."""
+
+    complete: bool
+    lines: tuple[str, ...] = field(repr=False)
+
+    def list_rows(self) -> Iterator[Row]:
+        """Yield the rows of `to_pandas`."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return a pandas.DataFrame; the class says its columns."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.list_rows()))
+
+
+@dataclass(frozen=True)
+class RunResult(Outcome):
+    """Stages that were brought up to date. Columns: those of `benchloom status --json`."""
+
+    stages: tuple[Row, ...]
+
+    def list_rows(self) -> Iterator[Row]:
+        """Yield a row a stage: its state, artifact, rows, and what it dropped."""
+        yield from self.stages
+
+
+@dataclass(frozen=True)
+class Span:
+    """A range. exact: both ends are known, and not drawn from earlier runs. high: None if it is not known."""
+
+    low: float
+    high: float | None
+    exact: bool
+
+
+@dataclass(frozen=True)
+class PlanResult(Outcome):
+    """What a run would do. recorded: calls that the ledger has. usd: in US dollars.
+
+    seconds: None if not known. Columns: a row a stage: `stage`, `why`, and for `calls`, `tokens`, `usd` and
+    `seconds` the ends `_low` and `_high`.
+    """
+
+    stages: tuple[Row, ...]
+    calls: Span
+    recorded: int
+    tokens: Span
+    usd: Span
+    seconds: Span | None
+
+    def list_rows(self) -> Iterator[Row]:
+        """Yield a row a stage that would run."""
+        for stage in self.stages:
+            ends = {
+                f"{name}_{end}": (stage.get(name) or {}).get(end)
+                for name in ("calls", "tokens", "usd", "seconds")
+                for end in ("low", "high")
+            }
+            yield {"stage": stage["stage"], "why": "; ".join(stage["why"]), **ends}
+
+
+@dataclass(frozen=True)
+class ScoreResult(Outcome):
+    """Figures of predictions. Counts are in items.
+
+    figures: name -> value, fractions of 0 to 1 unless the metric has a scale of its own; of several rules the
+    names begin with `<rule>.`. intervals: name -> (low, high), 95%, where `ci` was asked for. Columns:
+    `figure`, `value`, `low`, `high`.
+    """
+
+    metric: str
+    rule: str | None
+    n: int
+    n_scored: int
+    n_failed: int
+    n_skipped: int
+    n_unreadable: int
+    figures: Mapping[str, float | None]
+    intervals: Mapping[str, tuple[float, float]]
+
+    def list_rows(self) -> Iterator[Row]:
+        """Yield a row a figure."""
+        for name, value in self.figures.items():
+            low, high = self.intervals.get(name, (None, None))
+            yield {"figure": name, "value": value, "low": low, "high": high}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A metric of two sides over the items that both scored; `MetricChange` of a comparison's JSON."""
+
+    section: str
+    a: str
+    b: str
+    metric: str
+    n_pairs: int
+    clusters: int
+    mean_a: float | None
+    mean_b: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    adjusted: float | None
+    detectable: float | None
+    needed: int | None
+    fell: int
+    rose: int
+
+
+@dataclass(frozen=True)
+class ComparisonResult(Outcome):
+    """Sides compared in pairs over the same items. Columns: the fields of `Change`, a row a change.
+
+    sides: their labels. alpha: the level of the tests, after Holm's correction. cautions: what to know first.
+    """
+
+    sides: tuple[str, ...]
+    alpha: float
+    changes: tuple[Change, ...]
+    cautions: tuple[str, ...]
+
+    def list_rows(self) -> Iterator[Row]:
+        """Yield a row a change."""
+        yield from (vars(change) for change in self.changes)
+
+    def list_regressions(self, drop: float = 0.0, metrics: Iterable[str] = ()) -> list[Change]:
+        """List the metrics whose mean fell by more than `drop`, and not by chance.
+
+        metrics: only these. A fall counts where its p value after Holm's correction is below `alpha`.
+        """
+        chosen = set(metrics)
+        return [
+            change
+            for change in self.changes
+            if (not chosen or change.metric in chosen)
+            and change.difference is not None
+            and change.difference < -drop
+            and change.adjusted is not None
+            and change.adjusted < self.alpha
+        ]
+
+
+@dataclass(frozen=True)
+class EvaluationResult(Outcome):
+    """Systems that were asked and judged.
+
+    figures: system -> its figures.json. folders: system -> its output folder. comparison: of the systems,
+    where there are several. Columns: `system`, `pointer` (the place in figures.json, for lineage), `value`.
+    """
+
+    figures: Mapping[str, Mapping[str, Any]]
+    folders: Mapping[str, Path]
+    comparison: ComparisonResult | None
+
+    def list_rows(self) -> Iterator[Row]:
+        """Yield a row a figure that lineage knows the rows of."""
+        for system, document in self.figures.items():
+            for pointer in document.get("bases") or {}:
+                yield {"system": system, "pointer": pointer, "value": find_value(document, pointer)}
+
+
+def make_span(found: Mapping[str, Any]) -> Span:
+    """Read a range of a plan."""
+    return Span(found["low"], found["high"], found["exact"])
+
+
+def list_figures(found: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, float | None, Any]]:
+    """List the figures of a score with their intervals; those of a rule under `<rule>.`."""
+    intervals = found.get("ci") or {}
+    for name, value in found.items():
+        if isinstance(value, dict) and name != "ci":
+            yield from list_figures({"ci": intervals.get(name), **value}, f"{prefix}{name}.")
+        elif name != "ci":
+            yield f"{prefix}{name}", value, intervals.get(name)
+
+
+def read_comparison(found: Mapping[str, Any], said: Sequence[str]) -> ComparisonResult:
+    """Read the JSON of a comparison."""
+    names = [name for name in Change.__dataclass_fields__ if name not in ("section", "a", "b")]
+    changes = tuple(
+        Change(strand["section"], strand["a"], strand["b"], **{name: metric[name] for name in names})
+        for strand in found["strands"]
+        for metric in strand["metrics"]
+    )
+    return ComparisonResult(
+        True, tuple(said), tuple(found["sides"]), found["alpha"], changes, tuple(found["cautions"])
+    )
+
+
+def find_value(document: Any, pointer: str) -> Any:
+    """Find what a JSON pointer stands for."""
+    for step in pointer.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        document = document[int(name)] if isinstance(document, list) else document[name]
+    return document

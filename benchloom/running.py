@@ -1,0 +1,181 @@
+"""Run, plan, evaluate, score and compare from Python, with typed results.
+
+Each function runs the command of the same name in a process of its own, so that a notebook, a test or a task
+of your own Prefect flow keeps its event loop, its Prefect settings and its imports. The keywords are the
+command's options: `budget_usd=1.5` is `--budget-usd 1.5`, `True` is a flag, and a list repeats an option.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchloom.results import (
+    CommandFailed,
+    ComparisonResult,
+    EvaluationResult,
+    PlanResult,
+    RunResult,
+    ScoreResult,
+    list_figures,
+    make_span,
+    read_comparison,
+)
+
+LOCAL = ("out", "items", "dataset", "answers", "documents", "databases")
+"""Options with a path, which is relative to the caller's folder and not to `place`."""
+DONE, PARTLY = 0, 1
+COUNTS = ("n_scored", "n_failed", "n_skipped", "n_unreadable")
+
+
+def run(*targets: str, place: str | Path = ".", plain: bool = True, **options: Any) -> RunResult:
+    """Bring artifacts up to date, as `benchloom run` does.
+
+    targets: flows, stages or entries; none is everything. plain: without Prefect, whose settings stay yours.
+    Raises CommandFailed where the command is refused or ends early; a stage that fails makes the result
+    incomplete.
+    """
+    code, _, said = call(("run", *targets), place, {"plain": plain, **options})
+    _, stages, _ = call(("status", *targets), place, {"all": True, "json": True})
+    return RunResult(code == DONE, said, tuple(json.loads(stages)))
+
+
+def plan(*targets: str, place: str | Path = ".", **options: Any) -> PlanResult:
+    """Forecast what `run` would do and cost, as `benchloom plan` does. It asks no model.
+
+    Raises CommandFailed.
+    """
+    code, text, said = call(("plan", *targets), place, {"json": True, **options})
+    found = json.loads(text)
+    calls, tokens, usd = (make_span(found[name]) for name in ("calls", "tokens", "usd"))
+    seconds = make_span(found["seconds"]) if found["seconds"] else None
+    stages = tuple(found["stages"])
+    return PlanResult(code == DONE, said, stages, calls, found["recorded"], tokens, usd, seconds)
+
+
+def score(metric: str, predictions: Any, *, place: str | Path = ".", **options: Any) -> ScoreResult:
+    """Score predictions of your own, as `benchloom score` does; no project is needed.
+
+    predictions: a path (.jsonl, .csv, .tsv, .parquet), a pandas.DataFrame, or an iterable of mappings, one
+    an item. Raises CommandFailed where nothing is readable; items that failed make the result incomplete.
+    """
+    if isinstance(predictions, str | os.PathLike):
+        code, text, said = call(
+            ("score", metric, str(Path(predictions).absolute())), place, {"json": True, **options}
+        )
+    else:
+        lines = "\n".join(write_items(predictions))
+        code, text, said = call(("score", metric, "-"), place, {"json": True, **options}, lines)
+    found = json.loads(text)
+    head = {name: found.pop(name) for name in ("metric", "rule", "n", *COUNTS)}
+    figures: dict[str, float | None] = {}
+    intervals: dict[str, tuple[float, float]] = {}
+    for name, value, interval in list_figures(found, ""):
+        figures[name] = value
+        if interval is not None:
+            intervals[name] = (interval[0], interval[1])
+    return ScoreResult(code == DONE, said, figures=figures, intervals=intervals, **head)
+
+
+def compare(
+    a: str | Path, b: str | Path, *more: str | Path, place: str | Path = ".", **options: Any
+) -> ComparisonResult:
+    """Compare systems, entries, nights, revisions or folders of `evaluate` in pairs, as `benchloom compare`.
+
+    Raises CommandFailed where a side is not found, or where the sides have no item in common.
+    """
+    _, text, said = call(("compare", *map(str, (a, b, *more))), place, {"json": True, **options})
+    return read_comparison(json.loads(text), said)
+
+
+def evaluate(flow: str, *words: str | Path, place: str | Path = ".", **options: Any) -> EvaluationResult:
+    """Ask systems of yours the questions of a dataset and judge the answers, as `benchloom evaluate` does.
+
+    `system=["a", "b"]` and `model=[...]` name several, which are then compared. Raises CommandFailed where
+    the command is refused or ends early; answers that failed make the result incomplete.
+    """
+    code, text, said = call(("evaluate", flow, *map(str, words)), place, {"json": True, **options})
+    found = json.loads(text)
+    documents = found["systems"] if "compared" in found else [found]
+    compared = read_comparison(found["compared"], ()) if "compared" in found else None
+    written = [line.partition("written to ")[2] for line in said if "written to " in line]
+    names = [str(document["system"]) for document in documents]
+    folders = {name: Path(place) / folder for name, folder in zip(names, written, strict=False)}
+    return EvaluationResult(code == DONE, said, dict(zip(names, documents, strict=True)), folders, compared)
+
+
+def assert_no_regression(
+    before: str | Path,
+    after: str | Path,
+    *,
+    drop: float = 0.0,
+    metrics: Iterable[str] = (),
+    place: str | Path = ".",
+    **options: Any,
+) -> ComparisonResult:
+    """Compare two sides, and raise AssertionError where a metric of the second fell by more than `drop`.
+
+    For a test: the message has a line a metric, with the fall, its interval and its p value. A fall counts
+    where chance does not explain it; `detectable` of the changes says how small a fall the items can show.
+    Raises CommandFailed as `compare` does.
+    """
+    found = compare(before, after, place=place, **options)
+    fallen = found.list_regressions(drop, metrics)
+    lines = [
+        f"{change.metric} of {change.b}: {change.mean_a:.3f} -> {change.mean_b:.3f} "
+        f"over {change.n_pairs} items (95% interval of the difference {show(change.low)} to "
+        f"{show(change.high)}, p {change.adjusted:.4f})"
+        for change in fallen
+    ]
+    if lines:
+        raise AssertionError("\n".join(lines))
+    return found
+
+
+def show(value: float | None) -> str:
+    """Write the end of an interval."""
+    return "not known" if value is None else f"{value:+.3f}"
+
+
+def call(
+    words: Sequence[str], place: str | Path, options: Mapping[str, Any], given: str | None = None
+) -> tuple[int, str, tuple[str, ...]]:
+    """Run a command in a folder; return its exit code, stdout, and the lines of stderr.
+
+    Raises CommandFailed for every exit code but done and done with failures.
+    """
+    command = [sys.executable, "-m", "benchloom", *words, *write_options(options)]
+    done = subprocess.run(  # noqa: S603 - the caller's own words, no shell
+        command, cwd=place, input=given or "", capture_output=True, text=True, check=False
+    )
+    lines = tuple(line.removeprefix("benchloom: ") for line in done.stderr.splitlines() if line.strip())
+    if done.returncode not in (DONE, PARTLY) or ("json" in options and not done.stdout.strip()):
+        raise CommandFailed(done.returncode, lines)
+    return done.returncode, done.stdout, lines
+
+
+def write_options(options: Mapping[str, Any]) -> Iterator[str]:
+    """Write keywords as options of the command line: True is a flag, a list repeats, None is left out."""
+    for name, value in options.items():
+        flag = f"--{name.rstrip('_').replace('_', '-')}"
+        values = value if isinstance(value, list | tuple) else [value]
+        for each in values:
+            if each is True:
+                yield flag
+            elif each is not None and each is not False:
+                yield flag
+                yield str(Path(each).absolute()) if name in LOCAL else str(each)
+
+
+def write_items(predictions: Any) -> Iterator[str]:
+    """Write items as JSON Lines. A DataFrame's missing cells are null."""
+    if hasattr(predictions, "to_json"):
+        yield predictions.to_json(orient="records", lines=True, force_ascii=False)
+        return
+    for item in predictions:
+        yield json.dumps(item, ensure_ascii=False)
