@@ -13,6 +13,9 @@ from flows.run.node import Node
 from flows.run.outcomes import load_outcome
 from tasks.errors import BadInput
 
+NAMED = 12
+"""Names of a kind that a refusal lists."""
+
 
 def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
     """Sort stages so that each stands after what it depends on, first those that the longest chain waits for.
@@ -80,7 +83,7 @@ def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:
         near = difflib.get_close_matches(key, [entry.partition(".")[2] for entry in named], n=1)
         meant = f"did you mean {f'{block}@' if block else ''}{near[0]}? " if near else ""
         if named:
-            raise BadInput(target, f"there is no entry {key!r}", hint=f"{meant}there are: {', '.join(named)}")
+            raise BadInput(target, f"there is no entry {key!r}", hint=f"{meant}there are: {_cut(named)}")
     raise BadInput(
         target, "is no flow, stage, entry or artifact of dvc.yaml", hint=_suggest(nodes, target, entries)
     )
@@ -96,11 +99,18 @@ def _matches(node: Node, target: str) -> bool:
 
 
 def _suggest(nodes: Mapping[str, Node], target: str, entries: Sequence[str]) -> str:
-    """Name what is most alike, and what there is: flows, entries, stages."""
+    """Name what is most alike, and what there is: the flows, and as many of the others as a reader reads."""
     flows = [flow.name for flow in list_flows()]
     stages = sorted({node.name.partition("@")[0] for node in nodes.values()})
-    names = [*flows, *entries, *(entry.partition(".")[2] for entry in entries), *stages]
+    names = [*flows, *entries, *(entry.partition(".")[2] for entry in entries), *stages, *nodes]
     near = difflib.get_close_matches(target, names, n=1)
     meant = f"did you mean {near[0]}? " if near else ""
     there = {"flows": flows, "entries": entries, "stages": stages}
-    return meant + "; ".join(f"{kind}: {', '.join(found)}" for kind, found in there.items() if found)
+    listed = [f"{kind}: {_cut(found)}" for kind, found in there.items() if found]
+    return f"{meant}{'; '.join(listed)}; benchloom status --all lists every one"
+
+
+def _cut(names: Sequence[str]) -> str:
+    """Join the first names, and count the others."""
+    rest = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")
