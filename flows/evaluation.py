@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flows.code import find_module, to_path
 from flows.discovery import list_evaluating, list_flows
+from flows.evaluation_params import add_answers, add_endpoint, add_model, add_role, check_outside
 from flows.graph import DeclaredGraph
 from flows.night_settings import LABEL
 from flows.run.binding import Places, bind, find_function
@@ -38,10 +39,10 @@ from tasks.models.calls import Call
 from tasks.reports.own_evaluation import Evaluation, Measured, measure_strands, resolve_figures
 from tasks.reports.replies import derive_replies
 from tasks.reports.tables import round_figures
-from tasks.systems.entries import OpenAiEntry, ReplayEntry, SystemEntry, needs_documents
+from tasks.systems.entries import ReplayEntry, SystemEntry, needs_documents
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 from tasks.systems.own_items import write_name
-from tasks.systems.replayed import digest_answers, read_recorded
+from tasks.systems.replayed import read_recorded
 
 if TYPE_CHECKING:
     from flows.run.session import Session
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 FOLDER = "data/evaluations"
 FIGURES = "figures.json"
 DATA = "data/"
+OF_SOME = frozenset({"documents", "turns", "language", "columns", "score", "judge"})
+"""Options that only some flows take (`Evaluation.takes`)."""
 Artifacts = Mapping[str, tuple[type, Sequence[Any]]]
 """Rows by artifact, each with their type; what a stage dropped is under `<artifact>_dropped`."""
 
@@ -85,17 +88,25 @@ class EvaluationRun:
     """An evaluation that can begin: its system and the user's dataset were read and checked."""
 
     root: Path
+    """The folder with the code: the project's, or outside of any the installed one's."""
     flow: str
     declared: Evaluation
     params: Mapping[str, object]
     options: EvaluationOptions
     entry: SystemEntry
     own: OwnDataset
+    place: Path | None = None
+    """The folder that outputs are written below, and paths are named from; None: `root`."""
+
+    @property
+    def base(self) -> Path:
+        """The project, or outside of any the folder that the command was called in."""
+        return self.place or self.root
 
     @property
     def out(self) -> Path:
         """The output folder: `--out`, or one named by the system and a part of the key."""
-        return self.options.out or self.root / FOLDER / f"{self.options.system}-{self.own.key[:8]}"
+        return self.options.out or self.base / FOLDER / f"{self.options.system}-{self.own.key[:8]}"
 
     @property
     def given(self) -> dict[str, object]:
@@ -112,60 +123,40 @@ class EvaluationRun:
         return given
 
 
-def prepare(root: Path, flow: str, params: Mapping[str, object], options: EvaluationOptions) -> EvaluationRun:
+def prepare(
+    root: Path,
+    flow: str,
+    params: Mapping[str, object],
+    options: EvaluationOptions,
+    place: Path | None = None,
+) -> EvaluationRun:
     """Check what is asked for, and read the user's dataset; no model is asked. Raises BadInput, one line.
 
     An option of other flows is refused, and so is a system that needs documents where the flow has none.
+    place: as of `EvaluationRun`.
     """
     declared = find_evaluation(flow, root)
+    if place is not None:
+        check_outside(options)
+    for name in sorted(OF_SOME - declared.takes):
+        if given := getattr(options, name):
+            option = next(iter(given)) if isinstance(given, Mapping) else name
+            raise BadInput(f"--{option}", f"is of other flows than {flow}")
     options = replace(options, as_of=options.as_of or str(get_section(params, "evaluation.as_of") or ""))
+    params = add_endpoint(params, options)
     if options.answers is not None:
-        params = add_answers(root, params, options.system, options.answers)
+        params = add_answers(place or root, params, options.system, options.answers)
     elif options.by_model:
         params = add_model(params, options.system)
+    if options.judge:
+        params = add_role(params, "judge", "judge", options.judge)
     entry = read_system(params, options)
-    for name in sorted({"documents", "turns", "language"} - declared.takes):
-        if getattr(options, name):
-            raise BadInput(f"--{name}", f"is of other flows than {flow}")
     if "documents" not in declared.takes and needs_documents(entry):
         raise BadInput(f"systems.{options.system}", f"retrieves from documents, and {flow} has none")
     own = declared.read(options, entry, make_reader(params))
     if isinstance(entry, ReplayEntry) and not entry.model:
         own = replace(own, notes=(*own.notes, *list_unused(own, entry)))
-    return EvaluationRun(root, flow, declared, params, options, entry, own)
-
-
-def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path) -> Mapping[str, object]:
-    """Return the parameters with a system that replays a file of answers. Raises BadInput."""
-    place = file.relative_to(root) if file.is_relative_to(root) else file
-    entry = ReplayEntry(kind="replay", version=digest_answers(file), file=str(place))
-    return {**params, "systems": _add_system(params, name, entry, "--answers")}
-
-
-def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return the parameters with a system that is a model alone, decoding as the role `answerer` does.
-
-    Raises BadInput.
-    """
-    roles = cast("Mapping[str, Mapping[str, object]]", params.get("roles") or {})
-    role = f"model-{name}"
-    entry = OpenAiEntry(kind="openai", role=role)
-    return {
-        **params,
-        "systems": _add_system(params, name, entry, "--model"),
-        "roles": {**roles, role: {**(roles.get("answerer") or {}), "model": name}},
-    }
-
-
-def _add_system(
-    params: Mapping[str, object], name: str, entry: SystemEntry, option: str
-) -> Mapping[str, object]:
-    systems = cast("Mapping[str, object]", params.get("systems") or {})
-    if name in systems:
-        raise BadInput(
-            f"{option} {name}", "is a system of params.yaml", hint="give it a name of its own by --system"
-        )
-    return {**systems, name: entry.model_dump(mode="json", exclude_defaults=True)}
+    return EvaluationRun(root, flow, declared, params, options, entry, own, place)
 
 
 def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:

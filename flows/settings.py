@@ -41,6 +41,16 @@ def find_project(start: Path | None = None) -> Path:
     raise BadInput(here, "no Benchloom project here", hint="cd into one; `benchloom init DIR` makes one")
 
 
+def find_base(*, needed: bool) -> Path:
+    """Find the project's folder; outside of any the current one. needed: raise BadInput there instead."""
+    try:
+        return find_project()
+    except BadInput:
+        if needed:
+            raise
+        return Path.cwd()
+
+
 def _keep_private(state: Path) -> None:
     """Let nobody else read a project's state: logs, servers' databases, and what runs put aside."""
     with suppress(OSError):  # another user's project, or one on a read-only disk

@@ -142,13 +142,14 @@ def lineage(
     Example: benchloom lineage data/grammar/films/balanced.parquet --row 0066af
     """
     from flows.commands.lineage import lineage_command
-    from flows.settings import find_project
+    from flows.lineage.evaluated import is_recorded
+    from flows.settings import find_base
 
     raise typer.Exit(
         lineage_command(
             target,
             row,
-            root=find_project(),
+            root=find_base(needed=not is_recorded(Path(target.partition("#")[0]))),
             every=every,
             as_json=as_json,
             html=html,

@@ -74,17 +74,23 @@ def score(
     )
 
 
+QaColumn = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="qa: the column with it; '' reads none.")
+]
+
+
 def evaluate(
     flow: Annotated[
         str,
         typer.Argument(
-            help="By whose rules: grammar, longform, ragcheck, streambench or tanq.", metavar="FLOW"
+            help="By whose rules: grammar, longform, qa, ragcheck, streambench or tanq.", metavar="FLOW"
         ),
     ],
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The dataset, as --dataset.")] = None,
     dataset: Annotated[
-        Path,
+        Path | None,
         typer.Option(metavar="PATH", help="A folder or file of questions with answers; see the FLOW's page."),
-    ],
+    ] = None,
     system: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,6 +105,15 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="Judge the answers of this file; no system is asked."),
     ] = None,
+    endpoint: Annotated[
+        str,
+        typer.Option(
+            metavar="URL", help="Where the models of --model and --judge are, up to /v1 (OpenAI's)."
+        ),
+    ] = "",
+    key_env: Annotated[
+        str, typer.Option(metavar="NAME", help="The environment variable with the key for --endpoint.")
+    ] = "",
     documents: Annotated[
         Path | None, typer.Option(metavar="PATH", help="What the built-in RAG retrieves from.")
     ] = None,
@@ -111,6 +126,21 @@ def evaluate(
     language: Annotated[
         str, typer.Option(metavar="CODE", help="ragcheck: of the questions; default: en, of JSQuAD ja.")
     ] = "",
+    score: Annotated[
+        str,
+        typer.Option(metavar="HOW", help="qa: rules (default), judge or both (default with --judge)."),
+    ] = "",
+    judge: Annotated[
+        str, typer.Option(metavar="NAME", help="qa: the model that judges; default: the role `judge`.")
+    ] = "",
+    question: QaColumn = None,
+    answer: QaColumn = None,
+    contexts: QaColumn = None,
+    item_id: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="qa: the column with it; '' reads none.")
+    ] = None,
+    group: QaColumn = None,
+    tags: QaColumn = None,
     as_of: Annotated[
         str, typer.Option(metavar="LABEL", help="Ask anew under it; default: `evaluation.as_of`.")
     ] = "",
@@ -132,6 +162,18 @@ def evaluate(
     from flows.commands.evaluate import PaidLimits, evaluate_command
     from tasks.systems.evaluation import EvaluationOptions
 
+    if (file is None) == (dataset is None):
+        raise typer.BadParameter("name one dataset: by --dataset PATH, or as FILE", param_hint="--dataset")
+    place = (file or dataset or Path()).absolute()
+    columns = {
+        "question": question,
+        "answer": answer,
+        "contexts": contexts,
+        "id": item_id,
+        "group": group,
+        "tags": tags,
+    }
+    given = {part: column for part, column in columns.items() if column is not None}
     names = list(system or ())
     if answers is not None and (model or len(names) > 1):
         raise typer.BadParameter(
@@ -146,7 +188,7 @@ def evaluate(
         raise typer.BadParameter("a name is given twice", param_hint="--system")
     several = [
         EvaluationOptions(
-            dataset.absolute(),
+            place,
             name,
             documents.absolute() if documents else None,
             limit,
@@ -156,6 +198,11 @@ def evaluate(
             language,
             answers.absolute() if answers else None,
             by_model,
+            given,
+            score,
+            judge,
+            endpoint,
+            key_env,
         )
         for name, by_model in chosen
     ]
@@ -190,11 +237,10 @@ def compare(
     Example: benchloom compare films-weak films-good films-alone
     """
     from flows.commands.compare import CompareOptions, compare_command
-    from flows.settings import find_project
+    from flows.comparing.places import is_evaluation
+    from flows.settings import find_base
 
+    words = [a, b, *(more or ())]
+    root = find_base(needed=not all(is_evaluation(Path(word.removeprefix("run:"))) for word in words))
     options = CompareOptions(tuple(only or ()), tuple(metric or ()), items, draws, seed, distance)
-    raise typer.Exit(
-        compare_command(
-            [a, b, *(more or ())], options, root=find_project(), as_json=as_json, html=html, out=out
-        )
-    )
+    raise typer.Exit(compare_command(words, options, root=root, as_json=as_json, html=html, out=out))

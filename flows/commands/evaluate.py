@@ -11,10 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import flows
 from flows.commands.compare import Alone, CompareOptions, compare_sides, print_comparison, to_document
+from flows.discovery import list_flows
 from flows.evaluation import (
     FIGURES,
     EvaluationRun,
+    find_evaluation,
     measure,
     prepare,
     prepare_out,
@@ -27,6 +30,7 @@ from flows.lineage.evaluated import write_record
 from flows.run.session import open_session
 from flows.settings import find_project, get_section, load_params
 from tasks.console import CleanConsole
+from tasks.errors import BadInput
 from tasks.judging.comparison import Comparison
 from tasks.lineage.bases import BASES
 from tasks.lines import say_line
@@ -72,15 +76,16 @@ def evaluate_command(
     several: the options for each system. All are checked before the first one is asked. Several are then
     compared.
     """
-    root = find_project()
-    os.chdir(root)
-    params = load_params(root)
-    runs = [prepare(root, name, params, options) for options in several]
+    root, place = find_root(name)
+    base = place or root
+    os.chdir(base)
+    params = load_params(root) if place is None else {}
+    runs = [prepare(root, name, params, options, place) for options in several]
     for run in runs:
         prepare_out(run.out)
     signal.signal(signal.SIGTERM, stop)
-    done = evaluate_all(root, params, runs, limits)
-    compared = compare_runs(root, done) if len(done) > 1 else None
+    done = evaluate_all(base, params, runs, limits)
+    compared = compare_runs(base, done) if len(done) > 1 else None
     if as_json:
         documents = [evaluated.figures for evaluated in done]
         whole = (
@@ -101,13 +106,31 @@ def evaluate_command(
     return 1 if any(evaluated.failed for evaluated in done) else 0
 
 
+def find_root(flow: str) -> tuple[Path, Path | None]:
+    """Find the folder with the code, and the folder that this is called in; None for the latter in a project.
+
+    Raises BadInput outside of a project for a flow that needs one.
+    """
+    try:
+        return find_project(), None
+    except BadInput:
+        code = Path(flows.__file__).parents[1]
+        if flow in {found.name for found in list_flows()} and not find_evaluation(flow, code).anywhere:
+            raise
+        return code, Path.cwd()
+
+
 def evaluate_all(
     root: Path, params: Mapping[str, object], runs: Sequence[EvaluationRun], limits: PaidLimits
 ) -> list[Evaluated]:
-    """Evaluate system after system, under one budget."""
-    # A model that is given by its name has a role of its own.
-    roles = {name: role for run in runs for name, role in (get_section(run.params, "roles") or {}).items()}
-    params = {**params, "roles": roles}
+    """Evaluate system after system, under one budget. root: whose ledgers are read beside the user's."""
+    # A model that is given by its name has a role of its own, and may have an address of its own.
+    roles, endpoints = (
+        {name: part for run in runs for name, part in (get_section(run.params, section) or {}).items()}
+        for section in ("roles", "run.endpoints")
+    )
+    run_section = {**get_section(params, "run"), "endpoints": endpoints}
+    params = {**params, "roles": roles, "run": run_section}
     session = open_session(
         root, params, replay=limits.replay, budget_usd=limits.usd, budget_tokens=limits.tokens
     )
@@ -135,10 +158,10 @@ def evaluate_system(run: EvaluationRun, session: Session) -> Evaluated:
     write_artifacts(run, rows, calls)
     measured = measure(run, rows)
     figures = write_figures(run, measured, calls)
-    write_record(run.out, run.root, run.given, run.flow, run.options, run.own)
+    write_record(run.out, run.root, run.given, run.flow, run.options, run.own, run.place)
     for line in cut_lines(measured.failures):
         say(line)
-    place = name_path(run.out, run.root)
+    place = name_path(run.out, run.base)
     say(f"written to {place}")
     if first := next(iter(figures[BASES]), ""):
         say(f"a figure's sources: benchloom lineage '{place}/{FIGURES}#{first}'")

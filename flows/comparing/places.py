@@ -116,9 +116,14 @@ def read_night(root: Path, label: str) -> Place | None:
     return read_revision(root, f"refs/heads/{BRANCH}{label}", f"night {label}") if label else None
 
 
+def is_evaluation(folder: Path) -> bool:
+    """Return whether `benchloom evaluate` wrote a folder."""
+    return (folder / FIGURES).is_file()
+
+
 def read_evaluation(folder: Path, label: str) -> Place | None:
     """Read a folder that `benchloom evaluate` wrote; None if it is none. Raises BadInput."""
-    if not (folder / FIGURES).is_file():
+    if not is_evaluation(folder):
         return None
     try:
         about = json.loads((folder / FIGURES).read_bytes())

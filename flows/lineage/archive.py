@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from flows.lineage.git import Git
-from tasks.lineage.records import FileRecord, Graph
+from tasks.lineage.records import CODE, FileRecord, Graph
 
 LARGEST = 256 << 20
 """Bytes of a file that is hashed again to see if it is the recorded one; of a larger one the size must do."""
@@ -20,10 +20,14 @@ VERSIONS = 100
 
 @dataclass
 class Archive:
-    """A project's files (implements `tasks.lineage.records.FileHistory`); each is hashed once."""
+    """A project's files (implements `tasks.lineage.records.FileHistory`); each is hashed once.
+
+    installed: outside of a project, the folder with the code that runs.
+    """
 
     root: Path
     graph: Graph
+    installed: Path | None = None
     _states: dict[FileRecord, str] = field(default_factory=dict, repr=False)
     _older: dict[FileRecord, str | None] = field(default_factory=dict, repr=False)
 
@@ -59,7 +63,8 @@ class Archive:
         return Git(self.root).find_last(self.graph.list_code())
 
     def _compare(self, record: FileRecord) -> str:
-        path = self.root / record.path
+        is_code = record.path.startswith(CODE)
+        path = (self.installed if self.installed is not None and is_code else self.root) / record.path
         if not path.exists():
             return "missing"
         if record.md5 is None:

@@ -10,6 +10,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -23,7 +24,10 @@ from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset
 
 RECORD = "lineage.json"
-OPTIONS = ("dataset", "system", "documents", "limit", "as_of", "turns", "language", "answers")
+OPTIONS = (
+    "dataset", "system", "documents", "limit", "as_of", "turns", "language", "answers", "columns", "score",
+    "judge", "endpoint", "key_env",
+)  # fmt: skip
 """The options of `benchloom evaluate` that the figures follow from."""
 
 
@@ -34,15 +38,22 @@ def write_record(
     flow: str,
     options: EvaluationOptions,
     own: OwnDataset,
+    place: Path | None = None,
 ) -> None:
-    """Write down what an evaluation read, ran and wrote. params: with the evaluation's own entries."""
+    """Write down what an evaluation read, ran and wrote.
+
+    root: with the code. params: with the evaluation's own entries. place: outside of a project the folder
+    that paths are named from. The code is then the installed version's, and is named as in a project.
+    """
     graph = DeclaredGraph(root)
     nodes = [
         graph.make_node(stage, own.key, own.entries[graph.declared[stage].stage.scope.over])
         for stage in own.stages
     ]
+    base = place or root
     read = {root / dep for node in nodes for dep in node.deps if (root / dep).is_file()}
     code = {root / path for stage in own.stages for path in graph.list_code(stage)}
+    installed = {"benchloom": version("benchloom")} if place is not None else {}
     given = (
         set(_list_files(options.dataset))
         | set(_list_files(options.documents))
@@ -51,9 +62,15 @@ def write_record(
     names = sorted({name for node in nodes for name in node.params})
     record = {
         "name": f"evaluate-{flow}@{own.key[:8]}",
-        "cmd": _write_command(flow, root, options),
-        "deps": [_describe(path, root) for path in sorted(read | code | given) if path.exists()],
-        "params": {name: get_section(params, name) for name in names},
+        "cmd": _write_command(flow, base, options),
+        "deps": [
+            _describe(path, above)
+            for path, above in sorted(
+                {**dict.fromkeys(read | code, root), **dict.fromkeys(given, base)}.items()
+            )
+            if path.exists()
+        ],
+        "params": {**{name: get_section(params, name) for name in names}, **installed},
         "outs": [
             _describe(path, out)
             for path in sorted(out.iterdir())
@@ -61,6 +78,11 @@ def write_record(
         ],
     }
     write_text(out / RECORD, json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+
+
+def is_recorded(file: Path) -> bool:
+    """Return whether a file is in a folder that `benchloom evaluate` wrote."""
+    return file.is_file() and (file.parent / RECORD).is_file()
 
 
 def add_evaluation(graph: Graph, root: Path, folder: str) -> Graph:
@@ -111,8 +133,7 @@ def _write_command(flow: str, root: Path, options: EvaluationOptions) -> str:
         value = getattr(options, name)
         if value:
             option = "model" if name == "system" and options.by_model else name.replace("_", "-")
-            words += [
-                f"--{option}",
-                _name(value, root) if isinstance(value, Path) else str(value),
-            ]
+            given = value if isinstance(value, Mapping) else {option: value}
+            for part, text in given.items():
+                words += [f"--{part}", _name(text, root) if isinstance(text, Path) else str(text)]
     return shlex.join(words)

@@ -23,7 +23,7 @@ class Answered:
     id: of the `Scored` row. case: what all systems are asked alike: scores of two systems are paired by it.
     system: who answered; empty if the entry names it. metric: what the score is. further: metric -> further
     scores of the same answer, higher is better, None if unscored. answer: as given, or why there is none.
-    note: what the judge said.
+    note: what the judge said. tags: names of the slices that the item belongs to.
     """
 
     id: str
@@ -35,3 +35,4 @@ class Answered:
     answer: str
     note: str = ""
     further: Mapping[str, float | None] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ class Provenance:
 
     graph: without it, nodes of files have no parents. history: without it, files are `unchecked`. report: is
     called for each gap with the node, the problem and, optionally, a hint. describe: returns what else is
-    known of a file: the package that it is from.
+    known of a file: the package that it is from. installed: the folder with the code, if that is not `root`.
     """
 
     root: Path
@@ -32,7 +32,12 @@ class Provenance:
     history: FileHistory | None
     report: Callable[..., None]
     describe: Callable[[str], Mapping[str, object]] = lambda path: {}
+    installed: Path | None = None
     _nodes: dict[tuple[str, str], LineageNode] = field(default_factory=dict, repr=False)
+
+    @property
+    def _code(self) -> Path:
+        return self.installed or self.root
 
     def trace_file(self, path: str) -> LineageNode:
         """Trace a file through the stage that wrote it.
@@ -105,7 +110,7 @@ class Provenance:
             return LineageNode("prompt", f"{name}@{digest}", {"digest": digest})
         path, file = found
         commit = self.history.find_commit(file) if self.history else None
-        if _digest_prompt(self.root / path) != digest and commit is None:
+        if _digest_prompt(self._code / path) != digest and commit is None:
             self.report(f"call {call_key}", f"its prompt had the digest {digest[:12]}, and {path} has not")
         summary = {"digest": digest, "recorded": {"path": file.path, "md5": file.md5}, "commit": commit}
         self._nodes[key] = LineageNode("prompt", f"{path}@{digest}", summary)
@@ -121,9 +126,9 @@ class Provenance:
             place = PurePosixPath(file.path)
             if place.name == f"{name}.md":
                 fits.append((file.path, file))
-            inside = [] if place.suffix else sorted((self.root / file.path).rglob(f"{name}.md"))
-            fits += [(path.relative_to(self.root).as_posix(), file) for path in inside]
-        exact = [fit for fit in fits if _digest_prompt(self.root / fit[0]) == digest]
+            inside = [] if place.suffix else sorted((self._code / file.path).rglob(f"{name}.md"))
+            fits += [(path.relative_to(self._code).as_posix(), file) for path in inside]
+        exact = [fit for fit in fits if _digest_prompt(self._code / fit[0]) == digest]
         return next(iter([*exact, *fits]), None)
 
     def _describe_code(self, stage: StageRecord, file: FileRecord) -> CodeFile:

@@ -29,6 +29,7 @@ class Lineage:
     root: the folder that paths are relative to. graph: what `dvc.lock` records; without it, traces end at
     rows and calls. history: the state of recorded files. tracers: stage -> its tracer. describe: returns
     what else is known of a file: the package that it is from. gaps: references that could not be resolved.
+    installed: the folder with the code, if that is not `root`.
     """
 
     root: Path = field(default_factory=Path)
@@ -38,10 +39,13 @@ class Lineage:
     describe: Callable[[str], Mapping[str, object]] = lambda path: {}
     gaps: list[Gap] = field(default_factory=list)
     lookup: RowLookup = field(default_factory=RowLookup)
+    installed: Path | None = None
     _nodes: dict[tuple[str, str], LineageNode] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self._provenance = Provenance(self.root, self.graph, self.history, self._report, self.describe)
+        self._provenance = Provenance(
+            self.root, self.graph, self.history, self._report, self.describe, self.installed
+        )
         self._locator = ArtifactLocator(self.root, self.graph, self.lookup)
 
     def trace_row(self, path: str, row_id: str) -> LineageNode:

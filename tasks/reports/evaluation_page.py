@@ -6,6 +6,7 @@ that has a module of that name has a page of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -29,6 +30,9 @@ from tasks.scoring.statistics import find_mean_interval
 ITEMS = "items"
 SUBTITLE = "How well systems answer the items of a dataset."
 MEANS = "Means over items, with 95% intervals over their groups."
+TAGS = "The same means over the items of each tag."
+MOST_TAGS = 50
+"""Tags of a table, those with the most items; further ones are only counted."""
 PAIRS = "Over the items that both scored; p by a paired bootstrap over groups of items, corrected by Holm."
 
 
@@ -55,6 +59,7 @@ def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path
     ]
     paper = out.parent.name
     means = tabulate_means(outcomes, evaluated.artifact.stem).fill(outcomes)
+    tags = tabulate_tags(outcomes, evaluated.artifact.stem)
     pairs = tabulate_pairs(evaluated)
     unscored = sum(outcome.scored.value is None for outcome in outcomes)
     warnings = [f"{unscored} of {len(outcomes)} answers could not be scored; they are in no mean."]
@@ -80,6 +85,18 @@ def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path
         ),
         [
             PagePart("means", "Scores", "Scores", [TextBlock(MEANS), TableBlock({"means": means})]),
+            *(
+                [
+                    PagePart(
+                        "tags",
+                        "Scores by tag",
+                        "Tags",
+                        [TextBlock(TAGS), TableBlock({"tags": tags.fill(outcomes)})],
+                    )
+                ]
+                if tags
+                else []
+            ),
             PagePart(
                 "pairs",
                 "Systems in pairs",
@@ -102,6 +119,25 @@ def tabulate_means(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[Sco
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.values)
     rows = [Slice[ScoredAnswer](name or "system", _is_of(name), {}) for name in systems]
     return Table("", "Means", ("system",), rows, [_average(name, artifact) for name in names])
+
+
+def tabulate_tags(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[ScoredAnswer] | None:
+    """Declare the means by tag: a line a tag and system, a column a metric; None where no item has a tag."""
+    counted = Counter(tag for outcome in outcomes for tag in outcome.answered.tags)
+    if not counted:
+        return None
+    shown = sorted(sorted(counted), key=lambda tag: -counted[tag])[:MOST_TAGS]
+    systems = tuple(dict.fromkeys(outcome.system for outcome in outcomes))
+    names = dict.fromkeys(name for outcome in outcomes for name in outcome.values)
+    rows = [
+        Slice[ScoredAnswer]((tag, system or "system"), _has_tag(tag, system), {})
+        for tag in sorted(shown)
+        for system in systems
+    ]
+    left_out = len(counted) - len(shown)
+    notes = (f"{left_out} tags with fewer items are not shown.",) if left_out else ()
+    measures = [_average(name, artifact) for name in names]
+    return Table("", "Means by tag", ("tag", "system"), rows, measures, notes=notes)
 
 
 def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
@@ -158,6 +194,8 @@ def _show_answer(outcome: ScoredAnswer) -> Iterator[Block]:
     yield text(answered.answer, "reply response")
     if answered.note:
         yield dim(answered.note)
+    if answered.tags:
+        yield facts({"tags": ", ".join(answered.tags)})
     scores = {name: "not scored" if value is None else f"{value:g}" for name, value in outcome.values.items()}
     yield facts(scores)
     yield ids(answer=outcome.scored.id, item=answered.case)
@@ -172,6 +210,10 @@ def _tell_outcome(outcome: ScoredAnswer) -> Tag:
 
 def _is_of(system: str) -> Callable[[ScoredAnswer], bool]:
     return lambda outcome: outcome.system == system
+
+
+def _has_tag(tag: str, system: str) -> Callable[[ScoredAnswer], bool]:
+    return lambda outcome: outcome.system == system and tag in outcome.answered.tags
 
 
 def _average(name: str, artifact: str) -> Measure[ScoredAnswer]:

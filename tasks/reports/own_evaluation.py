@@ -12,8 +12,9 @@ from tasks.judging.comparison import FEW, Strand
 from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation, Number, measure_rows
 from tasks.lineage.selection import SelectedRows, Selection, select_rows
-from tasks.reports.evaluation_page import ScoredAnswer, tabulate_means
+from tasks.reports.evaluation_page import ScoredAnswer, tabulate_means, tabulate_tags
 from tasks.reports.printed import Printed, PrintedColumn, Rows
+from tasks.reports.tables import Cell, FigureTable
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
@@ -48,8 +49,14 @@ MEASURES = (
         (PrintedColumn("n", "n"), PrintedColumn("without", "failed"), PrintedColumn("mean", digits=3)),
         "{scores} scores, {unscored} without one",
     ),
+    Printed(
+        ("tag", "metric"),
+        (Rows("/tags/*/*", ("{0}", "{1}")),),
+        (PrintedColumn("n", "n"), PrintedColumn("without", "failed"), PrintedColumn("mean", digits=3)),
+        "By tag",
+    ),
 )
-"""The tables of a flow that declares none: the mean of each metric of its scored rows."""
+"""The tables of a flow that declares none: the mean of each metric of its scored rows, and that by tag."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +70,10 @@ class Evaluation:
     notes: Callable[[Mapping[str, Any]], Iterator[str]] = lambda figures: iter(())
     """Lists the lines below the tables, from the figures."""
     takes: frozenset[str] = frozenset()
-    """Options that the flow takes beside those of all flows: `documents`, `turns`, `language`. A system that
-    retrieves from documents is refused by a flow that takes none."""
+    """Options that the flow takes beside those of all flows: `documents`, `turns`, `language`, `columns`,
+    `score`, `judge`. A system that retrieves from documents is refused by a flow that takes none."""
+    anywhere: bool = False
+    """Whether it works outside of a project, too: nothing of params.yaml is required."""
 
 
 def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
@@ -113,18 +122,28 @@ def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
         for scored, answered in strand.answers
     ]
     means, rows = tabulate_means(outcomes, artifact).fill(outcomes), Selection(artifact)
+    tags = tabulate_tags(outcomes, artifact)
     unscored = [outcome.answered for outcome in outcomes if outcome.scored.value is None]
     figures = {
-        "warnings": warn_few(len({outcome.scored.group for outcome in outcomes}), "groups of items"),
+        "warnings": [
+            *warn_few(len({outcome.scored.group for outcome in outcomes}), "groups of items"),
+            *(tags.notes if tags else ()),
+        ],
         "counts": {"scores": Derivation("count", (rows,)), "unscored": len(unscored)},
         "measures": {
             metric: cell
             for line in means.lines
             for metric, cell in zip(means.columns, line.cells, strict=True)
         },
+        **({"tags": nest_tags(tags.fill(outcomes))} if tags else {}),
     }
     return Measured(
         figures,
         [f"item {answered.case}: unscored: {answered.note or answered.answer}" for answered in unscored],
         rest={"/counts": (rows,)},
     )
+
+
+def nest_tags(table: FigureTable) -> dict[str, dict[str, Cell]]:
+    """Nest the cells of a table by tag: tag -> metric -> cell."""
+    return {line.label[0]: dict(zip(table.columns, line.cells, strict=True)) for line in table.lines}

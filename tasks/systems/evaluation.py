@@ -32,6 +32,16 @@ class EvaluationOptions:
     """A file of the system's answers, which is then not asked."""
     by_model: bool = False
     """Whether `system` is the name of a model, which answers alone."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """qa: part of an item -> the column of the table that holds it."""
+    score: str = ""
+    """qa: what scores the answers: `rules`, `judge` or `both`."""
+    judge: str = ""
+    """qa: the model that judges, in place of the one of the role `judge`."""
+    endpoint: str = ""
+    """The address of the models that are named by options, where params.yaml has none."""
+    key_env: str = ""
+    """The NAME of the environment variable with the key of that address."""
 
 
 class ReadSection(Protocol):

@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.errors import BadInput, SqlError
 from tasks.scoring.item_tables import find_kind, read_records
-from tasks.scoring.items import BadItem, Record, describe_type
+from tasks.scoring.items import BadItem, NumberedRecord, Record, describe_type
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, OwnDataset, ReadSection
 
@@ -93,10 +93,17 @@ class OwnItems(Generic[Item]):
 def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
     """Read a .jsonl, .jsonl.gz or .parquet file, or a folder's. Raises BadInput if no row can be read."""
     file = _find_file(path, reader)
+    word = "row" if find_kind(str(file)) else "line"
+    return collect_items(read_records(str(file)), file, word, reader)
+
+
+def collect_items(
+    records: Iterable[NumberedRecord], file: Path, word: str, reader: ItemReader[Item]
+) -> OwnItems[Item]:
+    """Make items of a file's records. word: what a record is called. Raises BadInput if none can be read."""
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
-    word = "row" if find_kind(str(file)) else "line"
-    for number, found in read_records(str(file)):
+    for number, found in records:
         place = f"{word} {number}"
         source = ItemSource(file, place)
         try:
@@ -109,7 +116,7 @@ def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
             problems.append(f"{source.reference}: repeats the id of {first}")
     if not kept:
         raise BadInput(
-            path,
+            file,
             "has no item that can be asked",
             hint="; ".join(problems[:3]) or f"it is empty; {reader.page}",
         )

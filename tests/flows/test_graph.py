@@ -29,6 +29,10 @@ SWITCHED_ON = {
         "correctness": {"trial": {"systems": ["good"], "ratings": "tasks/ragcheck/unrated.csv"}},
         "continuity": {"trial": {"systems": ["good", "single"]}},
     },
+    "qa": {
+        "sets": {"trial": {"file": "data/raw/trial.csv"}},
+        "systems": {"trial": {"set": "trial", "system": "alone"}},
+    },
     "longform": {
         "databases": {
             "trial": {"file": "data/raw/films/films.sqlite", "questions": "tasks/longform/no_questions.json"}

@@ -1,0 +1,117 @@
+"""Add what options of `benchloom evaluate` name to the parameters: a file's answers, a model, an address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from pydantic import ValidationError
+
+from flows.settings import get_section
+from tasks.errors import BadInput
+from tasks.models.settings import Endpoint
+from tasks.systems.entries import OpenAiEntry, ReplayEntry, SystemEntry
+from tasks.systems.evaluation import EvaluationOptions
+from tasks.systems.replayed import digest_answers
+
+
+def check_outside(options: EvaluationOptions) -> None:
+    """Check that options say all that a project would: whose answers are judged, and where models are.
+
+    Raises BadInput.
+    """
+    if options.answers is None and not options.by_model:
+        raise BadInput(
+            f"--system {options.system}",
+            "there is no project here that has it",
+            hint="--model NAME --endpoint URL, or --answers FILE; `cd` into a project for its systems",
+        )
+    if options.score in ("judge", "both") and not options.judge:
+        raise BadInput(
+            f"--score {options.score}",
+            "there is no project here whose role `judge` could judge",
+            hint="--judge NAME --endpoint URL",
+        )
+    if (options.by_model or options.judge) and not options.endpoint:
+        named = f"--model {options.system}" if options.by_model else f"--judge {options.judge}"
+        raise BadInput(
+            named,
+            "there is no project here that has its address",
+            hint="--endpoint URL, and --key-env NAME where it needs a key",
+        )
+
+
+def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path) -> Mapping[str, object]:
+    """Return the parameters with a system that replays a file of answers. Raises BadInput."""
+    place = file.relative_to(root) if file.is_relative_to(root) else file
+    entry = ReplayEntry(kind="replay", version=digest_answers(file), file=str(place))
+    return {**params, "systems": _add_system(params, name, entry, "--answers")}
+
+
+def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return the parameters with a system that is a model alone, decoding as the role `answerer` does.
+
+    Raises BadInput.
+    """
+    role = f"model-{name}"
+    entry = OpenAiEntry(kind="openai", role=role)
+    return {
+        **add_role(params, role, "answerer", name),
+        "systems": _add_system(params, name, entry, "--model"),
+    }
+
+
+def add_role(params: Mapping[str, object], role: str, like: str, model: str) -> Mapping[str, object]:
+    """Return the parameters with a role of a model, that decodes as the role `like` does."""
+    roles = cast("Mapping[str, Mapping[str, object]]", get_section(params, "roles") or {})
+    return {**params, "roles": {**roles, role: {**(roles.get(like) or {}), "model": model}}}
+
+
+def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Mapping[str, object]:
+    """Return the parameters with the address of `--endpoint` for the models that options name.
+
+    Raises BadInput if it is not an address, is for no model, or params.yaml has one for a model of its name.
+    """
+    if not options.endpoint:
+        if options.key_env:
+            raise BadInput("--key-env", "is for the key of an --endpoint, and none is given")
+        return params
+    run = cast("Mapping[str, object]", get_section(params, "run") or {})
+    there = cast("Mapping[str, object]", run.get("endpoints") or {})
+    # A judge may have an address in params.yaml already.
+    judges = [options.judge] if options.judge and options.judge not in there else []
+    models = [*([options.system] if options.by_model else []), *judges]
+    if not models:
+        raise BadInput("--endpoint", "is the address of a model", hint="name the model by --model NAME")
+    endpoint = {"url": options.endpoint, **({"key_env": options.key_env} if options.key_env else {})}
+    _check_endpoint(endpoint)
+    for model in models:
+        if model in there:
+            raise BadInput(
+                "--endpoint",
+                f"params.yaml has run.endpoints.{model}",
+                hint="leave it out, or name another model",
+            )
+    return {**params, "run": {**run, "endpoints": {**there, **dict.fromkeys(models, endpoint)}}}
+
+
+def _check_endpoint(endpoint: Mapping[str, str]) -> None:
+    try:
+        Endpoint.model_validate(endpoint)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        option = "--key-env" if "key_env" in first["loc"] else "--endpoint"
+        # Not the value: it may hold a password.
+        raise BadInput(option, first["msg"].removeprefix("Value error, ")) from None
+
+
+def _add_system(
+    params: Mapping[str, object], name: str, entry: SystemEntry, option: str
+) -> Mapping[str, object]:
+    systems = cast("Mapping[str, object]", params.get("systems") or {})
+    if name in systems:
+        raise BadInput(
+            f"{option} {name}", "is a system of params.yaml", hint="give it a name of its own by --system"
+        )
+    return {**systems, name: entry.model_dump(mode="json", exclude_defaults=True)}

@@ -1,0 +1,1 @@
+"""Questions of a user's own: a table of questions and answers, scored by rules, by a judge, or by both."""

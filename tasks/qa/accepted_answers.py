@@ -1,0 +1,98 @@
+"""The accepted answers of an item, and what kind each is: text, number, or yes and no."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from tasks.scoring.items import BadItem, describe_type, load_json
+from tasks.systems.own_items import take_text
+
+NUMBER = re.compile(r"[-\u2212]?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?")
+"""A number by itself. One that begins with a zero is a text: a code, or a telephone number."""
+YES, NO = frozenset({"yes", "true"}), frozenset({"no", "false"})
+MOST = 1000
+"""Accepted answers of one item."""
+MOST_DIGITS = 30
+"""Of a number; a longer one is compared as a text."""
+
+
+class AnswerKind(StrEnum):
+    """How an accepted answer is compared: as a text, by value, or as yes or no."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+
+
+@dataclass(frozen=True)
+class AcceptedAnswer:
+    """One of the answers that count as right. text: as it is shown to a judge and on pages."""
+
+    text: str
+    kind: AnswerKind
+
+
+def read_accepted(value: Any) -> tuple[AcceptedAnswer, ...]:
+    """Read the answer of a row: a text, number, boolean, or a list of these, also as JSON in a text.
+
+    An object's `text`, or its `value` and `aliases`, are read as SQuAD's and TriviaQA's are. Raises BadItem.
+    """
+    members = list_members(value)
+    if not members:
+        raise BadItem("answer is an empty list")
+    if len(members) > MOST:
+        raise BadItem(f"answer has {len(members)} members; at most {MOST} are read")
+    return tuple(dict.fromkeys(map(make_answer, members)))
+
+
+def list_members(value: Any) -> list[Any]:
+    """List the accepted answers of a row's cell, each as JSON has it. Raises BadItem."""
+    value = read_list(value)
+    if isinstance(value, dict):
+        if "text" in value:
+            value = value["text"]
+        elif "value" in value:
+            aliases = value.get("aliases")
+            value = [value["value"], *(aliases if isinstance(aliases, list) else [])]
+        else:
+            raise BadItem("answer is an object without `text` or `value`")
+    return value if isinstance(value, list) else [value]
+
+
+def read_list(value: Any) -> Any:
+    """Read a text that is a JSON list, as a CSV has it; any other value is returned as it is."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError):
+            return load_json(value.encode())
+    return value
+
+
+def make_answer(value: Any) -> AcceptedAnswer:
+    """Make an accepted answer of a text, a number or a boolean. Raises BadItem."""
+    if isinstance(value, bool):
+        return AcceptedAnswer("true" if value else "false", AnswerKind.BOOLEAN)
+    if isinstance(value, float):
+        value = write_float(value)
+    text = take_text({"answer": value}, "answer") if not isinstance(value, list | dict) else ""
+    if not text:
+        raise BadItem(f"a member of answer is {describe_type(value)}; expected text, a number or a boolean")
+    return AcceptedAnswer(text, guess_kind(text))
+
+
+def write_float(value: float) -> str:
+    """Write a number in figures, without an exponent; a whole one without decimal places."""
+    text = format(Decimal(repr(value)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def guess_kind(text: str) -> AnswerKind:
+    """Tell by its form how an accepted answer is compared."""
+    if text.lower() in YES | NO:
+        return AnswerKind.BOOLEAN
+    digits = sum(sign.isdigit() for sign in text)
+    return AnswerKind.NUMBER if NUMBER.fullmatch(text) and digits <= MOST_DIGITS else AnswerKind.TEXT

@@ -1,0 +1,60 @@
+"""Stage: the answer of a system to every question."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.models.ask import Ask
+from tasks.qa.entries import QaSystem
+from tasks.qa.items import QaItem
+from tasks.systems.build import build_system
+from tasks.systems.contract import System
+from tasks.systems.entries import ReplayEntry, SystemEntry
+
+
+@dataclass(frozen=True)
+class QaAnswer:
+    """A system's answer to an item. text: None if there is none; then `problem` says why."""
+
+    id: str
+    item: str
+    version: str
+    text: str | None
+    problem: str
+    origin: tuple[Origin, ...]
+
+
+async def answers(items: list[QaItem], entry: QaSystem, system: SystemEntry, ask: Ask) -> Drafts[QaAnswer]:
+    """Ask a system every question. Where it failed there is a row too, with the reason."""
+    built = build_system(entry.system, system, (), ask)
+    # Recorded answers are found by the question alone.
+    with_contexts = entry.contexts and not isinstance(system, ReplayEntry)
+    return Drafts(
+        await asyncio.gather(*(_answer(built, item, with_contexts=with_contexts) for item in items))
+    )
+
+
+async def _answer(system: System, item: QaItem, *, with_contexts: bool) -> QaAnswer:
+    question = pose(item) if with_contexts else item.question
+    response = await system.answer(question, row=item.id, item=item.id)
+    text = None if response.text is None else response.text.encode("utf-8", "replace").decode()
+    return QaAnswer(
+        make_id(item.id, system.name, system.version, text),
+        item.id,
+        system.version,
+        text,
+        response.problem if text is None else "",
+        (
+            Origin("row", f"items#{item.id}"),
+            *(Origin("call", call) for call in dict.fromkeys(response.calls)),
+        ),
+    )
+
+
+def pose(item: QaItem) -> str:
+    """Write what a system is asked: the question, and the item's contexts below it, where it has any."""
+    if not item.contexts:
+        return item.question
+    return "\n\n".join([item.question, "Contexts:", *item.contexts])

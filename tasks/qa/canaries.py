@@ -1,0 +1,23 @@
+"""Stage: the judge's verdicts on answers whose right verdict is known; no row where no judge is asked."""
+
+from __future__ import annotations
+
+from tasks.artifacts.rows import Drafts
+from tasks.judging.canaries import Canary, CanaryRow, judge_canaries, read_canaries
+from tasks.models.ask import Answer, Ask
+from tasks.qa.entries import QaSystem
+from tasks.qa.verdicts import judge_answer
+from tasks.scoring.correctness import Correctness
+
+
+async def canaries(entry: QaSystem, ask: Ask) -> Drafts[CanaryRow]:
+    """Have the judge decide on every canary, with the prompt of the evaluation."""
+    if not entry.judged:
+        return Drafts([])
+
+    async def judge(canary: Canary) -> Answer[Correctness]:
+        return await judge_answer(
+            canary.query, [canary.answer], canary.response, role=entry.judge, row=canary.id, ask=ask
+        )
+
+    return Drafts(await judge_canaries(read_canaries("label"), judge))

@@ -1,0 +1,97 @@
+"""Which columns of a table hold the questions, the answers, and what else an item may have."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tasks.errors import BadInput
+from tasks.settings import Settings
+
+GUESSES: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "query", "prompt", "input", "problem"),
+    "answer": (
+        "answer",
+        "answers",
+        "accepted_answers",
+        "expected_answer",
+        "expected_output",
+        "expected",
+        "ground_truth",
+        "reference_answer",
+        "reference",
+        "gold",
+        "target",
+        "output",
+    ),
+    "contexts": ("contexts", "context", "passages", "passage"),
+    "id": ("id", "_id", "question_id", "qid"),
+    "group": ("group", "group_id"),
+    "tags": ("tags", "tag", "categories", "category"),
+}
+"""A part of an item -> the names of columns that it is looked for under, the most likely first."""
+REQUIRED = ("question", "answer")
+
+
+class QaColumns(Settings):
+    """The column of each part of an item; None: it is guessed. An empty name: no column is read."""
+
+    question: str | None = None
+    answer: str | None = None
+    contexts: str | None = None
+    id: str | None = None
+    group: str | None = None
+    tags: str | None = None
+
+
+class ChosenColumns(NamedTuple):
+    """The columns that are read. names: part of an item -> its column; guessed: the parts not given."""
+
+    names: Mapping[str, str]
+    guessed: Sequence[str]
+
+    def list_notes(self) -> list[str]:
+        """Say which columns with other names than ours were guessed, and how to name others."""
+        return [
+            f"the column {self.names[part]!r} is read as {part} (--{part} COLUMN names another)"
+            for part in self.guessed
+            if self.names[part] != part
+        ]
+
+
+def choose_columns(place: Path, there: Sequence[str], given: QaColumns) -> ChosenColumns:
+    """Choose the column of each part of an item from those that a table has.
+
+    place: the table, for errors. Raises BadInput if a column that is given is not there, or there is none
+    that could hold the questions or the answers.
+    """
+    names: dict[str, str] = {}
+    guessed: list[str] = []
+    for part, guesses in GUESSES.items():
+        column = getattr(given, part)
+        if column is None:
+            lower = {name.strip().lower(): name for name in reversed(there)}
+            column = next((lower[guess] for guess in guesses if guess in lower), "")
+            guessed += [part] if column else []
+        elif column and column not in there:
+            near = difflib.get_close_matches(column, there, 1, 0.6)
+            raise BadInput(
+                place,
+                f"has no column {column}; it has {_list_names(there)}",
+                hint=f"is it {near[0]}?" if near else f"--{part} COLUMN names the one with the {part}",
+            )
+        if column:
+            names[part] = column
+        elif part in REQUIRED:
+            raise BadInput(
+                place,
+                f"has no column that could be the {part}; it has {_list_names(there)}",
+                hint=f"--{part} COLUMN names it",
+            )
+    return ChosenColumns(names, guessed)
+
+
+def _list_names(there: Sequence[str]) -> str:
+    return ", ".join(there)[:200] or "none"

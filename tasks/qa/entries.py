@@ -1,0 +1,45 @@
+"""Entries of the sections `qa.sets` and `qa.systems` of params.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from tasks.qa.columns import QaColumns
+from tasks.settings import Settings
+
+Scoring = Literal["rules", "judge", "both"]
+
+
+class QaSet(Settings):
+    """One entry of `qa.sets`: a table of questions and answers."""
+
+    file: Path
+    """A CSV, TSV, JSON Lines or Parquet file, or a folder of the package `datasets`."""
+    columns: QaColumns = QaColumns()
+    """Which columns are read; the names of those that are not given are guessed."""
+
+
+class QaSystem(Settings):
+    """One entry of `qa.systems`: a system on a set of questions, and how its answers are scored."""
+
+    set: str
+    """A name under `qa.sets`."""
+    system: str
+    """A name under `systems`."""
+    score: Scoring = "rules"
+    """By rules alone, by the judge alone, or by both."""
+    judge: str = "judge"
+    """A name under `roles`; not asked if `score` is `rules`."""
+    contexts: bool = True
+    """Whether the contexts of an item follow its question."""
+
+    @property
+    def ruled(self) -> bool:
+        """Whether rules score the answers."""
+        return self.score != "judge"
+
+    @property
+    def judged(self) -> bool:
+        """Whether the judge scores the answers."""
+        return self.score != "rules"

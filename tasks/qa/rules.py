@@ -1,0 +1,59 @@
+"""Exact match and F1 of an answer by the accepted ones: no model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tasks.judging.equality import QUANTITY, are_same_number
+from tasks.judging.equality import normalise as fold
+from tasks.qa.accepted_answers import NO, YES, AcceptedAnswer, AnswerKind
+from tasks.scoring.hotpotqa import compute_f1, compute_official_f1, normalise
+
+
+class RuleScore(NamedTuple):
+    """The scores of one answer, each 0 to 1."""
+
+    em: float
+    f1: float
+
+
+def score_answer(accepted: Sequence[AcceptedAnswer], response: str, question: str) -> RuleScore:
+    """Score an answer by the accepted ones: the best exact match and the best F1.
+
+    A text is compared by HotpotQA's normalisation and official F1. A number is compared by value, with a unit
+    that question or answer names, or without one. True is `yes` or `true`, false is `no` or `false`.
+    """
+    scores = [score_by(answer, response, question) for answer in accepted]
+    return RuleScore(max(score.em for score in scores), max(score.f1 for score in scores))
+
+
+def score_by(answer: AcceptedAnswer, response: str, question: str) -> RuleScore:
+    """Score an answer by one accepted one."""
+    if answer.kind is AnswerKind.BOOLEAN:
+        words = YES if answer.text.lower() in YES else NO
+        equal = float(normalise(response) in words)
+        return RuleScore(equal, equal)
+    if answer.kind is AnswerKind.NUMBER:
+        return score_number(answer.text, response, question)
+    gold, given = normalise(answer.text), normalise(response)
+    if not gold:
+        # Nothing is left of an article, or of signs: `A` of a multiple choice.
+        equal = float(fold_case(answer.text) == fold_case(response))
+        return RuleScore(equal, equal)
+    return RuleScore(float(gold == given), compute_official_f1(gold, given))
+
+
+def score_number(answer: str, response: str, question: str) -> RuleScore:
+    """Score an answer by a number: its value alone counts, since normalisation makes 15 of 1.5."""
+    wanted, asked = fold(answer), fold(question)
+    if are_same_number(wanted, fold(response), asked):
+        return RuleScore(1.0, 1.0)
+    words = [word for word in response.split() if normalise(word)]
+    hit = any(QUANTITY.fullmatch(fold(word)) and are_same_number(wanted, fold(word), asked) for word in words)
+    return RuleScore(0.0, compute_f1(int(hit), len(words), 1))
+
+
+def fold_case(text: str) -> str:
+    """Fold case and the white space around a text."""
+    return " ".join(text.casefold().split())

@@ -1,0 +1,103 @@
+"""Stage: the scores of every answer, by rules, by the judge's verdict, or by both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.judging.answered import Answered, Scored
+from tasks.qa.answers import QaAnswer
+from tasks.qa.entries import QaSystem
+from tasks.qa.items import QaItem
+from tasks.qa.rules import score_answer
+from tasks.qa.verdicts import QaVerdict
+from tasks.scoring.label import score_label
+
+RULES = ("em", "f1")
+JUDGE = "judge"
+
+
+@dataclass(frozen=True)
+class QaScore:
+    """The scores of an answer, whose id it has, each 0 to 1; None if it was not scored so.
+
+    ruled, judged: whether rules, or the judge, were to score it. problem: why it lacks a score.
+    """
+
+    id: str
+    item: str
+    group: str
+    ruled: bool
+    judged: bool
+    em: float | None
+    f1: float | None
+    judge: float | None
+    problem: str
+    origin: tuple[Origin, ...]
+
+    @property
+    def values(self) -> Mapping[str, float | None]:
+        """The scores by metric: the judge's first, where it was asked, then those by rules."""
+        ruled = {name: getattr(self, name) for name in RULES} if self.ruled else {}
+        return {**({JUDGE: self.judge} if self.judged else {}), **ruled}
+
+
+def scores(
+    items: list[QaItem], answers: list[QaAnswer], verdicts: list[QaVerdict], entry: QaSystem
+) -> Drafts[QaScore]:
+    """Score every answer. Where there is no answer no score is given, and the reason is."""
+    asked, given = {item.id: item for item in items}, {verdict.id: verdict for verdict in verdicts}
+    return Drafts([score_one(asked[answer.item], answer, given.get(answer.id), entry) for answer in answers])
+
+
+def score_one(item: QaItem, answer: QaAnswer, verdict: QaVerdict | None, entry: QaSystem) -> QaScore:
+    """Score an answer. verdict: None if the judge was not asked about it."""
+    ruled = None
+    if entry.ruled and answer.text is not None:
+        ruled = score_answer(item.accepted, answer.text, item.question)
+    problem = f"no answer: {answer.problem}" if answer.text is None else verdict.problem if verdict else ""
+    return QaScore(
+        answer.id,
+        item.id,
+        item.group,
+        entry.ruled,
+        entry.judged,
+        ruled.em if ruled else None,
+        ruled.f1 if ruled else None,
+        score_label(verdict.label) if verdict else None,
+        problem,
+        (
+            Origin("row", f"answers#{answer.id}"),
+            *([Origin("row", f"verdicts#{verdict.id}")] if verdict else []),
+        ),
+    )
+
+
+def list_scored(scores: Iterable[QaScore]) -> list[Scored]:
+    """List each answer's first metric: the judge's, or exact match where no judge was asked."""
+    return [Scored(score.id, score.group, next(iter(score.values.values()))) for score in scores]
+
+
+def list_answered(items: list[QaItem], answers: list[QaAnswer], scores: list[QaScore]) -> list[Answered]:
+    """List the answer behind each score, for comparisons, with its further metrics and its tags."""
+    asked, given = {row.id: row for row in items}, {row.id: row for row in answers}
+    listed = []
+    for score in scores:
+        (metric, _), *further = score.values.items()
+        item = asked[score.item]
+        listed.append(
+            Answered(
+                id=score.id,
+                case=score.item,
+                system="",
+                metric=metric,
+                question=item.question,
+                reference=item.reference,
+                answer=given[score.id].text or given[score.id].problem,
+                note=score.problem,
+                further=dict(further),
+                tags=item.tags,
+            )
+        )
+    return listed

@@ -1,0 +1,106 @@
+"""Open a table of questions: CSV, TSV, JSON Lines, Parquet, or a folder that `datasets` saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import pyarrow.ipc
+
+from tasks.errors import BadInput
+from tasks.scoring.item_tables import PARQUET, find_kind, read_records
+from tasks.scoring.items import BadItem, NumberedRecord, Record, parse_record
+
+SPLITS = "dataset_dict.json"
+"""The file by which `datasets` names the splits of a folder, each a folder of its own."""
+STATE = "state.json"
+ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".tsv.gz", ".jsonl.gz")
+HINT = "a .csv, .tsv, .jsonl or .parquet file, or a folder that `save_to_disk` of `datasets` wrote"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in memory. file: as errors and origins name it; word: what its records are called."""
+
+    file: Path
+    word: str
+    columns: Sequence[str]
+    """The names that its readable records have, in the order of their first use."""
+    records: Sequence[NumberedRecord]
+
+
+def open_table(path: Path) -> Table:
+    """Read a table. Raises BadInput if there is none, or several in a folder."""
+    if not path.exists():
+        raise BadInput(path, "no such file or folder", hint=HINT)
+    place = find_table(path) if path.is_dir() else path
+    records = list(read_folder(place) if place.is_dir() else read_records(str(place)))
+    named = (name for _, record in records if not isinstance(record, BadItem) for name in record)
+    numbered = place.is_dir() or find_kind(str(place)) == PARQUET
+    return Table(place, "row" if numbered else "line", tuple(dict.fromkeys(named)), records)
+
+
+def find_table(folder: Path) -> Path:
+    """Find the table of a folder: the folder itself if `datasets` saved it, its only split, or its only file.
+
+    Raises BadInput if there is none, or more than one.
+    """
+    if (folder / STATE).is_file():
+        return folder
+    if (folder / SPLITS).is_file():
+        found = sorted(path.parent for path in folder.glob(f"*/{STATE}"))
+    else:
+        found = sorted(path for path in folder.iterdir() if path.name.endswith(ENDINGS) and path.is_file())
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise BadInput(folder, "holds no table of questions", hint=HINT)
+    names = ", ".join(path.name for path in found[:6])
+    raise BadInput(folder, f"holds several: {names}", hint=f"name one, such as {folder / found[0].name}")
+
+
+def read_folder(folder: Path) -> Iterator[NumberedRecord]:
+    """Yield the rows of a folder that `datasets` saved, numbered from 1 over its files. Raises BadInput."""
+    files = sorted(folder.glob("*.arrow"))
+    if not files:
+        raise BadInput(folder, "holds no .arrow file", hint="save the dataset again: save_to_disk")
+    if has_indices(folder / STATE):
+        raise BadInput(
+            folder, "holds a selection of rows", hint="save it by flatten_indices().save_to_disk()"
+        )
+    number = 0
+    for file in files:
+        try:
+            with pa.memory_map(str(file)) as stream, pa.ipc.open_stream(stream) as batches:
+                for batch in batches:
+                    for record in batch.to_pylist():
+                        number += 1
+                        yield number, convert_record(record)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            what = " ".join(str(error).split())[:200]
+            yield number + 1, BadItem(f"{file.name} cannot be read on from here: {what}")
+
+
+def has_indices(state: Path) -> bool:
+    """Tell whether a folder's rows are a selection that only `datasets` knows. Raises BadInput."""
+    try:
+        found = json.loads(state.read_bytes())
+        return bool(found.get("_indices_data_files") or found.get("_indices_files"))
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        raise BadInput(
+            state, "cannot be read as JSON", hint="save the dataset again: save_to_disk"
+        ) from error
+
+
+def convert_record(record: dict[str, object]) -> Record | BadItem:
+    """Convert a row to what JSON has; dates become text, and NaN is missing."""
+    try:
+        return parse_record(orjson.dumps(record))
+    except BadItem as error:
+        return error
+    except orjson.JSONEncodeError as error:
+        return BadItem(f"cannot be read: {error}")
