@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.commands.cli_options import BudgetTokens, BudgetUsd, Json, Replay, Targets
+from flows.commands.cli_options import AskAgain, BudgetTokens, BudgetUsd, Json, Replay, Targets
 
 
 def run(
@@ -33,6 +33,7 @@ def run(
     ] = None,
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
+    ask_again: AskAgain = None,
 ) -> None:
     """Bring artifacts up to date: stale stages run, fresh ones are left alone.
 
@@ -51,6 +52,7 @@ def run(
             budget_usd=budget_usd,
             budget_tokens=budget_tokens,
             engine=engine,
+            ask_again=ask_again or [],
         )
     )
 
@@ -83,14 +85,14 @@ def graph(
     raise typer.Exit(graph_command(check=check))
 
 
-def plan(targets: Targets = None, as_json: Json = False) -> None:
+def plan(targets: Targets = None, ask_again: AskAgain = None, as_json: Json = False) -> None:
     """Say what would run and why, and what it would ask and cost. Touches nothing.
 
     Example: benchloom plan grammar --json
     """
     from flows.commands.plan import plan_command
 
-    raise typer.Exit(plan_command(targets or [], as_json=as_json))
+    raise typer.Exit(plan_command(targets or [], as_json=as_json, ask_again=ask_again or []))
 
 
 def status(

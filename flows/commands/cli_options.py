@@ -10,6 +10,10 @@ Targets = Annotated[
     list[str] | None,
     typer.Argument(metavar="[FLOW|STAGE]...", help="Flows or stages; everything where none is named."),
 ]
+AskAgain = Annotated[
+    list[str] | None,
+    typer.Option(metavar="STAGE", help="Ask the recorded calls of a stage again, once; repeatable."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Replay = Annotated[bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")]
 BudgetUsd = Annotated[

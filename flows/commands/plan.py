@@ -16,7 +16,7 @@ from flows.commands.cli_columns import join_reasons, print_columns, print_preset
 from flows.commands.cli_recorder import open_recorder
 from flows.presets import list_chosen
 from flows.run.planner import NOTHING, Range, StagePlan, find_stale, plan_stages
-from flows.run.selection import explain_nothing, select_nodes
+from flows.run.selection import explain_nothing, select_again, select_nodes
 from flows.run.session import open_session
 from flows.settings import find_project, load_params
 from tasks.console import CleanConsole
@@ -28,7 +28,7 @@ MANY = 5
 """More entries of a stage than so many, that would run for the same reason, share a line."""
 
 
-def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
+def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[str] = ()) -> int:
     """Carry out `benchloom plan`; returns the exit code."""
     root = find_project()
     os.chdir(root)
@@ -41,10 +41,11 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
 
         nodes = select_nodes(recorder.nodes, targets)
         check_refused(root, params, [recorder.nodes[name] for name in nodes])
-        stale = find_stale(recorder, nodes)
+        again = select_again(recorder.nodes, nodes, ask_again)
+        stale = find_stale(recorder, nodes, again)
         if stale:
             check_stale(root, params, [stage.node for stage in stale])
-        session = open_session(root, params, replay=True)
+        session = open_session(root, params, replay=True, again=again)
         try:
             plans = plan_stages(recorder, stale, params, session)
         finally:

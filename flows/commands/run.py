@@ -26,7 +26,7 @@ from flows.run.lost_rows import require_rows
 from flows.run.outcomes import DONE, StageOutcome, find_last_time
 from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
-from flows.run.selection import explain_nothing, select_failed, select_nodes
+from flows.run.selection import explain_nothing, select_again, select_failed, select_nodes
 from flows.run.unanswered import CALLS, tell_unanswered
 from flows.settings import Workers, find_project, get_section, load_params, set_params
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
@@ -55,10 +55,14 @@ def run_command(
     budget_usd: float | None = None,
     budget_tokens: int | None = None,
     engine: str | None = None,
+    ask_again: Sequence[str] = (),
 ) -> int:
     """Carry out `benchloom run`; returns the exit code."""
     if engine is not None:
         require_engine(engine)
+    if ask_again and (replay or limit is not None):
+        other = "--replay" if replay else "--limit"
+        raise BadInput(f"--ask-again with {other}", "is a contradiction", hint="leave one of both out")
     root = find_project()
     os.chdir(root)
     if assignments:
@@ -72,7 +76,16 @@ def run_command(
     names = select_nodes(recorder.nodes, targets)
     if only_failed:
         names = select_failed(root, recorder.nodes, names)
-    run = make_run(root, recorder, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
+    again = select_again(recorder.nodes, names, ask_again)
+    run = make_run(
+        root,
+        recorder,
+        params,
+        replay=replay,
+        budget_usd=budget_usd,
+        budget_tokens=budget_tokens,
+        again=again,
+    )
     if limit is None:
         run.hooks = open_hooks(run)  # before a server is asked: what a hook needs may be missing
     refresh_records(servers, (recorder.nodes[name].key for name in names), run.say)
@@ -158,15 +171,23 @@ def make_run(
     replay: bool = False,
     budget_usd: float | None = None,
     budget_tokens: int | None = None,
+    again: frozenset[str] = frozenset(),
 ) -> Run:
-    """Make a run whose model session opens when the first stage asks."""
+    """Make a run whose model session opens when the first stage asks. again: as of `Run`."""
 
     def open_session() -> Any:
         from flows.run.session import open_session as open_models
 
-        return open_models(root, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
+        return open_models(
+            root,
+            params,
+            replay=replay,
+            budget_usd=budget_usd,
+            budget_tokens=budget_tokens,
+            again=again,
+        )
 
-    return Run(root, recorder, params, open_session, replay)
+    return Run(root, recorder, params, open_session, replay, again)
 
 
 def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -> None:
@@ -223,7 +244,7 @@ def list_stale(run: Run, names: Sequence[str]) -> list[str]:
     for name in names:
         try:
             waits = any(upstream in stale for upstream in run.recorder.nodes[name].upstream)
-            if waits or run.recorder.explain(name):
+            if waits or name in run.again or run.recorder.explain(name):
                 stale[name] = None
         except LockHeld:  # it is waited for when its turn comes
             stale[name] = None

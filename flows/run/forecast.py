@@ -57,7 +57,7 @@ def list_ahead(run: Run, names: Sequence[str]) -> list[str]:
         if name in run.outcomes:
             continue
         stands = any(upstream in ahead for upstream in run.recorder.nodes[name].upstream)
-        if stands or name in run.asks or is_stale(run.recorder, name):
+        if stands or name in run.asks or name in run.again or is_stale(run.recorder, name):
             ahead[name] = None
     return list(ahead)
 

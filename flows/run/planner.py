@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from flows.stage import Usual
 from tasks.errors import BenchloomError, LockHeld, StageFailed
 from tasks.models.planning import CallPlan
 
+ASKED_AGAIN = "recorded calls are asked again"
 GROWTH = 2.0
 """Inputs that are not there yet may ask for so many times the last run's calls."""
 
@@ -85,8 +86,11 @@ class StaleStage:
     at_hand: bool = False
 
 
-def find_stale(recorder: Recorder, names: Sequence[str]) -> list[StaleStage]:
-    """Find the stages that a run of `names` (in order, with their upstream) would run or restore."""
+def find_stale(recorder: Recorder, names: Sequence[str], again: Collection[str] = ()) -> list[StaleStage]:
+    """Find the stages that a run of `names` (in order, with their upstream) would run or restore.
+
+    again: those that run in any case, since they ask again.
+    """
     found: dict[str, StaleStage] = {}
     for name in names:
         node = recorder.nodes[name]
@@ -94,16 +98,19 @@ def find_stale(recorder: Recorder, names: Sequence[str]) -> list[StaleStage]:
         known = name in recorder.graph.plain  # of others DVC says what they are, from what lies there now
         waiting = [upstream for upstream in stale if not (known and found[upstream].restored)]
         if waiting:
-            found[name] = StaleStage(node, tuple(f"after {upstream}" for upstream in waiting))
+            why = tuple(f"after {upstream}" for upstream in waiting)
+            found[name] = StaleStage(node, (*why, ASKED_AGAIN) if name in again else why)
             continue
         try:
             why = tuple(recorder.explain(name, patience_s=0))
         except LockHeld as error:
             found[name] = StaleStage(node, (str(error),))
             continue
+        if name in again:
+            why = (*why, ASKED_AGAIN)
         if not why:
             continue
-        outs = recorder.find_restorable(name)
+        outs = recorder.find_restorable(name) if name not in again else None
         if outs is not None:
             recorder.hashes.assumed |= outs
         # Of what the run cache would bring back, the bytes are not at hand.

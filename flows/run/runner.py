@@ -64,6 +64,8 @@ class Run:
     params: Mapping[str, Any]
     open_session: Callable[[], Session]
     replay: bool = False
+    again: frozenset[str] = frozenset()
+    """The stages that run whether they are stale or not, and ask what is recorded again."""
     say: Callable[[str], None] = say_line
     stopping: threading.Event = field(default_factory=threading.Event)
     outcomes: dict[str, StageOutcome] = field(default_factory=dict)
@@ -109,12 +111,13 @@ class Run:
     def _bring_up(self, node: Node) -> StageOutcome:
         if self.stopping.is_set():
             raise Interrupted("the run was stopped")
-        if not self.recorder.explain(node.name):
+        again = node.name in self.again
+        if not again and not self.recorder.explain(node.name):
             return StageOutcome(node.name, "fresh")
         with self.recorder.hold(node.name):
             for path, kept in self.recorder.keep_foreign(node.name):
                 self.say(f"{path}: no run of {node.name} wrote what lies there; it is kept as {kept}")
-            if (hashes := self.recorder.restore(node.name)) is not None:
+            if (hashes := self.recorder.restore(node.name, cached=not again)) is not None:
                 self.recorder.adopt(node.name, hashes)
                 return StageOutcome(node.name, "restored")
             started = time.monotonic()

@@ -64,6 +64,24 @@ def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[st
     return [name for name in order_nodes(nodes) if name in chosen or not targets]
 
 
+def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Sequence[str]) -> frozenset[str]:
+    """Find the stages that are to ask again, of those that a run brings up. Raises BadInput for others.
+
+    names: of the run's stages. targets: as `select_matches` takes them; stages that ask no model are left.
+    """
+    found: set[str] = set()
+    for target in targets:
+        asking = [name for name in select_matches(nodes, [target]) if nodes[name].asks]
+        if not asking:
+            raise BadInput(f"--ask-again {target}", "asks no model: there is nothing to ask again")
+        if lost := [name for name in asking if name not in names]:
+            raise BadInput(
+                f"--ask-again {target}", f"{lost[0]} is not among the stages of this run; name it, too"
+            )
+        found.update(asking)
+    return frozenset(found)
+
+
 def explain_nothing() -> str:
     """Say what a project lacks in which there is nothing to run."""
     sections = ", ".join(scope.over for flow in list_flows() for scope in flow.list_scopes() if scope.over)

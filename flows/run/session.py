@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from tasks.models.ask import Role
 from tasks.models.opening import open_dispatcher
 from tasks.models.planning import PlanningModel
 from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.asked_again import AskedAgain
 from tasks.models.request_builder import RequestBuilder
 from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.sending.progress import Progress
@@ -86,14 +87,20 @@ def open_session(
     replay: bool = False,
     budget_usd: float | None = None,
     budget_tokens: int | None = None,
+    again: Collection[str] = (),
 ) -> Session:
-    """Open the models of a run from params.yaml. Raises BadInput that names the parameter."""
+    """Open the models of a run from params.yaml. Raises BadInput that names the parameter.
+
+    again: the names of the stages that ask what is recorded again.
+    """
     run, models = read_models(params)
     limits = {"usd": budget_usd, "tokens": budget_tokens}
     given = {name: value for name, value in limits.items() if value is not None}
     run = run.model_copy(update={"budget": BudgetLimits(**{**run.budget.model_dump(), **given})})
     collect_seldom()
     dispatcher = open_dispatcher(run, models, list_shipped(root), replay=replay)
+    if again:
+        dispatcher.again = AskedAgain(dispatcher.ledger, str(root), again)
     return Session(
         dispatcher,
         read_mapping(params, "roles", Role),

@@ -79,7 +79,7 @@ class PlanningModel:
                 rendered, found_role, attempt, grammar=grammar, schema=schema, sample=sample,
                 max_tokens=max_tokens, top_logprobs=top_logprobs, tools=tools,
             )  # fmt: skip
-            request = self._dispatcher.choose_recorded(self._builder.list_variants(request))
+            request = self._dispatcher.choose(self._builder.stage, self._builder.list_variants(request))
             key = request.key()
             attempt += 1
             if (entry := self._dispatcher.find_recorded(key)) is None:
@@ -96,8 +96,8 @@ class PlanningModel:
         self.is_exact = self.is_exact and not self._has_missing
         found_role = self._builder.role(role)
         requests = [
-            self._dispatcher.choose_recorded(
-                self._builder.list_variants(self._builder.embedding(text, found_role))
+            self._dispatcher.choose(
+                self._builder.stage, self._builder.list_variants(self._builder.embedding(text, found_role))
             )
             for text in texts
         ]
@@ -124,7 +124,9 @@ class PlanningModel:
     ) -> Answer[Value]:
         """Count one call to a system under test."""
         self.is_exact = self.is_exact and not self._has_missing
-        asked = self._builder.system_call(name, version, request)
+        asked = self._dispatcher.choose(
+            self._builder.stage, [self._builder.system_call(name, version, request)]
+        )
         key = asked.key()
         if (entry := self._dispatcher.find_recorded(key)) is None:
             self._new[key] = asked

@@ -79,7 +79,7 @@ class RecordedModel:
                 rendered, found_role, attempt, grammar=grammar, schema=schema, sample=sample,
                 max_tokens=max_tokens, top_logprobs=top_logprobs, tools=tools,
             )  # fmt: skip
-            request = self._dispatcher.choose_recorded(self._builder.list_variants(request))
+            request = self._dispatcher.choose(self._builder.stage, self._builder.list_variants(request))
             entry = await self._get(request, row, rendered.name)
             value, problem, is_final = parse_entry(entry, request, found_role, parse)
             self._add_call(make_call(self._builder.stage, row, role, rendered, request, entry, problem))
@@ -94,8 +94,8 @@ class RecordedModel:
         """Embed texts; unrecorded ones are asked in calls of several texts."""
         found_role = self._builder.role(role)
         asked = [
-            self._dispatcher.choose_recorded(
-                self._builder.list_variants(self._builder.embedding(text, found_role))
+            self._dispatcher.choose(
+                self._builder.stage, self._builder.list_variants(self._builder.embedding(text, found_role))
             )
             for text in texts
         ]
@@ -116,7 +116,9 @@ class RecordedModel:
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
         """Send a request to a system under test, once."""
-        asked = self._builder.system_call(name, version, request)
+        asked = self._dispatcher.choose(
+            self._builder.stage, [self._builder.system_call(name, version, request)]
+        )
         key = asked.key()
         entry = self._dispatcher.find_recorded(key)
         if entry is None and self._dispatcher.replay:
@@ -137,6 +139,13 @@ class RecordedModel:
         """Say that the stage's artifacts, which name its calls, are recorded."""
         if self._unfinished is not None:
             self._unfinished.forget()
+        if self._asks_again and self._dispatcher.again is not None:
+            self._dispatcher.again.finish(self._builder.stage)
+
+    @property
+    def _asks_again(self) -> bool:
+        again = self._dispatcher.again
+        return again is not None and again.covers(self._builder.stage)
 
     def call_rows(self) -> list[Call]:
         """Return the rows of the calls artifact, one per ledger key, sorted."""
@@ -184,7 +193,7 @@ class RecordedModel:
         return found
 
     async def _send(self, requests: Mapping[str, Request], keys: Sequence[str]) -> dict[str, LedgerEntry]:
-        batch = self._dispatcher.batch.covers(self._builder.stage)
+        batch = self._dispatcher.batch.covers(self._builder.stage) and not self._asks_again
         return self._count_live(
             await self._dispatcher.ask_all({key: requests[key] for key in keys}, batch=batch)
         )

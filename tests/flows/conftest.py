@@ -132,6 +132,8 @@ class Trial(Project):
     asked: list[str] = field(default_factory=list)
     delay_s: float = 0.0
     """How long its endpoint takes for an answer."""
+    tail: str = ""
+    """What follows every answer that it gives."""
 
     def open(self, **options) -> Run:
         """Open a run of the project as the command line does."""
@@ -151,7 +153,7 @@ class Trial(Project):
         question = body["messages"][-1]["content"].strip()
         self.asked.append(question)
         await asyncio.sleep(self.delay_s)
-        text = "Nonsense" if "odd" in question else f"It is {question.split()[-1]}"
+        text = "Nonsense" if "odd" in question else f"It is {question.split()[-1]}{self.tail}"
         return say(text, prompt_tokens=20, completion_tokens=5)
 
 

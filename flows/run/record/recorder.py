@@ -153,11 +153,11 @@ class Recorder:
             entry = self.graph.entries.get(name)
             return list(keep_foreign(self.root, self.nodes[name], entry, self.hashes))
 
-    def restore(self, name: str) -> dict[str, str] | None:
+    def restore(self, name: str, *, cached: bool = True) -> dict[str, str] | None:
         """Bring a stage's outputs back from the run cache, if it ran with these inputs before.
 
         Gives the inputs' hashes, which go to `adopt`. Must come before `begin`: hashes saved first would make
-        DVC take the old outputs for right.
+        DVC take the old outputs for right. cached: False only removes the outputs that are there.
         """
         with self._touch(name):
             self._require_deps(name)
@@ -165,6 +165,8 @@ class Recorder:
             stage.remove_outs(ignore_remove=False, force=False)
             for out in stage.outs:  # what a killed run left would be hashed with the folder that it lies in
                 remove_leftovers(Path(out.fs_path).parent, f".{Path(out.fs_path).name}.")
+            if not cached:
+                return None
             try:
                 self.repo.stage_cache.restore(stage)
             except RunCacheNotFoundError:

@@ -23,10 +23,13 @@ from tasks.models.recording.committer import Committer, Statement
 from tasks.models.recording.entries import LedgerEntry, compute_checksum, write_extra
 from tasks.models.recording.ledger_address import Address
 from tasks.models.recording.ledger_tables import (
+    ANY,
     COUNT_CALLS,
+    INSERT_ASKED_AGAIN,
     INSERT_BATCH,
     INSERT_CALL,
     INSERT_POSSIBLY_PAID,
+    REPLACE_CALL,
     SELECT_CALL,
     SELECT_CALLS,
 )
@@ -106,14 +109,15 @@ class Ledger:
             self._shipped |= read_shipped(path)
         self._store = open_store(live)
         self._committer = Committer(self._store.open_writer)
+        self._replaced = set(self.list_asked_again(ANY, ANY)) if self._shipped else set()
 
     def get(self, key: str) -> LedgerEntry | None:
         """Look up a call: shipped first, then live. Raises BadInput for one that is damaged.
 
-        A shipped call without an answer gives way to a live one.
+        A shipped call gives way to a live one if it has no answer, or was asked again.
         """
         shipped = self._shipped.get(key)
-        if shipped is not None and not shipped.is_unanswered:
+        if shipped is not None and not shipped.is_unanswered and key not in self._replaced:
             return shipped
         return _read_row(self.address, next(self._store.select(SELECT_CALL, (key,)), None)) or shipped
 
@@ -168,11 +172,31 @@ class Ledger:
         self.put_many(waiting)
         return count
 
-    async def put_async(self, entries: Iterable[LedgerEntry]) -> None:
-        """Record calls without blocking the event loop; they are on disk on return."""
+    async def put_async(
+        self, entries: Iterable[LedgerEntry], again: Sequence[tuple[str, str, str]] = ()
+    ) -> None:
+        """Record calls without blocking the event loop; they are on disk on return.
+
+        again: project, stage and key of those that are asked again: they replace what is there.
+        """
+        replaced = {key for _, _, key in again}
+        statements: list[Statement] = [
+            (REPLACE_CALL if entry.key in replaced else INSERT_CALL, _write_row(entry)) for entry in entries
+        ]
+        marks = [*again, *((ANY, ANY, key) for key in sorted(replaced))]
         # Shielded: a paid reply is recorded even if the waiting task has been cancelled.
-        future = self._committer.submit([(INSERT_CALL, _write_row(entry)) for entry in entries])
+        future = self._committer.submit([*statements, *((INSERT_ASKED_AGAIN, mark) for mark in marks)])
         await asyncio.shield(asyncio.wrap_future(future))
+        self._replaced |= replaced
+
+    def list_asked_again(self, project: str, stage: str) -> list[str]:
+        """List the keys of the calls that an unfinished stage has asked again, sorted."""
+        query = "SELECT key FROM asked_again WHERE project = ? AND stage = ? ORDER BY key"
+        return [key for (key,) in self.read(query, (project, stage))]
+
+    def forget_asked_again(self, project: str, stage: str) -> None:
+        """Forget which calls a stage has asked again: it has finished."""
+        self.submit([("DELETE FROM asked_again WHERE project = ? AND stage = ?", (project, stage))])
 
     def record_possibly_paid(self, call: PossiblyPaid) -> None:
         """Record that a call may have been charged without an answer."""

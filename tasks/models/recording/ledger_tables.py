@@ -21,6 +21,9 @@ CREATE TABLE IF NOT EXISTS batches (
 CREATE TABLE IF NOT EXISTS unfinished (
     project TEXT NOT NULL, stage TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (project, stage, key)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS asked_again (
+    project TEXT NOT NULL, stage TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (project, stage, key)
+) WITHOUT ROWID;
 """
 COLUMNS = (
     "key, text, finish_reason, prompt_tokens, completion_tokens, estimated, extra, latency_s, attempts, at, "
@@ -28,13 +31,17 @@ COLUMNS = (
 )
 SELECT_CALL = f"SELECT {COLUMNS} FROM calls WHERE key = ?"  # noqa: S608 - constant columns
 SELECT_CALLS = f"SELECT {COLUMNS} FROM calls ORDER BY key"  # noqa: S608 - constant columns
-INSERT_CALL = (
+REPLACE_CALL = (
     f"INSERT INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - constant columns
     "ON CONFLICT (key) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in COLUMNS.split(", ")[1:])
-    + f" WHERE calls.finish_reason = '{UNANSWERED}'"
 )
+"""A call that is there is replaced: it was asked again on purpose."""
+INSERT_CALL = f"{REPLACE_CALL} WHERE calls.finish_reason = '{UNANSWERED}'"
 """A call that is there stays as it is; what had no answer may get one later."""
+INSERT_ASKED_AGAIN = "INSERT INTO asked_again VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+ANY = ""
+"""Project and stage of the mark that stays: the call was replaced, so that it comes before a shipped one."""
 INSERT_POSSIBLY_PAID = "INSERT INTO possibly_paid VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_BATCH = (
     "INSERT INTO batches VALUES (?, ?, ?, ?, ?) ON CONFLICT (token) DO UPDATE SET "

@@ -24,7 +24,7 @@ from tasks.models.recording.postgres_session import (
 
 TYPES = {"TEXT": "BYTEA", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", " WITHOUT ROWID": ""}
 """Words of the schema -> PostgreSQL's."""
-TABLES = "unnest(ARRAY['calls', 'possibly_paid', 'batches', 'unfinished', 'claims']) AS name"
+TABLES = "unnest(ARRAY['calls', 'possibly_paid', 'batches', 'unfinished', 'asked_again', 'claims']) AS name"
 PREPARING = 4_711_000_004_711
 """The lock of whoever makes the tables: `IF NOT EXISTS` fails where two make one at a time."""
 FETCHED_AT_ONCE = 500

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tasks.models.ask import Request, Send
+from tasks.models.recording.asked_again import AskedAgain
 from tasks.models.recording.entries import LedgerEntry
 from tasks.models.recording.ledger import Ledger
 from tasks.models.sending.budget import Budget
 from tasks.models.sending.progress import CallCounter, Progress
-from tasks.models.sending.results import CallResult
+from tasks.models.sending.results import CallResult, RecordEntries
 from tasks.models.settings import BatchMode
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class Dispatcher:
         self.require_needs: Callable[[], None] = lambda: None
         """Called once, before the first call that no ledger answers. It raises what keeps calls from being
         sent."""
+        self.again: AskedAgain | None = None
+        """Which recorded calls are asked all the same; None: none is."""
         self._client, self._systems = client, systems
         self._locks = ledger.open_locks()
         self._batcher: Batcher | None = None
@@ -94,12 +97,22 @@ class Dispatcher:
     def find_recorded(self, key: str) -> LedgerEntry | None:
         """Look a call up in the ledger; None if it is not recorded.
 
-        A call that an earlier run got no answer to is one only for a replay.
+        A call that an earlier run got no answer to is one only for a replay. What is to be asked again is not
+        recorded until it was.
         """
+        if self.again is not None and self.again.is_waiting(key):
+            return self._unanswered.get(key)
         entry = self.ledger.get(key)
         if entry is None or not entry.is_unanswered or self.replay:
             return entry
         return self._unanswered.get(key)
+
+    def choose(self, stage: str, variants: Sequence[Request]) -> Request:
+        """Choose the variant of a request that a stage uses: today's to ask it again, else a recorded one."""
+        if self.again is None or not self.again.covers(stage):
+            return self.choose_recorded(variants)
+        self.again.meet(stage, [variants[0].key()])
+        return variants[0]
 
     def choose_recorded(self, variants: Sequence[Request]) -> Request:
         """Choose the variant of a request whose answer is recorded; today's, the first, if none is.
@@ -231,13 +244,17 @@ class Dispatcher:
             if send is not None:
                 assert self._systems is not None  # noqa: S101 - opened with the client
                 ((key, request),) = requests.items()
-                return answers | await self._systems.put(key, request, send, admit, self.ledger.put_async)
+                return answers | await self._systems.put(key, request, send, admit, self._record)
             if batch:
                 return answers | await self._batcher.send(requests, admit)
-            return answers | await self._client.send(requests, admit, self.ledger.put_async)
+            return answers | await self._client.send(requests, admit, self._record)
         finally:
             for key in locked:
                 self._locks.release(key)
+
+    @property
+    def _record(self) -> RecordEntries:
+        return self.ledger.put_async if self.again is None else self.again.record
 
     async def _require_room(self) -> None:
         """Wait until it was found out once that calls can be sent and recorded. Raises BadInput."""
