@@ -60,9 +60,9 @@ README = """\
 
 Questions with answers from your own databases, built by [Benchloom](https://pypi.org/project/benchloom/).
 
-1. Name your database in `params.yaml` under `databases:`.
-2. Name your model there under `run.endpoints:` and in `roles:`, or leave the embedded one as it is
-   (`benchloom model pull`).
+1. `benchloom add database shop shop.sqlite` tries your database and writes it into `params.yaml`.
+2. `benchloom add model NAME --endpoint URL --key-env VAR` does the same with your model. Without it, the
+   embedded model is asked (`benchloom model pull`).
 3. `benchloom doctor` says what is missing, `benchloom plan` what a run would ask and cost,
    `benchloom run --limit 3` tries it on a few items, and `benchloom run` runs it.
 
@@ -98,7 +98,7 @@ def init_command(folder: Path) -> int:
     lacking = any(find_spec(name) is None for name in NEEDED)
     steps = [f"cd {folder}", *(["pip install 'benchloom[project]'"] if lacking else [])]
     print(
-        f"made {folder} of Benchloom {version}; now: {', '.join(steps)}, name a database in params.yaml, "
+        f"made {folder} of Benchloom {version}; now: {', '.join(steps)}, `benchloom add database NAME FILE`, "
         "and call `benchloom doctor`",
         file=sys.stderr,
     )

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from flows.commands.add import app as add_app
 from flows.commands.cli_graph import graph, lineage, plan, run, snapshot, stage, status
 from flows.commands.cli_options import Json
 from flows.commands.cli_scores import compare, evaluate, score
@@ -194,6 +195,7 @@ for command in (
     stop,
 ):
     app.command()(command)
+app.add_typer(add_app, name="add")
 app.add_typer(import_app, name="import")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(model_app, name="model")

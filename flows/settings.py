@@ -135,6 +135,16 @@ def write_params(root: Path, values: Mapping[tuple[str, ...], object]) -> None:
 
     Raises BadInput, and writes nothing then, where the file would not be one, or its text cannot say so.
     """
+    edited = edit_params(root, values)
+    with write_beside(root / "params.yaml") as draft:
+        draft.write_bytes(edited.text)
+
+
+def edit_params(root: Path, values: Mapping[tuple[str, ...], object]) -> Parameters:
+    """Return the parameters with values under their keys, and as `text` the file that says so.
+
+    Nothing is written. Raises BadInput where the file would not be one, or its text cannot say so.
+    """
     path = root / "params.yaml"
     data: Mapping[str, Any] = load_params(root)
     text = path.read_bytes().decode("utf-8")
@@ -142,9 +152,8 @@ def write_params(root: Path, values: Mapping[tuple[str, ...], object]) -> None:
         for place, part in list_changes(data, keys, value):
             text = write_value(text, place, dump_flow(part))
         data = put_value(data, keys, value)
-    parse_params(text.encode(), path, list_fanned(), list_sections())
-    with write_beside(path) as draft:
-        draft.write_bytes(text.encode())
+    content = text.encode()
+    return _fill_presets(parse_params(content, path, list_fanned(), list_sections()), path, content)
 
 
 def _parse_assignment(data: Mapping[str, Any], assignment: str) -> tuple[list[str], str]:

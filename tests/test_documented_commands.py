@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 EAGER = {"--help", "--install-completion"}
 """Options that do something while they are read."""
 ELSEWHERE = {
+    "add": "tests/flows/adding/test_add.py",
     "init": "tests/benchloom/test_making.py",
     "init --upgrade": "tests/benchloom/test_upgrading.py",
     "run grammar-dataset@shop": "tests/benchloom/test_wheel.py",

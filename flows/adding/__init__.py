@@ -1,0 +1,1 @@
+"""`benchloom add`: entries of params.yaml that are tried once before they are written."""

@@ -1,0 +1,222 @@
+"""`benchloom add model` and `add judge`: an endpoint, asked a few tokens, and the roles that it plays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flows.adding.addition import Addition, require_model_name, require_new, trying
+from flows.parameters import Parameters, refuse, suggest, validate
+from flows.run.model_settings import read_mapping, read_models
+from tasks.errors import BadInput
+from tasks.models.abilities import Abilities, EndpointTrial
+from tasks.models.ask import Role
+from tasks.models.opening import open_client
+from tasks.models.sending.budget import Budget
+from tasks.models.settings import EmbeddedModel, Endpoint, Price
+
+OPENAI_KEY, OPENAI_ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+OPENAI_URL = "https://api.openai.com/v1"
+EMBEDDED: Mapping[str, object] = {"kind": "embedded", "in_flight": 1, "deadline_s": 3600, "timeout_s": 600}
+"""A model of this machine answers one call at a time, and slowly."""
+EMBEDDER, JUDGE = "embedder", "judge"
+REASONING_TOKENS = 8192
+"""Least `max_tokens` of a role whose model reasons first: its reasoning counts as a part of the reply."""
+WORDS = {
+    "json_schema": "JSON schema",
+    "grammar": "GBNF grammar",
+    "tools": "tools",
+    "logprobs": "log probabilities",
+}
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """A model by its address, and who plays it. Prices are in US dollars per million tokens."""
+
+    endpoint: str | None = None
+    key_env: str | None = None
+    served_model: str | None = None
+    roles: Sequence[str] = ()
+    """Empty: all but those of embedders."""
+    input_price: float | None = None
+    output_price: float | None = None
+    tried: bool = True
+    replace: bool = False
+
+
+def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
+    """Try a model and return its entry under `run.endpoints` with its roles. Raises BadInput."""
+    require_model_name(name)
+    keys = ("run", "endpoints", name)
+    require_new(params, keys, replace=options.replace)
+    roles = choose_roles(params, options.roles)
+    return make_addition(params, "model", name, options, roles)
+
+
+def add_judge(params: Parameters, name: str, options: ModelOptions) -> Addition:
+    """Make a model the role `judge`: one of `run.endpoints`, or one by its address. Raises BadInput."""
+    require_model_name(name)
+    keys = ("run", "endpoints", name)
+    if options.endpoint is not None:
+        require_new(params, keys, replace=options.replace)
+    elif options.served_model or options.key_env:
+        option = "--served-model" if options.served_model else "--key-env"
+        raise BadInput(option, "is for a model that is given by --endpoint", hint="edit run.endpoints")
+    elif name not in read_models(params)[0].endpoints:
+        raise refuse(params, keys, "is missing", hint=f"--endpoint URL, or first: benchloom add model {name}")
+    return make_addition(params, "judge", name, options, choose_roles(params, (JUDGE,)))
+
+
+def make_addition(
+    params: Parameters, kind: str, name: str, options: ModelOptions, roles: Sequence[str]
+) -> Addition:
+    """Try a model for some roles, and write down what it is, what it costs, and how its roles ask."""
+    keys = ("run", "endpoints", name)
+    fields = find_fields(params, name, options)
+    declared: Endpoint = validate(Endpoint, fields, keys, params)
+    endpoint = declared
+    abilities: Abilities | None = None
+    if options.tried:
+        with trying(params, keys):
+            embeds = bool(roles) and list_embedders(params, roles) == roles
+            endpoint, abilities = try_model(params, name, endpoint, embeds=embeds)
+    if endpoint.omit != declared.omit:
+        fields["omit"] = list(endpoint.omit)
+    if endpoint.token_limit != declared.token_limit:
+        fields["token_limit"] = endpoint.token_limit
+    values: dict[tuple[str, ...], object] = {keys: fields}
+    if options.input_price is not None or options.output_price is not None:
+        price = Price(
+            input_usd_per_million=options.input_price or 0.0,
+            output_usd_per_million=options.output_price or 0.0,
+        )
+        values["run", "prices", name] = price.model_dump(exclude_defaults=True)
+    for role in roles:
+        changed = set_role(params, role, name, endpoint, abilities)
+        values |= {("roles", role, key): value for key, value in changed.items()}
+    return Addition(
+        kind,
+        name,
+        values,
+        {} if abilities is None else describe_abilities(endpoint, abilities),
+        list_lines(endpoint, abilities, roles),
+        "benchloom plan",
+    )
+
+
+def find_fields(params: Parameters, name: str, options: ModelOptions) -> dict[str, object]:
+    """Return the entry of a model.
+
+    It comes from the address that is given, from params.yaml, or from a key in the environment. Raises
+    BadInput where nothing says where the model is.
+    """
+    given = {"key_env": options.key_env, "served_model": options.served_model}
+    named = {key: value for key, value in given.items() if value is not None}
+    run, models = read_models(params)
+    if options.endpoint is not None:
+        return {"kind": "openai", "url": options.endpoint, **named}
+    if name in run.endpoints:
+        return {**params["run"]["endpoints"][name], **named}
+    if name in models:
+        return dict(EMBEDDED)
+    if options.key_env is None and os.environ.get(OPENAI_KEY):
+        url = os.environ.get(OPENAI_ADDRESS) or OPENAI_URL
+        return {"kind": "openai", "url": url, "key_env": OPENAI_KEY, **named}
+    raise BadInput(
+        f"model {name}",
+        "has no address",
+        hint="--endpoint URL --key-env VAR; without them OPENAI_API_KEY must be set",
+    )
+
+
+def choose_roles(params: Parameters, wanted: Sequence[str]) -> list[str]:
+    """Choose the roles that a model plays: those that are named, else all but the embedders'.
+
+    Raises BadInput, with a line, for a role that params.yaml lacks.
+    """
+    there = read_mapping(params, "roles", Role)
+    if unknown := next((role for role in wanted if role not in there), None):
+        raise refuse(params, ["roles", unknown], "no such role", hint=suggest(unknown, list(there)))
+    embedders = list_embedders(params, there)
+    return list(dict.fromkeys(wanted)) or [role for role in there if role not in embedders]
+
+
+def list_embedders(params: Parameters, roles: Iterable[str]) -> list[str]:
+    """List the roles among some that embed texts."""
+    there = read_mapping(params, "roles", Role)
+    models: Mapping[str, EmbeddedModel] = read_models(params)[1]
+    onnx = {name for name, model in models.items() if model.kind == "embedded-onnx"}
+    return [role for role in roles if role == EMBEDDER or there[role].model in onnx]
+
+
+def try_model(
+    params: Parameters, name: str, endpoint: Endpoint, *, embeds: bool
+) -> tuple[Endpoint, Abilities]:
+    """Ask an endpoint; return it as the model must be asked, and what the model can do.
+
+    Raises ModelFailed, BadInput.
+    """
+    run, models = read_models(params)
+
+    def open_endpoint(chosen: Endpoint) -> Any:
+        return open_client(run.model_copy(update={"endpoints": {name: chosen}}), models, Budget())
+
+    trial = EndpointTrial(name, endpoint, open_endpoint)
+    abilities = asyncio.run(trial.embed() if embeds else trial.run())
+    return trial.endpoint, abilities
+
+
+def set_role(
+    params: Parameters, role: str, model: str, endpoint: Endpoint, abilities: Abilities | None
+) -> dict[str, object]:
+    """Return what changes in a role that a model is to play."""
+    there = read_mapping(params, "roles", Role)[role]
+    if abilities is not None and abilities.embeds:
+        return {"model": model}
+    can = abilities or Abilities()
+    constrain = can.choose_constrain(embedded=endpoint.kind == "embedded")
+    wanted: dict[str, object] = {"constrain": constrain, "logprobs": can.logprobs}
+    if can.reasons:
+        wanted["max_tokens"] = max(there.max_tokens, REASONING_TOKENS)
+    return {"model": model, **{key: value for key, value in wanted.items() if value != getattr(there, key)}}
+
+
+def describe_abilities(endpoint: Endpoint, abilities: Abilities) -> dict[str, object]:
+    """Return what a model can do, for machines."""
+    limits = {
+        "context": abilities.context,
+        "in_flight": endpoint.in_flight,
+        "requests_per_minute": endpoint.requests_per_minute,
+        "tokens_per_minute": endpoint.tokens_per_minute,
+        "token_limit": endpoint.token_limit,
+        "omit": list(endpoint.omit),
+    }
+    if abilities.embeds:
+        return {"embedding": abilities.embeds, "limits": limits}
+    can = {name: getattr(abilities, name) for name in WORDS}
+    return {**can, "reasons": abilities.reasons, "limits": limits}
+
+
+def list_lines(endpoint: Endpoint, abilities: Abilities | None, roles: Sequence[str]) -> list[str]:
+    """Write what a model can do, and its roles, as lines."""
+    lines = [f"roles: {', '.join(roles)}"] if roles else []
+    if abilities is None:
+        return [*lines, "not tried: replies are checked by parsers only (constrain: none)"]
+    if abilities.embeds:
+        return [f"embeds texts as {abilities.embeds} numbers", *lines]
+    can = [said for name, said in WORDS.items() if getattr(abilities, name)]
+    cannot = [said for name, said in WORDS.items() if not getattr(abilities, name)]
+    lines.insert(0, f"can: text{''.join(f', {said}' for said in can)}")
+    if cannot:
+        lines.insert(1, f"cannot: {', '.join(cannot)}")
+    if abilities.reasons:
+        lines.append(f"reasons before it answers: its roles have max_tokens of {REASONING_TOKENS:,} or more")
+    window = f"a context of {abilities.context:,} tokens, " if abilities.context else ""
+    lines.append(f"limits: {window}{endpoint.in_flight} calls at a time")
+    if endpoint.omit:
+        lines.append(f"refuses {', '.join(endpoint.omit)}, which will not be sent")
+    return lines

@@ -1,0 +1,162 @@
+"""`benchloom add system`: a system under test by its address, or the built-in RAG, asked one question."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from flows.adding.addition import Addition, require_name, require_new, trying
+from flows.parameters import Parameters, refuse, suggest, validate
+from flows.run.model_settings import read_mapping, read_models
+from flows.settings import get_section
+from tasks.errors import BadInput, ModelFailed
+from tasks.models.ask import Role
+from tasks.models.opening import list_prices, open_client
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.recording.ledger import Ledger
+from tasks.models.request_builder import RequestBuilder
+from tasks.models.sending.budget import Budget
+from tasks.models.sending.dispatcher import Dispatcher
+from tasks.models.sending.systems import SystemClient
+from tasks.models.settings import SystemRun
+from tasks.systems.build import build_system
+from tasks.systems.contract import Document, Response
+from tasks.systems.entries import RagEntry, SystemEntry, can_search
+
+RETRIES, DEADLINE_S = 1, 120.0
+LONGEST = 200
+"""Characters of an answer that are shown."""
+QUESTION = "How many berths does the harbour of Larkholm have?"
+CORPUS = (
+    Document("harbour", "Larkholm", "The harbour of Larkholm has 12 berths.", ()),
+    Document("station", "Brunsby", "The station of Brunsby has four platforms.", ()),
+)
+"""What the built-in RAG is tried on: a project may have no documents yet."""
+
+
+@dataclass(frozen=True)
+class SystemOptions:
+    """A new entry of `systems`: a url and a call, or the retriever and top_k of the built-in RAG."""
+
+    url: str | None = None
+    key_env: str | None = None
+    call: Mapping[str, object] = field(default_factory=dict)
+    """path, body, text, passages, contexts, ids: the keys of `answer` in docs/systems.md."""
+    version: str = "1"
+    retriever: str | None = None
+    top_k: int | None = None
+    question: str = QUESTION
+    database: str | None = None
+    """Whose questions it is asked: an entry of `assessments` is written, too."""
+    tried: bool = True
+    replace: bool = False
+
+
+def add_system(params: Parameters, name: str, options: SystemOptions) -> Addition:
+    """Try a system and return its entries. Raises BadInput where it is not described, or does not answer."""
+    require_name(name)
+    keys = ("systems", name)
+    require_new(params, keys, replace=options.replace)
+    fields = describe_system(options)
+    entry = cast(SystemEntry, validate(SystemEntry, fields, keys, params))
+    values: dict[tuple[str, ...], object] = {keys: fields}
+    connection = SystemRun()
+    if options.url is not None:
+        place = {"url": options.url, **({"key_env": options.key_env} if options.key_env else {})}
+        connection = validate(SystemRun, place, ["run", "systems", name], params)
+        values["run", "systems", name] = place
+    following = f"benchloom evaluate grammar --dataset FILE --system {name}"
+    if options.database is not None:
+        assessment = name_assessment(params, name, options)
+        values["assessments", assessment] = {
+            "database": options.database, "system": name, "llm_only": assessment, "baselines": False,
+        }  # fmt: skip
+        following = f"benchloom run grammar-assessment-report@{assessment}"
+    found: dict[str, object] = {}
+    said: list[str] = []
+    if options.tried:
+        with trying(params, keys):
+            response = try_system(params, name, entry, connection, options.question)
+        passages = None if response.passages is None else len(response.passages)
+        found = {"answer": response.text, "passages": passages, "search": can_search(entry)}
+        said = describe_response(response, can_search(entry))
+    return Addition("system", name, values, found, said, following)
+
+
+def describe_system(options: SystemOptions) -> dict[str, object]:
+    """Return the entry of a system. Raises BadInput where the options are of no kind, or of both."""
+    if (options.url is None) == (options.retriever is None):
+        what = "take one of both" if options.url else "say what the system is"
+        raise BadInput(
+            "--url, --retriever",
+            what,
+            hint="--url of a system behind HTTP, or --retriever of the built-in RAG",
+        )
+    if options.url is not None:
+        if options.top_k is not None:
+            raise BadInput("--top-k", "is of the built-in RAG", hint="--retriever bm25 --top-k 2")
+        return {"kind": "http", "version": options.version, "answer": dict(options.call)}
+    if options.key_env is not None:
+        raise BadInput("--key-env", "is for --url", hint="the model of the role answerer has its own")
+    top_k = {} if options.top_k is None else {"top_k": options.top_k}
+    return {"kind": "rag", "retriever": options.retriever, **top_k}
+
+
+def name_assessment(params: Parameters, name: str, options: SystemOptions) -> str:
+    """Name the assessment of a system over a database. Raises BadInput where there is no such database."""
+    databases, database = get_section(params, "databases") or {}, str(options.database)
+    if database not in databases:
+        raise refuse(
+            params, ["databases", database], "no such database", hint=suggest(database, list(databases))
+        )
+    require_new(params, ("assessments", f"{database}-{name}"), replace=options.replace)
+    return f"{database}-{name}"
+
+
+def try_system(
+    params: Parameters, name: str, entry: SystemEntry, connection: SystemRun, question: str
+) -> Response:
+    """Ask a system one question, in a ledger of its own.
+
+    Raises ModelFailed where the system has no answer, and BadInput.
+    """
+    run, models = read_models(params)
+    quick = {"retries": RETRIES, "deadline_s": DEADLINE_S}
+    endpoints = {key: endpoint.model_copy(update=quick) for key, endpoint in run.endpoints.items()}
+    run = run.model_copy(update={"endpoints": endpoints})
+    systems = SystemClient({name: connection.model_copy(update=quick)})
+    builder = RequestBuilder(
+        "benchloom add system",
+        Path(),
+        read_mapping(params, "roles", Role),
+        identities={key: model.identity for key, model in models.items()},
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "trial.sqlite")
+        budget = Budget(run.budget, list_prices(run, models))
+        dispatcher = Dispatcher(ledger, open_client(run, models, budget), budget, run.batch, systems)
+        try:
+            corpus = CORPUS if isinstance(entry, RagEntry) else ()
+            system = build_system(name, entry, corpus, RecordedModel(builder, dispatcher))
+            response = asyncio.run(system.answer(question, row="the try"))
+        finally:
+            dispatcher.close()
+            ledger.close()
+    if response.text is None:
+        raise ModelFailed(f"{name}: {response.problem}")
+    return response
+
+
+def describe_response(response: Response, searches: bool) -> list[str]:
+    """Write what a system answered as lines."""
+    text = " ".join((response.text or "").split())
+    lines = [f"answered: {text[:LONGEST]}{'...' if len(text) > LONGEST else ''}"]
+    if response.passages is None:
+        lines.append("reports no passages: which module is at fault cannot be told (--passages, --ids)")
+    else:
+        lines.append(f"reports its passages: {len(response.passages)} for this question")
+    return [*lines, *([] if searches else ["cannot be searched without an answer"])]

@@ -1,0 +1,192 @@
+"""Try an endpoint with a few short requests: whether it answers, and what it can hold a reply to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from tasks.errors import ModelFailed, ModelRefused
+from tasks.models.ask import Request, Role, Tool
+from tasks.models.logprobs import read_logprobs
+from tasks.models.recording.entries import LedgerEntry
+from tasks.models.request_builder import make_embedding, read_vector
+from tasks.models.sending.adapting import MAX_COMPLETION_TOKENS, MAX_TOKENS
+from tasks.models.sending.client import ModelClient
+from tasks.models.sending.failures import SENDING_ERRORS
+from tasks.models.settings import Endpoint
+
+RETRIES, DEADLINE_S = 1, 120.0
+"""A try ends sooner than a run's call: a person waits for it."""
+SHORT, LONG = 64, 2048
+"""Tokens of a reply: of an ordinary model, and of one that reasons before it answers."""
+OMITTED = ("temperature", "top_p", "seed")
+"""Decoding parameters that some models refuse by name."""
+QUESTION = "What colour is a ripe tomato? Answer in one plain sentence."
+"""Nobody answers it in the forms below, unless decoding is held to them."""
+WOODS = ("walnut", "cedar")
+GRAMMAR = "root ::= " + " | ".join(f'"{wood}"' for wood in WOODS)
+SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {"wood": {"type": "string", "enum": list(WOODS)}},
+    "required": ["wood"],
+    "additionalProperties": False,
+}
+TOOL = Tool(
+    "look_up",
+    "Looks words up in an encyclopedia.",
+    {"type": "object", "properties": {"words": {"type": "string", "title": "Words"}}, "required": ["words"]},
+)
+WINDOWS = ("max_model_len", "context_length", "context_window", "n_ctx")
+"""What servers call a model's context in their list of models."""
+
+OpenClient = Callable[[Endpoint], ModelClient]
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What a model can do at its endpoint. context: in tokens; None if the endpoint does not say it."""
+
+    json_schema: bool = False
+    grammar: bool = False
+    tools: bool = False
+    logprobs: bool = False
+    reasons: bool = False
+    """Whether it reasons before it answers: its roles need room for that in `max_tokens`."""
+    embeds: int = 0
+    """Numbers of a text's embedding; 0 of a model that generates text."""
+    context: int | None = None
+
+    def choose_constrain(self, *, embedded: bool) -> str:
+        """Choose the `constrain` of this model's roles.
+
+        A model of this machine is held to a grammar. Another one writes by itself, and calls tools if it can.
+        """
+        known = ("tools", "json_schema", "grammar")
+        order = ("grammar", "json_schema", "tools") if embedded else known
+        return next((name for name in order if getattr(self, name)), "none")
+
+
+class EndpointTrial:
+    """Asks one model. `endpoint` learns on the way which parameters the model refuses."""
+
+    def __init__(self, name: str, endpoint: Endpoint, open_client: OpenClient) -> None:
+        self.name, self.endpoint, self._open = name, endpoint, open_client
+        self._tokens = SHORT
+
+    async def run(self) -> Abilities:
+        """Ask for one token, then for replies of each form. Raises ModelFailed, BadInput."""
+        reasons = await self._ask_one_token()
+        schema = await self._try({"json_schema": SCHEMA})
+        grammar = await self._try({"grammar": GRAMMAR})
+        called = await self._try({"tools": [TOOL.describe()]})
+        numbers = await self._try(logprobs=True, top_logprobs=5)
+        return Abilities(
+            json_schema=schema is not None and is_held(schema.text),
+            grammar=grammar is not None and grammar.text.strip() in WOODS,
+            tools=called is not None
+            and called.finish_reason == "tool_calls"
+            and called.text.startswith("Words: "),
+            logprobs=numbers is not None and bool(read_logprobs(numbers.extra)),
+            reasons=reasons,
+            context=await self._read_context(),
+        )
+
+    async def embed(self) -> Abilities:
+        """Embed one text. Raises ModelFailed, BadInput."""
+        entry = await self._send(make_embedding("A ripe tomato is red.", Role(model=self.name)))
+        return Abilities(embeds=len(read_vector(entry.extra)), context=await self._read_context())
+
+    async def _ask_one_token(self) -> bool:
+        """Ask for one token, and for more where that brings no text; tell whether the model reasons."""
+        with suppress(ModelRefused):  # a model that reasons may refuse so few
+            if (await self._send(self._make(1))).text.strip():
+                return False
+        entry = await self._send(self._make(LONG))
+        if not entry.text.strip():
+            raise ModelFailed(f"{self.name}: the endpoint sent an empty reply, up to {LONG} tokens long")
+        reasons = bool(entry.reasoning) or entry.completion_tokens > SHORT
+        self._tokens = LONG if reasons else SHORT
+        return reasons
+
+    async def _try(
+        self, constraint: Mapping[str, object] | None = None, **decoding: object
+    ) -> LedgerEntry | None:
+        """Ask for a reply of some form; None where the endpoint refuses the request."""
+        try:
+            return await self._send(self._make(self._tokens, constraint, **decoding))
+        except ModelFailed:
+            return None
+
+    def _make(
+        self, tokens: int, constraint: Mapping[str, object] | None = None, **decoding: object
+    ) -> Request:
+        usual = {"temperature": 0.0, "top_p": 1.0, "max_tokens": tokens, "seed": 0}
+        message = {"role": "user", "content": QUESTION}
+        return Request(self.name, (message,), {**usual, **decoding}, constraint or {})
+
+    async def _send(self, request: Request) -> LedgerEntry:
+        """Send a request, again without each parameter that is refused by name.
+
+        Raises ModelFailed where there is no reply, ModelRefused where the endpoint refuses the request.
+        """
+        while True:
+            limits = {"retries": RETRIES, "deadline_s": min(self.endpoint.deadline_s, DEADLINE_S)}
+            client, key = self._open(self.endpoint.model_copy(update=limits)), request.key()
+            try:
+                entry = (await client.send({key: request}))[key].entry
+                failed = ModelRefused(f"{self.name}: {entry.text}") if entry.is_unanswered else None
+            except ModelRefused as error:
+                failed = error
+            finally:
+                if MAX_TOKENS in client.find_endpoint(self.name).adapter.refused:
+                    self.endpoint = self.endpoint.model_copy(update={"token_limit": MAX_COMPLETION_TOKENS})
+                await client.close()
+            if failed is None:
+                return entry
+            self._learn(failed)
+
+    def _learn(self, failed: ModelRefused) -> None:
+        """Leave out the parameter that a refusal names. Raises the refusal where it names none."""
+        named = [word for word in OMITTED if word in str(failed) and word not in self.endpoint.omit]
+        if not named:
+            raise failed
+        self.endpoint = self.endpoint.model_copy(update={"omit": (*self.endpoint.omit, named[0])})
+
+    async def _read_context(self) -> int | None:
+        """Read the model's context from the endpoint's list of models; None if it does not say it."""
+        if self.endpoint.kind != "openai" or self.endpoint.url is None:
+            return None
+        client = self._open(self.endpoint)
+        try:
+            opened = client.find_endpoint(self.name).open(self.endpoint.url)
+            listed = json.loads((await opened.get("/models", cast_to=httpx2.Response)).content)
+        except (*SENDING_ERRORS, ValueError, RecursionError):
+            return None
+        finally:
+            await client.close()
+        return find_context(listed, self.endpoint.served_model or self.name)
+
+
+def is_held(text: str) -> bool:
+    """Tell whether a reply has the form of SCHEMA."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and list(value) == ["wood"] and value["wood"] in WOODS
+
+
+def find_context(listed: Any, served: str) -> int | None:
+    """Find a model's context in a list of models, under any of its usual names."""
+    models = listed.get("data") if isinstance(listed, dict) else None
+    for model in models if isinstance(models, list) else ():
+        if isinstance(model, dict) and model.get("id") == served:
+            meta = model.get("meta") if isinstance(model.get("meta"), dict) else {}
+            sizes = [model.get(name, meta.get(name)) for name in WINDOWS]
+            return next((size for size in sizes if type(size) is int and 0 < size < 10**9), None)
+    return None

@@ -1,0 +1,226 @@
+"""`benchloom add`: what is tried is written with its place, and what fails its try is not."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+import yaml
+from aiohttp import web
+
+from flows.cli import run_command
+from flows.graph_file import compare_graph
+from flows.settings import load_params
+from tasks.errors import BadInput
+from tests.flows.adding.scenes import PARAMS, Model, make_project, make_shop
+from tests.models.scenes import answering, serving
+
+GIVEN = PARAMS.splitlines()
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    root = make_project(tmp_path / "project")
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return root
+
+
+def read(root):
+    return yaml.safe_load((root / "params.yaml").read_text())
+
+
+def add(capsys, *words):
+    """Call `add`; give what it printed for machines."""
+    run_command(["add", *words, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def refuse(root, *words):
+    """Call an `add` that must fail; give its error. Nothing may be written."""
+    before = sorted((path, path.read_bytes()) for path in root.rglob("*") if path.is_file())
+    with pytest.raises(BadInput) as refused:
+        run_command(["add", *words])
+    assert sorted((path, path.read_bytes()) for path in root.rglob("*") if path.is_file()) == before
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_a_database_is_read_and_written_and_every_other_line_stays(project, capsys):
+    make_shop(project / "data/shop.sqlite")
+    said = add(capsys, "database", "shop", "data/shop.sqlite", "--title", "Our shop: lamps")
+    assert read(project)["databases"] == {"shop": {"file": "data/shop.sqlite", "title": "Our shop: lamps"}}
+    changed = [line for line in (project / "params.yaml").read_text().splitlines() if line not in GIVEN]
+    assert len(changed) == 1
+    assert changed[0].endswith("# none yet")
+    assert said["found"]["tables"] == {
+        "odd orders": {"columns": 2, "rows_read": 0},
+        "products": {"columns": 3, "rows_read": 10},
+    }
+    assert said["lines"] == {"databases.shop": 2}
+    assert said["next"] == "benchloom plan grammar-dataset@shop"
+
+
+def test_a_file_elsewhere_is_copied_with_its_write_ahead_log(project, tmp_path, capsys):
+    path = make_shop(tmp_path / "elsewhere.sqlite")
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode=WAL")
+        writer.execute("INSERT INTO products VALUES (99, 'late lamp', 1)")
+        writer.commit()
+        add(capsys, "database", "shop", str(path))
+    assert read(project)["databases"]["shop"]["file"] == "data/shop.sqlite"
+    with closing(sqlite3.connect(project / "data/shop.sqlite")) as copy:
+        assert copy.execute("SELECT COUNT(*) FROM products").fetchone() == (13,)
+
+
+def test_what_cannot_be_read_is_not_written(project, tmp_path):
+    assert "no such database file" in refuse(project, "database", "shop", "gone.sqlite")
+    (tmp_path / "text.sqlite").write_text("no database at all")
+    assert "is not a SQLite file" in refuse(project, "database", "shop", str(tmp_path / "text.sqlite"))
+    empty = make_shop(tmp_path / "empty.sqlite", rows=0)
+    assert "params.yaml, line 2: databases.shop: nothing is written" in refuse(
+        project, "database", "shop", str(empty)
+    )
+    address = "postgresql://me:s3cret@127.0.0.1/shop"
+    error = refuse(project, "database", "shop", address)
+    assert "password_env" in error
+    assert "s3cret" not in error
+    assert "cannot be a name" in refuse(project, "database", "../shop", str(empty))
+
+
+def test_an_entry_is_replaced_only_where_that_is_said(project, tmp_path, capsys):
+    path = make_shop(tmp_path / "shop.sqlite")
+    add(capsys, "database", "shop", str(path))
+    error = refuse(project, "database", "shop", str(path))
+    assert error.startswith("params.yaml, line 2: databases.shop: is there already")
+    add(capsys, "database", "shop", str(path), "--title", "Another", "--replace")
+    assert read(project)["databases"]["shop"]["title"] == "Another"
+
+
+def test_a_model_gets_its_roles_and_what_its_endpoint_can_hold_them_to(project, capsys, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-secret")
+    model = Model("json_schema", "logprobs")
+    with answering(model.answer) as url:
+        said = add(capsys, "model", "gpt-mini", "--endpoint", url, "--key-env", "MY_KEY")
+    assert said["found"] | {"limits": 0} == {
+        "json_schema": True, "grammar": False, "tools": False, "logprobs": True, "reasons": False,
+        "limits": 0,
+    }  # fmt: skip
+    assert model.bodies[0]["max_tokens"] == 1
+    params = read(project)
+    assert params["run"]["endpoints"]["gpt-mini"] == {"kind": "openai", "url": url, "key_env": "MY_KEY"}
+    assert params["roles"] == {
+        "generator": {"model": "gpt-mini", "constrain": "json_schema", "logprobs": True},
+        "judge": {"model": "gpt-mini", "constrain": "json_schema", "logprobs": True},
+        "agent": {"model": "gpt-mini", "constrain": "json_schema", "logprobs": True},
+        "embedder": {"model": "tiny"},
+    }
+    text = (project / "params.yaml").read_text()
+    assert "sk-secret" not in text
+    assert "# writes" in text
+
+
+def test_a_model_writes_by_itself_and_calls_tools_where_it_can(project, capsys):
+    with answering(Model("json_schema", "grammar", "tools").answer) as url:
+        add(capsys, "model", "caller", "--endpoint", url, "--role", "agent")
+    assert read(project)["roles"]["agent"] == {"model": "caller", "constrain": "tools"}
+
+
+def test_a_parameter_that_a_model_refuses_by_name_is_left_out_from_then_on(project, capsys):
+    model = Model(refuses=("max_tokens", "temperature", "logprobs"))
+    with answering(model.answer) as url:
+        said = add(capsys, "model", "thinker", "--endpoint", url, "--role", "judge", "--input-price", "0.5")
+    endpoint = read(project)["run"]["endpoints"]["thinker"]
+    assert (endpoint["omit"], endpoint["token_limit"]) == (["temperature"], "max_completion_tokens")
+    assert said["found"]["logprobs"] is False
+    assert read(project)["run"]["prices"] == {"thinker": {"input_usd_per_million": 0.5}}
+    roles = read(project)["roles"]
+    assert roles["judge"] == {"model": "thinker", "logprobs": False}
+    assert roles["generator"]["model"] == "small"
+
+
+def test_a_model_that_does_not_answer_is_not_written(project, monkeypatch):
+    where = "params.yaml, line 12: run.endpoints.gone: "
+    error = refuse(project, "model", "gone", "--endpoint", "http://127.0.0.1:9/v1")
+    assert error.startswith(f"{where}the try failed, and nothing is written: ")
+    unset = refuse(
+        project, "model", "gone", "--endpoint", "http://127.0.0.1:9/v1", "--key-env", "NO_SUCH_KEY"
+    )
+    assert "the environment variable NO_SUCH_KEY is not set" in unset
+    assert "--endpoint URL" in refuse(project, "model", "gone")
+    assert "no such role" in refuse(project, "model", "gone", "--endpoint", "http://h/v1", "--role", "jugde")
+    assert refuse(project, "model", "small").startswith("params.yaml, line 14: run.endpoints.small: is there")
+
+
+def test_a_judge_is_a_model_that_is_there_or_one_by_its_address(project, capsys):
+    with answering(Model("grammar").answer) as url:
+        add(capsys, "model", "other", "--endpoint", url, "--role", "agent", "--no-try")
+        add(capsys, "judge", "other")
+    roles = read(project)["roles"]
+    assert roles["judge"] == {"model": "other", "constrain": "grammar", "logprobs": False}
+    assert roles["agent"]["model"] == "other"
+    assert "run.endpoints.third: is missing" in refuse(project, "judge", "third")
+
+
+def test_a_system_behind_http_is_asked_one_question(project, capsys):
+    asked = []
+
+    async def reply(request):
+        asked.append(await request.json())
+        return web.json_response({"reply": {"text": "twelve"}, "sources": [{"id": "a", "text": "..."}]})
+
+    app = web.Application()
+    app.router.add_post("/v1/answer", reply)
+    words = ("--path", "/answer", "--body", '{"query": "{question}"}', "--passages", "sources", "--ids", "id")
+    with serving(app) as url:
+        said = add(capsys, "system", "ours", "--url", url, *words, "--text", "reply.text")
+        error = refuse(project, "system", "theirs", "--url", url, *words)
+        assert "the reply holds no text at 'answer'" in error
+    assert said["found"] == {"answer": "twelve", "passages": 1, "search": False}
+    assert len(asked) == 2
+    params = read(project)
+    assert params["systems"]["ours"]["answer"]["text"] == "reply.text"
+    assert params["run"]["systems"] == {"ours": {"url": url}}
+
+
+def test_the_built_in_rag_is_asked_by_its_answerer(project, capsys):
+    model = Model(text="It has 12 berths.")
+    with answering(model.answer) as url:
+        path = project / "params.yaml"
+        path.write_text(path.read_text().replace("  agent:", "  answerer: {model: small}\n  agent:"))
+        path.write_text(path.read_text().replace("http://127.0.0.1:9/v1", url))
+        said = add(capsys, "system", "ours", "--retriever", "keyword", "--top-k", "1")
+    assert said["found"] == {"answer": "It has 12 berths.", "passages": 1, "search": True}
+    assert "Larkholm has 12 berths" in json.dumps(model.bodies[0])
+    assert read(project)["systems"]["ours"] == {"kind": "rag", "retriever": "keyword", "top_k": 1}
+    assert "no such database" in refuse(
+        project, "system", "more", "--retriever", "keyword", "--database", "shop", "--no-try"
+    )
+    assert "say what the system is" in refuse(project, "system", "more")
+
+
+def test_a_set_of_questions_is_read_where_it_is(project, tmp_path, capsys):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    lines = [{"id": str(n), "question": f"what is {n}", "reference": f"it is {n}"} for n in range(12)]
+    (folder / "questions.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (folder / "documents.jsonl").write_text(json.dumps({"id": "d", "text": "text"}) + "\n")
+    said = add(capsys, "dataset", "mine", str(folder))
+    assert said["found"] == {"items_read": 10, "section": "ragcheck.sets"}
+    assert read(project)["ragcheck"]["sets"] == {"mine": {"kind": "lines", "path": str(folder)}}
+    (folder / "questions.jsonl").write_text("no JSON\n")
+    assert "line 1" in refuse(project, "dataset", "broken", str(folder))
+
+
+def test_the_graph_of_a_project_follows_what_is_added(tmp_path, monkeypatch, capsys):
+    from benchloom.making import init_command
+
+    root = tmp_path / "shop"
+    init_command(root)
+    monkeypatch.chdir(root)
+    make_shop(root / "data/shop.sqlite")
+    run_command(["add", "database", "shop", "data/shop.sqlite"])
+    before, after = compare_graph(root, load_params(root))
+    assert "grammar-dataset" in before
+    assert before == after
+    assert "next: benchloom plan grammar-dataset@shop" in capsys.readouterr().out
