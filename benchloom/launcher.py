@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchloom.places import Refused, check_launcher, find_project, find_template, import_from
 
-BY_TEMPLATE = frozenset({"init"})
+BY_TEMPLATE = frozenset({"init", "new"})
 """Commands that the installed version carries out even within a project, whose code may be older."""
 
 

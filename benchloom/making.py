@@ -89,12 +89,7 @@ DVC_FILES = {".dvc/config": "", ".dvc/.gitignore": "/config.local\n/tmp\n/cache\
 
 def init_command(folder: Path) -> int:
     """Carry out `benchloom init DIR`; returns the exit code."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(folder, "is not empty", hint="name a new folder")
-    template = find_template()
-    version = read_version(template)
-    write_project(template, folder, folder.resolve().name)
-    History(folder).begin(version)
+    version = make_project(folder)
     lacking = any(find_spec(name) is None for name in NEEDED)
     steps = [f"cd {folder}", *(["pip install 'benchloom[project]'"] if lacking else [])]
     print(
@@ -103,6 +98,17 @@ def init_command(folder: Path) -> int:
         file=sys.stderr,
     )
     return 0
+
+
+def make_project(folder: Path) -> str:
+    """Make a project in a new or empty folder; return the version of Benchloom. Raises BadInput."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(folder, "is not empty", hint="name a new folder")
+    template = find_template()
+    version = read_version(template)
+    write_project(template, folder, folder.resolve().name)
+    History(folder).begin(version)
+    return version
 
 
 def write_project(template: Path, folder: Path, name: str) -> None:

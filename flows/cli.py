@@ -63,6 +63,49 @@ def init(
     raise typer.Exit(init_command(folder))
 
 
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+    database: Annotated[
+        str, typer.Option(metavar="FILE|URL", help="A SQLite file, or dialect://user@host/database.")
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The model; without it one of OpenAI's if OPENAI_API_KEY is set, or the embedded one."
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where it is asked, by the OpenAI protocol, up to /v1.")
+    ] = None,
+    key_env: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The environment variable that holds its key.")
+    ] = None,
+    served_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Its name at the endpoint, if it is another.")
+    ] = None,
+    password_env: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The environment variable with the URL's password.")
+    ] = None,
+    input_price: Annotated[
+        float | None, typer.Option(min=0, help="US dollars per million tokens of prompts.")
+    ] = None,
+    output_price: Annotated[
+        float | None, typer.Option(min=0, help="US dollars per million tokens of replies.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Questions in the preview.")] = 20,
+) -> None:
+    """Make a project from a database and a model: profile, cost, and a preview of 20 questions.
+
+    Example: benchloom new shop --database shop.sqlite --model gpt-5-mini
+    """
+    from flows.commands.new import NewOptions, new_command
+
+    options = NewOptions(
+        database, model, endpoint, key_env, served_model, password_env, input_price, output_price, limit
+    )
+    raise typer.Exit(new_command(folder, options))
+
+
 def print_version(wanted: bool) -> None:
     """Print the installed version, where it is asked for, and end."""
     if wanted:
@@ -179,6 +222,7 @@ def stop() -> None:
 
 for command in (
     init,
+    new,
     run,
     stage,
     graph,

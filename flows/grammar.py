@@ -195,6 +195,7 @@ GRAMMAR = Flow(
             out="data/reports/grammar/${key}",
         ),
     ),
+    preview="tasks.grammar.previewing:shrink",
     usual={
         "grammar.company.profile": Usual((8, 8), 90, 3),
         "grammar.company.organisation": Usual((35, 35), 104, 3),

@@ -166,6 +166,10 @@ class Flow:
 
     `publish` calls it with the file of the items, that of predictions or None, the option `--prediction-key`,
     and a folder."""
+    preview: str = ""
+    """What scales the parameters with the items of `run --limit N`, such as `tasks.trial.previewing:shrink`.
+
+    It is called with all parameters and N, and returns those of the preview."""
     usual: Mapping[str, Usual] = field(default_factory=dict)
     """What stages asked in the sample, by which `plan` estimates those that no run here tells of."""
 

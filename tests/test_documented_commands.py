@@ -16,6 +16,7 @@ EAGER = {"--help", "--install-completion"}
 """Options that do something while they are read."""
 ELSEWHERE = {
     "add": "tests/flows/adding/test_add.py",
+    "new": "tests/flows/adding/test_new.py",
     "init": "tests/benchloom/test_making.py",
     "init --upgrade": "tests/benchloom/test_upgrading.py",
     "run grammar-dataset@shop": "tests/benchloom/test_wheel.py",

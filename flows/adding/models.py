@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.adding.addition import Addition, require_model_name, require_new, trying
+from flows.adding.hosted import OPENAI_ADDRESS, OPENAI_KEY, OPENAI_URL
 from flows.parameters import Parameters, refuse, suggest, validate
 from flows.run.model_settings import read_mapping, read_models
 from tasks.errors import BadInput
@@ -18,8 +19,6 @@ from tasks.models.opening import open_client
 from tasks.models.sending.budget import Budget
 from tasks.models.settings import EmbeddedModel, Endpoint, Price
 
-OPENAI_KEY, OPENAI_ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-OPENAI_URL = "https://api.openai.com/v1"
 EMBEDDED: Mapping[str, object] = {"kind": "embedded", "in_flight": 1, "deadline_s": 3600, "timeout_s": 600}
 """A model of this machine answers one call at a time, and slowly."""
 EMBEDDER, JUDGE = "embedder", "judge"

@@ -15,6 +15,7 @@ from flows.graph_file import require_graph
 from flows.lineage.git import Git
 from flows.lineage.openlineage import FailedStage, emit_run, is_disabled
 from flows.parameters import validate
+from flows.previewing import shrink_params
 from flows.run.binding import Places, bind
 from flows.run.engine.computing import Computing
 from flows.run.engine.engines import THREADS, ClusterEngine, read_settings, require_engine
@@ -320,8 +321,9 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
     """Run stages on their first items, into data/.preview/; returns the exit code. dvc.lock stays untouched.
 
     A fresh stage is left alone: its artifact is the next one's input, cut to the first N rows.
+    A flow may ask in proportion to N (`Flow.preview`).
     """
-    places = Places(run.root, run.root / PREVIEW, limit)
+    places, params = Places(run.root, run.root / PREVIEW, limit), shrink_params(run.params, limit)
     done: set[str] = set()
     try:
         for name in names:
@@ -330,7 +332,7 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
                 continue
             if not node.stage:
                 raise BadInput(name, "is a command of your own", hint="--limit is for our stages")
-            work = bind(node, run.params, places, run.make_ask).call(run.run_coroutine)
+            work = bind(node, params, places, run.make_ask).call(run.run_coroutine)
             require_rows(run.recorder.nodes, node, work, run.root, places.find)
             done.add(name)
             run.say(f"{name}: {work.rows_out if work.rows_out is not None else 'written'} -> {PREVIEW}/")
