@@ -34,14 +34,24 @@ LONGFORM = Flow(
         SOURCE.stage("longform.seeds", reads=("${item.questions}",), out="seeds.json", may_be_empty=True),
         SOURCE.stage("longform.source_rows", reads=("${item.file}",), drops=False, may_be_empty=True),
         # Control, condense, confirm (section 2.1)
-        SET.stage("longform.control", reads=(SOURCES,), prompts=("control",), roles=("generator",)),
+        SET.stage(
+            "longform.control",
+            reads=(SOURCES,),
+            prompts=("control", "control_question"),
+            roles=("generator",),
+        ),
         SET.stage("longform.condense", prompts=("condense",), roles=("generator",)),
         SET.stage(
             "longform.confirm", reads=(SOURCES, "data/labels"), prompts=("confirm",), roles=("reader",)
         ),
         # Conjecture, construct, conclude (section 2.2)
         SET.stage("longform.conjecture", reads=(SOURCES,), prompts=("conjecture",), roles=("generator",)),
-        SET.stage("longform.construct", reads=(SOURCES,), prompts=("construct",), roles=("generator",)),
+        SET.stage(
+            "longform.construct",
+            reads=(SOURCES,),
+            prompts=("construct", "construct_invented"),
+            roles=("generator",),
+        ),
         SET.stage("longform.conclude", prompts=("conclude",), roles=("generator",), drops=False),
         SET.stage("longform.classify", prompts=("classify",), roles=("reader",)),
         SET.stage("longform.items", drops=False),

@@ -7,6 +7,7 @@ from pathlib import Path
 from tasks.artifacts.parquet import write_rows
 from tasks.databases.profile.kinds import ColumnRules
 from tasks.longform.build.columns import columns
+from tasks.longform.build.conjecture import ConjectureSettings
 from tasks.longform.build.control import Control, ControlledQuestion, control
 from tasks.longform.build.foci import Foci, Focus, foci
 from tasks.longform.build.seeds import seeds
@@ -15,6 +16,9 @@ from tasks.longform.build.source_rows import WholeRow, source_rows
 from tasks.longform.entries import LongformSet, SourceDatabase
 from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked, ScriptedJudges
+
+SET = LongformSet(databases=("kennel",))
+GUESSED = ConjectureSettings()
 
 
 def read_source(database: SourceDatabase) -> list[SourceColumn]:

@@ -41,7 +41,7 @@ from tasks.longform.solve.describe_database import read_script as read_database_
 from tasks.models.ask import Unparsed
 from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked, ScriptedJudges
-from tests.longform.sources import read_source, reply, write_questions, write_sources
+from tests.longform.sources import GUESSED, SET, read_source, reply, write_questions, write_sources
 
 SOURCE = """
 CREATE TABLE countries (country_code TEXT PRIMARY KEY NOT NULL, country_name TEXT NOT NULL);
@@ -100,7 +100,7 @@ class Built:
         self.short = list(asyncio.run(condense(self.questions, Condense(), self.ask)).rows)
         passed = confirm(self.short, self.questions, sources, sources, "k", Confirm(), self.ask)
         self.confirmed: list[ConfirmedQuestion] = list(asyncio.run(passed).rows)
-        guessed = conjecture(self.confirmed, self.questions, sources, self.ask)
+        guessed = conjecture(self.confirmed, self.questions, sources, SET, GUESSED, self.ask)
         self.guesses: list[Conjecture] = list(asyncio.run(guessed).rows)
         made = construct(
             self.confirmed, self.questions, self.guesses, sources, params or Construct(), self.ask
@@ -429,7 +429,7 @@ def test_statements_that_do_not_run_go_back_with_what_was_wrong(sources: Path) -
     good = GOOD.format(*question.groups)
     replies = iter(["DROP TABLE dogs;", good.replace("(2, '", "(3, '"), good])
     ask = ScriptedJudges(lambda asked: next(replies) if asked.prompt == "construct" else reply(asked))
-    guesses = list(asyncio.run(conjecture(confirmed, [question], sources, ask)).rows)
+    guesses = list(asyncio.run(conjecture(confirmed, [question], sources, SET, GUESSED, ask)).rows)
     (made,) = asyncio.run(construct(confirmed, [question], guesses, sources, Construct(), ask)).rows
     asked = [each.text for each in ask.asked if each.prompt == "construct"]
     assert made.rounds == len(asked) == 3
@@ -442,7 +442,7 @@ def test_rows_without_one_of_the_groups_go_back(sources: Path) -> None:
     question, confirmed = confirm_one(sources)
     lost = GOOD.format(question.groups[0], "Nobody")
     ask = ScriptedJudges(lambda asked: lost if asked.prompt == "construct" else reply(asked))
-    guesses = list(asyncio.run(conjecture(confirmed, [question], sources, ask)).rows)
+    guesses = list(asyncio.run(conjecture(confirmed, [question], sources, SET, GUESSED, ask)).rows)
     drafts = asyncio.run(construct(confirmed, [question], guesses, sources, Construct(), ask))
     assert [row.reason for row in drafts.dropped] == ["nothing_to_compare"]
     assert f"dogs bred by {question.groups[1]}: no row has the" in drafts.dropped[0].detail
@@ -477,7 +477,7 @@ def test_further_tables_of_the_source_are_created_without_rows(sources: Path) ->
     asked, made = [], []
     for tables in (0, None):
         ask = ScriptedJudges(lambda asked: good if asked.prompt == "construct" else reply(asked))
-        guesses = list(asyncio.run(conjecture(confirmed, [question], sources, ask)).rows)
+        guesses = list(asyncio.run(conjecture(confirmed, [question], sources, SET, GUESSED, ask)).rows)
         params = Construct(tables=tables)
         (row,) = asyncio.run(construct(confirmed, [question], guesses, sources, params, ask)).rows
         made.append(row)
@@ -510,7 +510,7 @@ def test_a_conjecture_names_one_of_the_choices(sources: Path) -> None:
         assert all(expected in choices for expected, choices in pairs)
     vague = ScriptedJudges(lambda asked: "It depends.\nHard to say.\nBoth.")
     first = [ConfirmedQuestion(built.questions[0].id, "?", "model", ())]
-    drafts = asyncio.run(conjecture(first, built.questions, sources, vague))
+    drafts = asyncio.run(conjecture(first, built.questions, sources, SET, GUESSED, vague))
     assert [row.reason for row in drafts.dropped] == ["no_conjecture"]
 
 

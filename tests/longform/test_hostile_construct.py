@@ -22,7 +22,7 @@ from tests.hostile.corpus import Hostile, draw_inputs, read_inputs
 from tests.hostile.runner import LONGEST_LINE, wait_for_processes
 from tests.hostile.statements import write_statement
 from tests.longform.scripted_judges import Asked, ScriptedJudges
-from tests.longform.sources import reply, write_questions, write_sources
+from tests.longform.sources import GUESSED, SET, reply, write_questions, write_sources
 
 KINDS = ("scratch_replies", "statements_sqlite", "statements_postgresql", "statements_mariadb")
 """What is written for a database; other kinds are no replies of a model that is asked for rows."""
@@ -65,7 +65,7 @@ def find_question(sources: Path) -> tuple[ControlledQuestion, Conjecture]:
     questions = write_questions(sources, ask, 60, database="library")
     question = next(one for one in questions if one.design == TYPICAL)
     confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
-    (guess,) = asyncio.run(conjecture(confirmed, [question], sources, ask)).rows
+    (guess,) = asyncio.run(conjecture(confirmed, [question], sources, SET, GUESSED, ask)).rows
     return question, guess
 
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tasks.longform.build.analyses.answers import say_found, say_head
+from tasks.longform.build.analyses.conclusions import conclude_analysis
+from tasks.longform.build.analyses.outcomes import is_analysis
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN
 from tasks.longform.build.evidence import YES, FoundFigure
@@ -20,6 +23,8 @@ WORDS = {"mean": "average", "median": "median", "highest": "highest"}
 
 def list_heads(question: ControlledQuestion) -> list[str]:
     """List what must be guessed, a line for each figure: `Higher average runtime`."""
+    if is_analysis(question.design):
+        return [say_head(question, figure) for figure in question.figures]
     heads = []
     for figure in question.figures:
         name = question.focus.find(figure.measure).name
@@ -38,6 +43,8 @@ def list_heads(question: ControlledQuestion) -> list[str]:
 
 def say_figure(figure: FoundFigure, question: ControlledQuestion) -> Choices:
     """State a figure: each group's value with the rows behind it."""
+    if is_analysis(question.design):
+        return (say_found(figure, question),)
     focus = question.focus
     measure = focus.find(figure.design.measure)
     if figure.design.kind == "share":
@@ -83,6 +90,8 @@ def _say_share(figure: FoundFigure, question: ControlledQuestion) -> Choices:
 
 def conclude_figures(figures: Figures, question: ControlledQuestion) -> Choices:
     """State what the figures come to: yes or no to a definite question, else by which figure who is ahead."""
+    if is_analysis(question.design):
+        return conclude_analysis(figures, question)
     return CONCLUSIONS[question.design](figures, question)
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
+from tasks.longform.build.analyses.frames import SHORTENED, list_short_musts, read_task
+from tasks.longform.build.analyses.outcomes import is_analysis
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import TYPICAL, WITHIN
 from tasks.longform.build.frames import SHORT, read_question
@@ -52,6 +54,8 @@ def list_kept(question: ControlledQuestion) -> list[tuple[str, ...]]:
     An open question leaves it to the reader which figures tell.
     """
     asked = question.asked
+    if is_analysis(question.design):
+        return list_short_musts(question.design, asked)
     kept: list[tuple[str, ...]] = [(asked.rows,), *((group,) for group in question.groups)]
     if question.quality is not None:
         return [*kept, (question.quality.words,)]
@@ -65,15 +69,16 @@ def list_kept(question: ControlledQuestion) -> list[tuple[str, ...]]:
 
 async def _shorten(question: ControlledQuestion, params: Condense, ask: Ask) -> CondensedQuestion | Dropped:
     kept = list_kept(question)
-    frame = SHORT[question.design](question.asked)
+    steered = is_analysis(question.design)
+    frame = (SHORTENED if steered else SHORT)[question.design](question.asked)
     most = min(params.words, len(question.text.split()) + 2)
 
     def parse(text: str) -> str:
-        short = read_question(text, 6, most)
+        short = (read_task if steered else read_question)(text, 6, most)
         for names in kept:
             if not any(names_all(short, [name]) for name in names):
                 raise Unparsed(f"it does not name {' or '.join(names)}")
-        thresholds = [figure.threshold for figure in question.figures if figure.over]
+        thresholds = [figure.threshold for figure in question.figures if figure.over and not steered]
         if lost := [number for number in thresholds if number not in find_numbers(short)]:
             raise Unparsed(f"it does not name {lost[0]:g}")
         return short

@@ -17,6 +17,7 @@ from tasks.judging.verdicts import make_list
 from tasks.longform.build.condense import CondensedQuestion
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.schemas import SourceArtifacts
+from tasks.longform.build.words import describe_tables
 from tasks.longform.labels import BY_MODEL, BY_NOBODY
 from tasks.models.ask import Ask
 from tasks.settings import Settings
@@ -97,12 +98,3 @@ async def _review(
     if len(CRITERIA) - len(missed) < params.least:
         return Dropped(question.id, "refused_by_model", f"{'; '.join(missed)}: {question.text}", origin)
     return ConfirmedQuestion(question.id, question.text, BY_MODEL, origin)
-
-
-def describe_tables(columns: Sequence[Column]) -> str:
-    """Describe tables in words, one a line, with their columns."""
-    tables = dict.fromkeys(column.table for column in columns)
-    return "\n".join(
-        f"{table}: {', '.join(column.name for column in columns if column.table == table)}"
-        for table in tables
-    )

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
+from pydantic import Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, split_outcomes
+from tasks.longform.build.analyses.answers import list_figure_choices
+from tasks.longform.build.analyses.outcomes import UNKNOWN, is_analysis
+from tasks.longform.build.analyses.rows import can_be_silent
 from tasks.longform.build.answers import list_heads
-from tasks.longform.build.confirm import ConfirmedQuestion, describe_tables
+from tasks.longform.build.confirm import ConfirmedQuestion
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import NO, YES
 from tasks.longform.build.schemas import SourceArtifacts
+from tasks.longform.build.words import describe_tables
+from tasks.longform.entries import LongformSet
 from tasks.models.ask import Ask, Unparsed
+from tasks.settings import Settings
+
+NOT_TOLD = "Unknown: the records do not tell."
 
 
 @dataclass(frozen=True)
@@ -25,12 +35,26 @@ class Conjecture:
     text: str
     expected: tuple[str, ...]
     """For each figure of the question, the group that is expected to be higher; of a share `yes` or `no`,
-    whether it is more than half."""
+    whether it is more than half; of an analysis what `outcomes.list_choices` has, or `unknown` where the
+    rows must not tell."""
     origin: tuple[Origin, ...]
 
 
+class ConjectureSettings(Settings):
+    """`longform.conjecture` in params.yaml."""
+
+    unknown: float = Field(default=0, ge=0, le=1)
+    """The share of a set's questions whose answer is `unknown`, drawn by the set's seed among those with a
+    definite answer that `longform.control.plans: questions` planned. Nothing is guessed for these."""
+
+
 async def conjecture(
-    confirm: list[ConfirmedQuestion], control: list[ControlledQuestion], sources: Path, ask: Ask
+    confirm: list[ConfirmedQuestion],
+    control: list[ControlledQuestion],
+    sources: Path,
+    entry: LongformSet,
+    params: ConjectureSettings,
+    ask: Ask,
 ) -> Drafts[Conjecture]:
     """Have an answer guessed for every question, and for each figure the group that is higher.
 
@@ -38,14 +62,39 @@ async def conjecture(
     """
     known = SourceArtifacts(sources)
     asked = {question.id: question for question in control}
-    outcomes = await asyncio.gather(
-        *(_guess(question, asked[question.id], known, ask) for question in confirm)
-    )
-    return split_outcomes(outcomes)
+    unknown = draw_unknown([asked[question.id] for question in confirm], known, entry.seed, params.unknown)
+
+    async def guess(question: ConfirmedQuestion) -> Conjecture | Dropped:
+        if question.id in unknown:
+            origin = (Origin("row", f"confirm#{question.id}"),)
+            count = len(asked[question.id].figures)
+            return Conjecture(question.id, NOT_TOLD, (UNKNOWN,) * count, origin)
+        return await _guess(question, asked[question.id], known, ask)
+
+    return split_outcomes(await asyncio.gather(*map(guess, confirm)))
+
+
+def draw_unknown(
+    questions: Sequence[ControlledQuestion], known: SourceArtifacts, seed: int, share: float
+) -> Collection[str]:
+    """Draw the ids of the questions whose rows must not tell: this share of all, as far as there are any."""
+    if not share:
+        return frozenset()
+    definite = [
+        question.id
+        for question in questions
+        if is_analysis(question.design)
+        and question.quality is None
+        and can_be_silent(question, known.list_columns(question.database, question.focus))
+    ]
+    drawn = sorted(definite, key=lambda name: make_id("unknown", seed, name))
+    return frozenset(drawn[: round(share * len(questions))])
 
 
 def list_choices(question: ControlledQuestion) -> list[tuple[str, ...]]:
     """List what each line may end with: a group, or yes and no."""
+    if is_analysis(question.design):
+        return [list_figure_choices(question, figure) for figure in question.figures]
     return [(YES, NO) if figure.kind == "share" else question.groups for figure in question.figures]
 
 

@@ -13,6 +13,14 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.databases.columns import Column, split_column_id
 from tasks.databases.scratch.scratch import Built, ScratchLimits, build_scratch, write_create
 from tasks.errors import SqlError
+from tasks.longform.build.analyses.outcomes import UNKNOWN, is_analysis
+from tasks.longform.build.analyses.rows import (
+    describe_invented,
+    find_unfit,
+    list_needed,
+    say_expected,
+    say_rule,
+)
 from tasks.longform.build.answers import list_heads
 from tasks.longform.build.confirm import ConfirmedQuestion
 from tasks.longform.build.conjecture import Conjecture
@@ -69,7 +77,8 @@ async def construct(
     """Have rows written for every question that has a conjecture, and check them.
 
     Drop reasons: `no_rows` (the source has too few), `refused` (the statements did not run),
-    `nothing_to_compare` (a group has no value of a measure), `not_borne_out`.
+    `nothing_to_compare` (a group has no value of a measure, or too few), `not_borne_out`, `told` (rows that
+    must not tell the answer do).
     """
     known = SourceArtifacts(sources)
     asked = {question.id: question for question in control}
@@ -115,9 +124,15 @@ class _Construction:
     ) -> None:
         self.question, self.controlled, self.guess, self.params = question, controlled, guess, params
         columns = [row.column for row in known.read(controlled.database).values()]
-        rows = known.read_rows(controlled.database)
-        self.plan = RowPlanner(controlled, guess, columns, rows, params.rows).plan()
-        needed = [table.table for table in self.plan]
+        self.invented = is_analysis(controlled.design)
+        self.plan: list[TablePlan] = []
+        if self.invented:
+            needed = list_needed(controlled.focus, columns)
+        else:
+            rows = known.read_rows(controlled.database)
+            self.plan = RowPlanner(controlled, guess, columns, rows, params.rows).plan()
+            needed = [table.table for table in self.plan]
+        self.needed = needed
         self.tables = tables = add_tables(needed, columns, params.tables)
         self.columns = [column for column in columns if column.table in tables]
         self.create = write_create(self.columns, tables)
@@ -126,12 +141,12 @@ class _Construction:
         problem, reason, calls = "", "refused", []
         for number in range(self.params.rounds):
             answer = await ask(
-                "construct",
+                "construct_invented" if self.invented else "construct",
                 {**self._make_fields(), "problem": problem},
                 role="generator",
                 row=self.question.id,
                 parse=str,
-                grammar=write_grammar(self.plan),
+                grammar=None if self.invented else write_grammar(self.plan),
                 sample=number,
             )
             calls.append(Origin("call", answer.call))
@@ -140,11 +155,11 @@ class _Construction:
             except SqlError as error:
                 problem, reason = " ".join(str(error).split()), "refused"
                 continue
-            if missing := find_missing(figures, self.controlled):
-                problem, reason = missing, "nothing_to_compare"
+            if unfit := self._find_unfit(figures):
+                reason, problem = unfit
                 continue
             pairs = zip(figures, self.guess.expected, strict=True)
-            borne_out = tuple(figure.is_ahead(expected) for figure, expected in pairs)
+            borne_out = tuple(expected == UNKNOWN or figure.is_ahead(expected) for figure, expected in pairs)
             if all(borne_out) or not self.params.borne_out:
                 return self._make_row(built, borne_out, calls)
             problem, reason = self._say_missed(figures), "not_borne_out"
@@ -155,7 +170,23 @@ class _Construction:
         built = build_scratch(self.create, reply, self.params.limits)
         return built, read_script(built.script, self.controlled)
 
+    def _find_unfit(self, figures: Sequence[FoundFigure]) -> tuple[str, str] | None:
+        """Find why rows do not answer, or do where they must not: (drop reason, problem)."""
+        if self.invented:
+            return find_unfit(figures, self.controlled, self.guess.expected)
+        missing = find_missing(figures, self.controlled)
+        return ("nothing_to_compare", missing) if missing else None
+
     def _make_fields(self) -> dict[str, object]:
+        if self.invented:
+            return {
+                "create": "\n".join(self.create),
+                "question": self.question.text,
+                "conjecture": self.guess.text,
+                "expected": say_expected(self.controlled, self.guess.expected),
+                "plan": describe_invented(self.controlled, self.columns, self.needed, self.params.rows),
+                "rule": say_rule(self.controlled, self.guess.expected),
+            }
         return {
             "create": "\n".join(self.create),
             "question": self.question.text,

@@ -11,16 +11,21 @@ from itertools import count
 from math import floor, log10
 from pathlib import Path
 from statistics import StatisticsError, correlation, median
+from typing import Literal
 
 from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, split_outcomes
+from tasks.databases.columns import Column
+from tasks.longform.build.analyses.frames import AT_LENGTH, list_musts, read_task
+from tasks.longform.build.analyses.outcomes import is_analysis
+from tasks.longform.build.analyses.plans import Tally, plan_analyses
 from tasks.longform.build.designs import DEFINITE, DESIGNS, OPEN, Chosen, FigureDesign
 from tasks.longform.build.foci import Focus, Quality
 from tasks.longform.build.frames import QUESTIONS, Asked, read_question
 from tasks.longform.build.schemas import SourceArtifacts, read_amount
 from tasks.longform.build.source_rows import WholeRow
-from tasks.longform.build.words import names_all
+from tasks.longform.build.words import describe_tables, names_all
 from tasks.longform.entries import LongformSet
 from tasks.models.ask import Ask, Unparsed
 from tasks.models.frames import read_first, write_frame
@@ -46,7 +51,7 @@ class ControlledQuestion:
     seed: str
     """A question of the database's own that the model was shown; empty where it has none."""
     design: str
-    """What it asks, a name in `designs.DESIGNS`."""
+    """What it asks, a name in `designs.DESIGNS`, or in `kinds.KINDS` of one that another question steered."""
     focus: Focus
     """The columns that the question is about."""
     groups: tuple[str, ...]
@@ -69,6 +74,11 @@ class ControlledQuestion:
 class Control(Settings):
     """`longform.control` in params.yaml."""
 
+    plans: Literal["rows", "questions"] = "rows"
+    """What questions are planned from: groups of rows that the database has, or the database's own questions
+    (where it has none, questions made from its tables), whatever rows there are."""
+    interpretive: float = Field(default=0.51, ge=0, le=1)
+    """With `plans: questions`, the share that turn on an abstract word (table 1: 102 of 200)."""
     known: int = Field(default=4, ge=2)
     """Rows that a group must have with the amounts that are asked about."""
     rounds: int = Field(default=3, ge=1)
@@ -107,20 +117,34 @@ async def control(sources: Path, entry: LongformSet, params: Control, ask: Ask) 
     known = SourceArtifacts(sources)
     outcomes: list[ControlledQuestion | Dropped] = []
     asked = []
+    tally = Tally(params.interpretive)
     for name in entry.databases:
-        plans = choose_plans(known, name, entry, params.known)
-        missing = entry.questions - len(plans)
-        detail = (
-            f"{name} has groups and measures for {len(plans)} questions of {entry.questions}; there are more "
-            "with a lower longform.foci.least or longform.control.known"
+        steered = params.plans == "questions"
+        plans = (
+            _plan_steered(known, name, entry, tally)
+            if steered
+            else choose_plans(known, name, entry, params.known)
         )
+        missing = entry.questions - len(plans)
+        more = (
+            "its tables have no other columns of amounts, years or kinds"
+            if steered
+            else "there are more with a lower longform.foci.least or longform.control.known"
+        )
+        detail = f"{name} has groups and measures for {len(plans)} questions of {entry.questions}; {more}"
         origin = (Origin("file", f"{name}/foci.parquet"),)
         outcomes += [
             Dropped(make_id(name, "no plan", number), "no_plan", detail, origin) for number in range(missing)
         ]
-        asked += [_write(name, plan, params.rounds, ask) for plan in plans]
+        described = describe_tables(_list_all(known, name)) if steered else ""
+        asked += [_write(name, plan, params.rounds, ask, described) for plan in plans]
     outcomes += await asyncio.gather(*asked)
     return split_outcomes(outcomes)
+
+
+def _plan_steered(known: SourceArtifacts, database: str, entry: LongformSet, tally: Tally) -> list[Plan]:
+    found = plan_analyses(known, database, entry.questions, entry.seed, tally)
+    return [Plan(plan.design, plan.focus, plan.groups, "", plan.chosen, plan.seed) for plan in found]
 
 
 def choose_plans(known: SourceArtifacts, database: str, entry: LongformSet, least: int) -> list[Plan]:
@@ -241,21 +265,30 @@ def list_named(asked: Asked) -> list[str]:
     return [asked.rows, *asked.groups, *(measure.name for measure in asked.measures)]
 
 
-async def _write(database: str, plan: Plan, rounds: int, ask: Ask) -> ControlledQuestion | Dropped:
+async def _write(
+    database: str, plan: Plan, rounds: int, ask: Ask, tables: str
+) -> ControlledQuestion | Dropped:
     asked, figures = plan.asked, plan.chosen.figures
     row = make_id(database, plan.id)
-    frame = QUESTIONS[plan.design](asked)
+    steered = is_analysis(plan.design)
+    frame = (AT_LENGTH if steered else QUESTIONS)[plan.design](asked)
+    musts = list_musts(plan.design, asked) if steered else [(name,) for name in list_named(asked)]
 
     def parse(text: str) -> str:
-        question = read_question(text, LEAST, MOST)
-        if missing := [name for name in list_named(asked) if not names_all(question, [name])]:
+        question = (read_task if steered else read_question)(text, LEAST, MOST)
+        if missing := [" or ".join(names) for names in musts if not _names_any(question, names)]:
             raise Unparsed(f"it does not name {' and '.join(missing)}")
         return question
 
+    fields: dict[str, object] = {"meant": read_first(frame), "seed": plan.seed}
+    if steered:
+        fields |= {"named": [" or ".join(names) for names in musts], "tables": tables, "kind": plan.design}
+    else:
+        fields["named"] = list_named(asked)
     written = await ask_in_rounds(
         ask,
-        "control",
-        {"meant": read_first(frame), "named": list_named(asked), "seed": plan.seed},
+        "control_question" if steered else "control",
+        fields,
         rounds=rounds,
         row=row,
         parse=parse,
@@ -278,3 +311,11 @@ async def _write(database: str, plan: Plan, rounds: int, ask: Ask) -> Controlled
         text=written.text,
         origin=(Origin("row", f"{database}/foci#{plan.focus.id}"), *written.calls),
     )
+
+
+def _names_any(question: str, names: Sequence[str]) -> bool:
+    return any(names_all(question, [name]) for name in names)
+
+
+def _list_all(known: SourceArtifacts, database: str) -> list[Column]:
+    return [row.column for row in known.read(database).values()]

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch.scratch import write_database
+from tasks.longform.build.analyses.kinds import GAP, MEDIAN_GAP
+from tasks.longform.build.analyses.outcomes import find_outcome
+from tasks.longform.build.analyses.queries import QUERIES, read_analysis, write_analysis
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import FigureDesign
 from tasks.longform.build.sql import quote_column, write_literal
@@ -34,7 +37,13 @@ class FoundFigure:
 
     @property
     def ahead(self) -> str:
-        """The group with the highest value, `yes` or `no` of a share; empty if that cannot be told."""
+        """The group with the highest value, `yes` or `no` of a share; empty if that cannot be told.
+
+        Of a kind of figure that only analyses have, what it comes to (`outcomes.find_outcome`).
+        """
+        outcome = find_outcome(self.design.kind, self.values)
+        if outcome is not None:
+            return outcome
         if self.design.kind == "share":
             return "" if not self.values else YES if next(iter(self.values.values())) > 0.5 else NO
         ranked = sorted(self.values, key=lambda name: -self.values[name])
@@ -50,10 +59,12 @@ def write_query(question: ControlledQuestion, figure: FigureDesign, further: int
     focus = question.focus
     group, amount = quote_column(focus.group), quote_column(figure.measure)
     digits = focus.find(figure.measure).digits + further
+    if figure.kind in QUERIES:
+        return write_analysis(focus, question.groups, figure, digits)
     named = ", ".join(map(write_literal, question.groups))
     some = f" AND {quote_column(figure.over)} > {figure.threshold:g}" if figure.over else ""
     source = f"FROM {focus.source} WHERE {group} IN ({named}){some}"
-    if figure.kind == "mean":
+    if figure.kind in ("mean", GAP):
         return (
             f"SELECT {group}, COUNT(*), COUNT({amount}), ROUND(AVG({amount}), {digits}), MIN({amount}), "
             f"MAX({amount}) {source} GROUP BY {group} ORDER BY {group}"
@@ -63,7 +74,7 @@ def write_query(question: ControlledQuestion, figure: FigureDesign, further: int
             f"SELECT {group}, COUNT(*), COUNT({amount}), MAX({amount}) {source} "
             f"GROUP BY {group} ORDER BY {group}"
         )
-    if figure.kind == "median":
+    if figure.kind in ("median", MEDIAN_GAP):
         return (
             f"WITH ranked AS (SELECT {group} AS name, {amount} AS amount, "  # noqa: S608 (quoted names)
             f"ROW_NUMBER() OVER (PARTITION BY {group} ORDER BY {amount} NULLS LAST) AS place, "
@@ -85,6 +96,8 @@ def write_query(question: ControlledQuestion, figure: FigureDesign, further: int
 def _read_apart(question: ControlledQuestion, figure: FigureDesign, database: SafeDatabase) -> FoundFigure:
     """Read a figure, with more decimal places where rounding alone makes two groups the same."""
     found = _read_figure(question, figure, database)
+    if figure.kind in QUERIES:
+        return found
     if len(set(found.values.values())) == len(found.values):
         return found
     finer = _read_figure(question, figure, database, FURTHER)
@@ -108,7 +121,9 @@ def _read_figure(
     values: dict[str, float] = {}
     counts: dict[str, int] = {}
     totals: dict[str, int] = {}
-    if figure.kind == "share":
+    if figure.kind in QUERIES:
+        values, counts, totals = read_analysis(figure.kind, result.rows)
+    elif figure.kind == "share":
         ((count, above, mean),) = result.rows
         if int(str(count)) and mean is not None:
             values[question.groups[0]] = int(str(above)) / int(str(count))

@@ -140,7 +140,7 @@ def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci
     with SafeDatabase(entry.file) as database:
         measures = _read_measures(entry, source_columns, database)
         for tree in list_join_trees(columns, 2):
-            for table, far in _list_sides(tree, columns):
+            for table, far in list_sides(tree, columns):
                 own = tuple(one for one in measures if split_column_id(one.column)[0] == table)
                 for group in (column for column in texts if column.table == far and own):
                     words = name_group(table, group, tree)
@@ -155,7 +155,7 @@ def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci
                         Focus(
                             id=make_id(source, group.id),
                             table=table,
-                            table_words=entry.words.get(table) or _pluralize(table),
+                            table_words=entry.words.get(table) or pluralize_table(table),
                             measures=own,
                             qualities=_find_qualities(entry, own),
                             group=group.id,
@@ -197,11 +197,12 @@ def _read_measures(
         amount = read_column(row.column)
         ((typical,),) = database.query(f"SELECT AVG(ABS({amount})) FROM {quote(row.column.table)}").rows  # noqa: S608
         digits = count_digits(float(str(typical or 0)))
-        found.append(FocusMeasure(row.id, name, unit, words.more or _say_more(name), words.negative, digits))
+        found.append(FocusMeasure(row.id, name, unit, words.more or say_more(name), words.negative, digits))
     return found
 
 
-def _say_more(name: str) -> str:
+def say_more(name: str) -> str:
+    """Say what rows do that have more of an amount: `have a higher price`."""
     first, *_ = name.split()
     return f"have higher {name}" if make_singular(first) != first else f"have a higher {name}"
 
@@ -247,7 +248,7 @@ def _is_name(row: SourceColumn) -> bool:
     return not any(TIME.search(text) for text in texts) and not all(NUMBER.fullmatch(text) for text in texts)
 
 
-def _list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
+def list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
     """Yield (table of the measures, table of the group), by which no row counts several times."""
     if len(tree.tables) == 1:
         yield tree.root, tree.root
@@ -293,7 +294,7 @@ def name_group(table: str, group: Column, tree: JoinTree) -> str:
     return spoken[0] if own.split()[-1] in spoken[0].split() else f"{own} of the {spoken[0]}"
 
 
-def _pluralize(table: str) -> str:
+def pluralize_table(table: str) -> str:
     """Say what a table's rows are called, whether it is named by one of them or by several."""
     *before, last = split_name(table).split()
     return " ".join([*before, last if make_singular(last) != last else make_plural(last)])

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tasks.longform.build.analyses.outcomes import is_analysis
+from tasks.longform.build.analyses.prose import check_sentence
 from tasks.longform.build.answers import WORDS, Choices, conclude_figures, say_figure
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import FoundFigure, read_script
@@ -23,6 +25,7 @@ LOWER = re.compile(
 NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
 """Notes and labels, which are no answer to a reader."""
 UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
+FIRST_WORD = re.compile(r"\w+")
 SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 
 
@@ -52,8 +55,8 @@ class Statement:
 
     @property
     def opening(self) -> str:
-        """`Yes` or `No`, with which the answer to a definite question begins; an open one has none."""
-        return "" if self.question.quality else self.verdicts[0][:3].rstrip(",:. ")
+        """`Yes`, `No` or `Unknown`, with which a definite question's answer begins; an open one has none."""
+        return "" if self.question.quality else FIRST_WORD.findall(self.verdicts[0])[0]
 
     @property
     def sentences(self) -> list[Choices]:
@@ -89,8 +92,12 @@ class Statement:
         rest = prose
         for wording in sorted(ours, key=len, reverse=True):
             rest = rest.replace(wording, " ")
+        plainest = [wordings[0] for wordings in self.stated]
         for sentence in SENTENCE.split(rest):
-            _check_own(sentence, self.figures, self.question)
+            if is_analysis(self.question.design):
+                check_sentence(sentence, self.figures, plainest, self.question)
+            else:
+                _check_own(sentence, self.figures, self.question)
         return prose
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tasks.databases.columns import split_column_id
+from tasks.databases.columns import Column, split_column_id
 
 UNITS = {
     "usd": "US dollars", "eur": "euros", "gbp": "pounds sterling", "minutes": "minutes", "hours": "hours",
@@ -52,3 +52,12 @@ def find_numbers(text: str) -> list[float]:
 def names_all(text: str, names: Sequence[str]) -> bool:
     """Tell whether a text has every name, in any case, as words of its own."""
     return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) for name in names)
+
+
+def describe_tables(columns: Sequence[Column]) -> str:
+    """Describe tables in words, one a line, with their columns."""
+    tables = dict.fromkeys(column.table for column in columns)
+    return "\n".join(
+        f"{table}: {', '.join(column.name for column in columns if column.table == table)}"
+        for table in tables
+    )

@@ -1,0 +1,182 @@
+"""The kinds of analyses that questions ask for (figure 5), and the figures that each needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.longform.build.analyses.subjects import Category, Subject
+from tasks.longform.build.designs import Chosen, FigureDesign
+from tasks.longform.build.foci import FocusMeasure, Quality
+
+COMPARISON, CORRELATION, RELATIONSHIP = "comparison", "correlation", "relationship"
+IMPACT, TREND, PATTERN = "impact", "trend", "pattern"
+MEAN, MEDIAN = "mean", "median"
+GAP, CORRELATED, HALVES, SLOPE, PERIODS, PART = "gap", "correlation", "halves", "slope", "periods", "part"
+YEARLY, PERIOD_COUNTS, MEDIAN_GAP = "yearly", "period_counts", "median_gap"
+FIRST_VALUE = 2
+"""In a pattern's groups, the place of the first of the two values whose shares are compared."""
+QUALITIES = {
+    COMPARISON: "notable differences",
+    CORRELATION: "noteworthy",
+    RELATIONSHIP: "meaningful",
+    IMPACT: "impact",
+    TREND: "notable trends",
+    PATTERN: "notable patterns",
+}
+"""The abstract words that an interpretive analysis turns on, where the entry has none (section 2.2)."""
+Rank = Callable[[str], tuple[object, ...]]
+"""The id of a column -> a key for sorting: the smallest is asked about first."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one question can be about."""
+
+    subject: Subject
+    category: Category | None
+    groups: tuple[str, ...]
+    """The compared values; of a pattern also two values of the column whose shares are compared."""
+    chosen: Chosen
+    measures: tuple[FocusMeasure, ...]
+    """The columns of the figures, in words."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The ids of all columns that it is about."""
+        named = (self.category.column,) if self.category else ()
+        return (*named, *(measure.column for measure in self.measures))
+
+
+def _choose_comparison(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+    category, amounts = _choose_groups(subject, rank)
+    if category is None or not amounts:
+        return None
+    there = {amount.column for amount in amounts}
+    told = [quality for quality in subject.qualities if there.issuperset(quality.measures)]
+    if interpretive and told:
+        quality = min(told, key=lambda known: min(rank(name) for name in known.measures))
+        measures = [subject.find(name) for name in quality.measures]
+        means = tuple(FigureDesign(MEAN, measure.column) for measure in measures)
+        return Choice(subject, category, category.values[:2], Chosen(means, quality), tuple(measures))
+    figures = _write_pair(amounts)
+    return _make(COMPARISON, subject, category, 2, figures, amounts[:2], interpretive)
+
+
+def _choose_impact(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+    category, amounts = _choose_groups(subject, rank)
+    if category is None or not amounts:
+        return None
+    kind = MEAN if interpretive else GAP
+    figures = [FigureDesign(kind, amount.column) for amount in amounts[:2]]
+    if len(figures) == 1:
+        figures.append(FigureDesign(MEDIAN if interpretive else MEDIAN_GAP, amounts[0].column))
+    return _make(IMPACT, subject, category, 3, figures, amounts[:2], interpretive)
+
+
+def _choose_correlation(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+    pair = _pair(subject, rank)
+    if pair is None:
+        return None
+    one, over = pair[:2]
+    figures = [
+        FigureDesign(CORRELATED, one.column, over.column),
+        FigureDesign(HALVES, one.column, over.column),
+    ]
+    return _make(CORRELATION, subject, None, 0, figures, pair[:2], interpretive)
+
+
+def _choose_relationship(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+    pair = _pair(subject, rank)
+    if pair is None:
+        return None
+    over, *outcomes = pair
+    figures = [FigureDesign(HALVES, outcome.column, over.column) for outcome in outcomes]
+    if len(figures) == 1:
+        figures.append(FigureDesign(CORRELATED, outcomes[0].column, over.column))
+    return _make(RELATIONSHIP, subject, None, 0, figures, (over, *outcomes), interpretive)
+
+
+def _choose_trend(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+    times, amounts = _sort(subject.times, rank), _sort(subject.amounts, rank)
+    if not times:
+        return None
+    time = times[0].column
+    if not amounts:  # the number of rows has a trend, too
+        counts = [FigureDesign(kind, time, time) for kind in (YEARLY, PERIOD_COUNTS)]
+        return _make(TREND, subject, None, 0, counts, times[:1], interpretive)
+    figures = [FigureDesign(SLOPE, amount.column, time) for amount in amounts[: 2 if interpretive else 1]]
+    figures.append(FigureDesign(PERIODS, amounts[0].column, time))
+    measures = (*amounts[: 2 if interpretive else 1], times[0])
+    return _make(TREND, subject, None, 0, figures, measures, interpretive)
+
+
+def _choose_pattern(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+    ordered = sorted(subject.categories, key=lambda category: rank(category.column))
+    if len(ordered) < 2:
+        return None
+    category, *others = ordered
+    far = category.column.partition(".")[0] != subject.table
+    # Of two texts behind one key, the one tells the other.
+    telling = [part for part in others if not far or part.column.partition(".")[0] == subject.table]
+    if not telling:
+        return None
+    other = telling[0]
+    measure = FocusMeasure(other.column, other.words, "", "", "", 0)
+    figures = [FigureDesign(PART, other.column, threshold=FIRST_VALUE + place) for place in range(2)]
+    groups = (*category.values[:2], *other.values[:2])
+    if len({group.casefold() for group in groups}) < len(groups):
+        return None
+    quality = Quality(QUALITIES[PATTERN], (other.column,), (True,)) if interpretive else None
+    return Choice(subject, category, groups, Chosen(tuple(figures), quality), (measure,))
+
+
+KINDS: Mapping[str, Callable[[Subject, bool, Rank], Choice | None]] = {
+    COMPARISON: _choose_comparison,
+    CORRELATION: _choose_correlation,
+    RELATIONSHIP: _choose_relationship,
+    IMPACT: _choose_impact,
+    TREND: _choose_trend,
+    PATTERN: _choose_pattern,
+}
+"""Name -> what chooses its columns; None where a subject has too few."""
+
+
+def _make(
+    kind: str,
+    subject: Subject,
+    category: Category | None,
+    groups: int,
+    figures: Sequence[FigureDesign],
+    measures: Sequence[FocusMeasure],
+    interpretive: bool,
+) -> Choice:
+    told = tuple(dict.fromkeys(figure.measure for figure in figures))
+    quality = Quality(QUALITIES[kind], told, (True,) * len(told)) if interpretive else None
+    values = category.values[:groups] if category else ()
+    return Choice(subject, category, values, Chosen(tuple(figures), quality), tuple(measures))
+
+
+def _write_pair(amounts: Sequence[FocusMeasure]) -> list[FigureDesign]:
+    """Two means, or a mean and a median of the one amount: one number never answers a question."""
+    if len(amounts) > 1:
+        return [FigureDesign(MEAN, amount.column) for amount in amounts[:2]]
+    return [FigureDesign(kind, amounts[0].column) for kind in (MEAN, MEDIAN)]
+
+
+def _sort(measures: Sequence[FocusMeasure], rank: Rank) -> list[FocusMeasure]:
+    return sorted(measures, key=lambda measure: rank(measure.column))
+
+
+def _choose_groups(subject: Subject, rank: Rank) -> tuple[Category | None, list[FocusMeasure]]:
+    """Choose the category that rows are compared by, and sort the amounts that may differ within a group."""
+    for category in sorted(subject.categories, key=lambda known: rank(known.column)):
+        if amounts := subject.list_amounts(category):
+            return category, _sort(amounts, rank)
+    return None, []
+
+
+def _pair(subject: Subject, rank: Rank) -> list[FocusMeasure] | None:
+    """Two or three amounts to relate."""
+    amounts = _sort(subject.amounts, rank)[:3]
+    return amounts if len(amounts) > 1 else None

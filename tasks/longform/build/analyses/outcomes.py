@@ -1,0 +1,113 @@
+"""What the figures of an analysis come to, and whether its rows tell it at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tasks.longform.build.analyses.kinds import (
+    CORRELATED,
+    FIRST_VALUE,
+    GAP,
+    HALVES,
+    KINDS,
+    MEDIAN_GAP,
+    PART,
+    PERIOD_COUNTS,
+    PERIODS,
+    SLOPE,
+    YEARLY,
+)
+from tasks.longform.build.analyses.queries import ABOVE, CHANGE, LATER, SIDES, VALUE
+from tasks.longform.build.designs import FigureDesign
+
+YES, NO, UNKNOWN = "yes", "no", "unknown"
+POSITIVE, NEGATIVE, WEAK = "positive", "negative", "weak"
+RISING, FALLING, FLAT = "rising", "falling", "flat"
+KNOWN = 3
+"""Rows with a known amount that a group, or a side, must have to tell something; and years, of a trend."""
+CLEAR = 0.3
+"""Correlation from which on two amounts go together."""
+TENTH = 0.1
+"""The part of the mean by which an amount must change to rise or fall, and of the lowest by which groups
+must differ."""
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    GAP: (YES, NO), MEDIAN_GAP: (YES, NO), CORRELATED: (POSITIVE, NEGATIVE, WEAK), HALVES: SIDES[HALVES],
+    SLOPE: (RISING, FALLING, FLAT), YEARLY: (RISING, FALLING, FLAT), PERIODS: SIDES[PERIODS],
+    PERIOD_COUNTS: SIDES[PERIOD_COUNTS],
+}  # fmt: skip
+"""Kind of figure -> what it may come to; of any other kind it is the group that is ahead."""
+
+AGREES: Mapping[str, str] = {
+    GAP: YES, MEDIAN_GAP: YES, CORRELATED: POSITIVE, HALVES: ABOVE, SLOPE: RISING, YEARLY: RISING,
+    PERIODS: LATER, PERIOD_COUNTS: LATER,
+}  # fmt: skip
+"""Kind of figure -> what it comes to where a definite question is answered with yes; else the first group."""
+
+
+def is_analysis(design: str) -> bool:
+    """Tell whether a question was planned from a question, not from rows."""
+    return design in KINDS
+
+
+def list_sides(figure: FigureDesign, groups: Sequence[str]) -> tuple[str, ...]:
+    """List the groups or sides that a figure has a value for."""
+    if figure.kind in SIDES:
+        return SIDES[figure.kind]
+    if figure.kind in (CORRELATED, SLOPE, YEARLY):
+        return (VALUE,)
+    return tuple(groups[:FIRST_VALUE]) if figure.kind == PART else tuple(groups)
+
+
+def list_choices(figure: FigureDesign, groups: Sequence[str]) -> tuple[str, ...]:
+    """List what a figure may come to."""
+    return CHOICES.get(figure.kind) or list_sides(figure, groups)
+
+
+def find_yes(figure: FigureDesign, groups: Sequence[str]) -> str:
+    """Return what a figure must come to for a question to be answered with yes."""
+    if figure.kind == PART:
+        return groups[int(figure.threshold) - FIRST_VALUE]
+    return AGREES.get(figure.kind) or groups[0]
+
+
+def find_outcome(kind: str, values: Mapping[str, float]) -> str | None:
+    """Say what a figure comes to; empty if that cannot be told, None for a kind that ranks its groups."""
+    if kind in (GAP, MEDIAN_GAP):
+        gap = measure_gap(values)
+        return "" if gap is None else YES if gap > TENTH else NO
+    if kind == CORRELATED:
+        value = values.get(VALUE)
+        return "" if value is None else WEAK if abs(value) < CLEAR else POSITIVE if value > 0 else NEGATIVE
+    if kind in (SLOPE, YEARLY):
+        change = values.get(CHANGE)
+        return "" if change is None else FLAT if abs(change) < TENTH else RISING if change > 0 else FALLING
+    if kind in SIDES:
+        one, other = (values.get(side) for side in SIDES[kind])
+        return "" if one is None or other is None or one == other else SIDES[kind][one < other]
+    return None
+
+
+def measure_gap(values: Mapping[str, float]) -> float | None:
+    """Return how far the highest value is above the lowest, as a part of the lowest; None from 0 down."""
+    if len(values) < 2 or min(values.values()) <= 0:
+        return None
+    return max(values.values()) / min(values.values()) - 1
+
+
+def list_counts(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int]) -> list[int]:
+    """List the rows behind each side of a figure; a side that no row is of has 0."""
+    return [counts.get(side, 0) for side in list_sides(figure, groups)]
+
+
+def is_silent(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int]) -> bool:
+    """Tell whether rows say nothing of a figure: a side has none, or there are no two points."""
+    least = 2 if figure.kind in (CORRELATED, SLOPE, YEARLY) else 1
+    return min(list_counts(figure, groups, counts)) < least
+
+
+def is_told(
+    figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int], values: Mapping[str, float]
+) -> bool:
+    """Tell whether there are rows enough for a figure, and it has a value for every side."""
+    enough = min(list_counts(figure, groups, counts)) >= KNOWN
+    return enough and all(side in values for side in list_sides(figure, groups))

@@ -1,0 +1,146 @@
+"""Plan questions from a database's own: their kinds in turn, each about what one of those asks about."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tasks.artifacts.rows import Origin, make_id
+from tasks.english import is_word
+from tasks.longform.build.analyses.kinds import KINDS, Choice
+from tasks.longform.build.analyses.steering import count_mentioned, find_mentions, write_questions
+from tasks.longform.build.analyses.subjects import Subject, list_subjects
+from tasks.longform.build.designs import Chosen
+from tasks.longform.build.foci import Focus
+from tasks.longform.build.schemas import SourceArtifacts
+from tasks.longform.build.words import split_name
+
+TRIES = 40
+"""The database's own questions that are tried for one plan."""
+
+
+@dataclass(frozen=True)
+class AnalysisPlan:
+    """What one question is to be about."""
+
+    design: str
+    """Its kind, a name in `KINDS`."""
+    focus: Focus
+    groups: tuple[str, ...]
+    chosen: Chosen
+    seed: str
+    """The question that steers it: of the database's own, or made from its tables."""
+
+
+@dataclass
+class Tally:
+    """What was planned so far for a whole set, so that kinds and readings spread over all its databases."""
+
+    interpretive: float
+    """The share of plans that turn on an abstract word."""
+    kinds: Counter[tuple[str, bool]] = field(default_factory=Counter)
+
+    @property
+    def is_interpretive(self) -> bool:
+        """Whether the next plan is to be interpretive."""
+        done = sum(count for (_, interpretive), count in self.kinds.items() if interpretive)
+        return done < self.interpretive * (self.kinds.total() + 1)
+
+    def list_kinds(self, interpretive: bool) -> list[str]:
+        """List kinds, those that were planned least first."""
+        return sorted(KINDS, key=lambda kind: (self.kinds[kind, interpretive], self.kinds[kind, True]))
+
+
+def plan_analyses(
+    known: SourceArtifacts, database: str, count: int, seed: int, tally: Tally
+) -> list[AnalysisPlan]:
+    """Plan up to `count` questions of a database; fewer where its tables have nothing else to ask about."""
+    dice = random.Random(f"{seed} {database}")  # noqa: S311 (no secret)
+    subjects = list_subjects(known.read(database), known.read_foci(database))
+    seeds = known.read_seeds(database) or write_questions(subjects)
+    planner = _Planner(known, database, subjects, dice)
+    plans: dict[str, AnalysisPlan] = {}
+    for _ in range(count):
+        interpretive = tally.is_interpretive
+        order = sorted(dice.sample(seeds, len(seeds)), key=lambda text: planner.used[text])
+        for kind in tally.list_kinds(interpretive):
+            plan = planner.find(kind, interpretive, order[:TRIES], plans)
+            if plan is not None:
+                tally.kinds[kind, interpretive] += 1
+                break
+    return list(plans.values())
+
+
+class _Planner:
+    """Finds plans of one database, and counts what they are about."""
+
+    def __init__(
+        self, known: SourceArtifacts, database: str, subjects: Sequence[Subject], dice: random.Random
+    ) -> None:
+        self.columns, self.database = known.read(database), database
+        self.subjects, self.dice = subjects, dice
+        self.used: Counter[str] = Counter()
+        self.garbled = {
+            row.id: not all(map(is_word, split_name(row.column.name).split()))
+            for row in self.columns.values()
+        }
+
+    def find(
+        self, kind: str, interpretive: bool, seeds: Sequence[str], plans: dict[str, AnalysisPlan]
+    ) -> AnalysisPlan | None:
+        """Find a plan of a kind that the first possible question steers, and add it to `plans` by its id."""
+        for seed in seeds:
+            mentions = find_mentions(seed, self.columns)
+            for choice in self._list_choices(kind, interpretive, mentions):
+                name = make_id(kind, choice.subject.source, choice.groups, *map(str, choice.chosen.figures))
+                if name not in plans:
+                    plans[name] = _make_plan(kind, choice, seed, self.database)
+                    self.used.update([seed, choice.subject.table, *choice.columns])
+                    return plans[name]
+        return None
+
+    def _list_choices(self, kind: str, interpretive: bool, mentions: frozenset[str]) -> Iterator[Choice]:
+        """Yield choices that a question mentions, the most of it first, then what was asked about least."""
+        chance = {column: self.dice.random() for column in self.columns}
+
+        def rank(column: str) -> tuple[object, ...]:
+            return (column not in mentions, self.garbled[column], self.used[column], chance[column])
+
+        found: list[tuple[int, int, int, Choice]] = []
+        for subject in self.subjects:
+            choice = KINDS[kind](subject, interpretive, rank)
+            if choice is None or not _needs_all(choice):
+                continue
+            score = count_mentioned(mentions, choice.columns, subject.table)
+            if score:
+                found.append((-score, self.used[subject.table], len(found), choice))
+        yield from (choice for *_, choice in sorted(found, key=lambda scored: scored[:3]))
+
+
+def _needs_all(choice: Choice) -> bool:
+    """Tell whether a choice is about every table of its subject: otherwise the single table is simpler."""
+    return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
+        choice.subject.tables
+    ) == 1
+
+
+def _make_plan(kind: str, choice: Choice, seed: str, database: str) -> AnalysisPlan:
+    subject, category = choice.subject, choice.category
+    group = category.column if category else ""
+    focus = Focus(
+        id=make_id(subject.source, kind, group, *choice.columns),
+        table=subject.table,
+        table_words=subject.words,
+        measures=choice.measures,
+        qualities=(),
+        group=group,
+        group_words=category.words if category else "",
+        relation=category.relation if category else "{}",
+        groups=choice.groups,
+        source=subject.source,
+        tables=subject.tables,
+        origin=(Origin("file", f"{database}/seeds.json"),),
+    )
+    return AnalysisPlan(kind, focus, choice.groups, choice.chosen, seed)

@@ -1,0 +1,62 @@
+"""Steer plans by a database's own questions: what each of them asks about (section 2.1, control)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from tasks.english import make_singular
+from tasks.longform.build.analyses.subjects import Subject
+from tasks.longform.build.source_columns import SourceColumn
+from tasks.longform.build.words import split_name
+
+WORD = re.compile(r"[^\W_]+")
+VAGUE = frozenset(["name", "number", "id", "code", "type", "date", "the", "of", "and", "in", "by", "to", "a"])
+"""Words of columns by which alone a question does not name the column."""
+
+
+def find_mentions(question: str, known: Mapping[str, SourceColumn]) -> frozenset[str]:
+    """Find what a question asks about: ids of columns, and names of tables.
+
+    A column is named where all words of its name are there, in singular or plural; so is a table.
+    """
+    there = _read_stems(question)
+    found = set()
+    for row in known.values():
+        name = _read_stems(split_name(row.column.name))
+        if name and name <= there and name - VAGUE:
+            found.add(row.id)
+        table = _read_stems(split_name(row.column.table))
+        if table and table <= there:
+            found.add(row.column.table)
+    return frozenset(found)
+
+
+def _read_stems(text: str) -> set[str]:
+    return {make_singular(word.lower()) for word in WORD.findall(text)}
+
+
+def write_questions(subjects: Iterable[Subject]) -> list[str]:
+    """Write questions from a database's tables, for one that has none: they name what its columns hold."""
+    written: dict[str, None] = {}
+    for subject in subjects:
+        amounts = [amount.name for amount in subject.amounts]
+        categories = [category.words for category in subject.categories]
+        for name in amounts:
+            written[f"What are the average and the highest {name} of all {subject.words}?"] = None
+        for words in categories:
+            written[f"How many {subject.words} are there of each {words}?"] = None
+            for name in amounts[:2]:
+                written[f"Which {words} has the {subject.words} with the highest average {name}?"] = None
+        for time in subject.times:
+            for name in amounts[:2]:
+                written[f"What is the average {name} of {subject.words} for each {time.name}?"] = None
+        for first, second in pairwise(amounts):
+            written[f"Which {subject.words} have the highest {first}, and what is their {second}?"] = None
+    return list(written)
+
+
+def count_mentioned(mentions: frozenset[str], columns: Sequence[str], table: str) -> int:
+    """Count what of a plan a question names: its columns, each twice, and its table once."""
+    return 2 * len(mentions.intersection(columns)) + (table in mentions)

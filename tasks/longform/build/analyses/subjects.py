@@ -1,0 +1,263 @@
+"""What the tables of a database can be asked about, by their schema: there need not be enough rows."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from tasks.databases.columns import Column, split_column_id
+from tasks.databases.joins import JoinTree, list_join_trees
+from tasks.english import is_word, make_singular
+from tasks.longform.build.foci import (
+    AMOUNT,
+    LIST,
+    NO_AMOUNT,
+    NUMBER,
+    TIME,
+    Focus,
+    FocusMeasure,
+    Quality,
+    count_digits,
+    list_sides,
+    pluralize_table,
+    say_more,
+    write_source,
+)
+from tasks.longform.build.source_columns import SourceColumn
+from tasks.longform.build.words import say_amount, split_name
+
+YEAR = re.compile(r"\b(year|season)\b", re.IGNORECASE)
+OWN_NAME = re.compile(
+    r"\b(name|title|[fl]name|surname|theme|nickname|motto|song|capital|abbreviation|author|init|minit)s?\b",
+    re.IGNORECASE,
+)
+"""Texts that differ in most rows of their table: rows that refer to them can be grouped by them."""
+NO_CATEGORY = re.compile(
+    r"\b(description|address|line|e?mail|phone|url|comments?|text|details?|code|id|password|login|token|"
+    r"website|street|zip|postcode|photo|content|notes?|date|time|other|number|fix|hours)\b",
+    re.IGNORECASE,
+)
+"""Texts that single out a row, or say too much to group rows by."""
+NO_OWN_AMOUNT = re.compile(
+    r"\b(date|time of|season|sequence|dno|dnumber|classroom|partition|version|since|elected|"
+    r"[a-z]*(?<!pa)(?<!b)id)\b",
+    re.IGNORECASE,
+)
+"""Numbers that name something, or say when, beside those of `foci.NO_AMOUNT`."""
+BIRTH = re.compile(r"\b(birth|born|dob)\b", re.IGNORECASE)
+"""Dates over which nothing of a database has a trend."""
+SCALE = re.compile(r" (in )?(millions?|billions?|knots|tons|(?:metric )?tonnes)$", re.IGNORECASE)
+DATAS = re.compile(r"\bdatas$")
+REFERENCE = re.compile(r"^ref_(?=.)", re.IGNORECASE)
+COUNTED = re.compile(r"^num (of )?", re.IGNORECASE)
+FLAGS = frozenset(["0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"])
+"""Values that say whether something is so, and not what."""
+CLAUSE = re.compile(r"(if|is|has|how|what|when|where|which)\b|.* by$", re.IGNORECASE)
+"""Names of columns that are no noun: `if affirmative win`, `written by`."""
+LONGEST = 30
+"""Characters of a value that a question names, at most."""
+PLAIN = re.compile(r"\w([\w ./&'-]*[\w.])?")
+"""A value that can be said amid a sentence."""
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column of texts by which rows can be grouped."""
+
+    column: str
+    words: str
+    relation: str
+    """How a row is said to belong to a group, as in `Focus`."""
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The rows of a table, with what is known of each: in the table, and behind one foreign key."""
+
+    table: str
+    words: str
+    source: str
+    """The FROM clause, without the word."""
+    tables: tuple[str, ...]
+    amounts: tuple[FocusMeasure, ...]
+    times: tuple[FocusMeasure, ...]
+    categories: tuple[Category, ...]
+    qualities: tuple[Quality, ...]
+
+    def list_amounts(self, category: Category) -> list[FocusMeasure]:
+        """List the amounts that may differ within a group: one behind the same key as its name does not."""
+        far = split_column_id(category.column)[0] != self.table
+        return [
+            amount
+            for amount in self.amounts
+            if not far or split_column_id(amount.column)[0] == self.table
+        ]  # fmt: skip
+
+    def find(self, column: str) -> FocusMeasure:
+        """Return the amount of a column."""
+        return next(amount for amount in self.amounts if amount.column == column)
+
+
+def list_subjects(known: Mapping[str, SourceColumn], foci: Iterable[Focus]) -> list[Subject]:
+    """List what questions can be about, the single tables first.
+
+    known: a database's columns by id. foci: they bring the words of the database's entry.
+    """
+    rows = list(known.values())
+    columns = [row.column for row in rows]
+    words = _Words(foci)
+    subjects = []
+    for tree in list_join_trees(columns, 2):
+        if len(tree.route) > 2:  # by a link table a row would count several times
+            continue
+        for table in dict.fromkeys(table for table, _ in list_sides(tree, columns)):
+            shown = [row for row in rows if row.column.table in tree.route]
+            subjects.append(_make_subject(table, tree, shown, words))
+    return subjects
+
+
+class _Words:
+    """The words of a database's entry, as its foci have them."""
+
+    def __init__(self, foci: Iterable[Focus]) -> None:
+        self.measures: dict[str, FocusMeasure] = {}
+        self.relations: dict[tuple[str, str], str] = {}
+        self.tables: dict[str, str] = {}
+        self.qualities: dict[str, tuple[Quality, ...]] = {}
+        for focus in foci:
+            self.measures |= {measure.column: measure for measure in focus.measures}
+            if focus.relation != f"whose {focus.group_words} is {{}}":
+                self.relations[focus.source, focus.group] = focus.relation
+            self.tables[focus.table] = focus.table_words
+            self.qualities[focus.table] = focus.qualities
+
+
+def _make_subject(table: str, tree: JoinTree, rows: Sequence[SourceColumn], words: _Words) -> Subject:
+    source, alone = write_source(tree), _list_lone_keys(rows)
+    told = [row for row in rows if row.id not in alone]
+    amounts = [words.measures.get(row.id) or _say_measure(row) for row in told if is_amount(row)]
+    there = {amount.column for amount in amounts}
+    categories = []
+    for row in rows:
+        if values := _list_values(row, table):
+            name = _name_category(table, row.column)
+            relation = words.relations.get((source, row.id)) or f"whose {name} is {{}}"
+            categories.append(Category(row.id, name, relation, values))
+    return Subject(
+        table=table,
+        words=words.tables.get(table) or DATAS.sub("data", pluralize_table(REFERENCE.sub("", table))),
+        source=source,
+        tables=tree.route,
+        amounts=_drop_same_names(amounts),
+        times=tuple(_say_measure(row) for row in told if is_time(row)),
+        categories=tuple(categories),
+        qualities=tuple(
+            quality for quality in words.qualities.get(table, ()) if there.issuperset(quality.measures)
+        ),
+    )
+
+
+def _list_lone_keys(rows: Sequence[SourceColumn]) -> set[str]:
+    """List the columns that alone are the key of their table: each value comes once, and names a row."""
+    keys = [row for row in rows if row.column.primary_key]
+    counts = Counter(key.column.table for key in keys)
+    return {key.id for key in keys if counts[key.column.table] == 1}
+
+
+def _name_category(table: str, column: Column) -> str:
+    """Say what a category is of a table's row: `class`, `stadium's country`, `stadium` for its name."""
+    words = split_name(column.name)
+    if column.table == table:
+        return words
+    far = singularize_table(column.table)
+    if OWN_NAME.search(words) or words == far:
+        return far
+    return words if words.startswith(f"{far} ") else f"{far}'s {words}"
+
+
+def singularize_table(table: str) -> str:
+    """Say what one row of a table is called: `document type` for `Ref_Document_Types`."""
+    *before, last = split_name(REFERENCE.sub("", table)).split()
+    return " ".join([*before, make_singular(last)])
+
+
+def _drop_same_names(amounts: Sequence[FocusMeasure]) -> tuple[FocusMeasure, ...]:
+    """Leave out an amount that is called as one of the other table: a question could not tell them apart."""
+    return tuple({amount.name: amount for amount in reversed(amounts)}.values())[::-1]
+
+
+def is_amount(row: SourceColumn) -> bool:
+    """Tell whether a column holds amounts: numbers that are no key, code, year or flag."""
+    own = row.column
+    if own.type not in {"integer", "real"} or not _can_be_asked(row):
+        return False
+    if row.values and FLAGS.issuperset(row.values):
+        return False
+    words = split_name(own.name)
+    name = words.replace(" ", "_")
+    if AMOUNT.search(name):
+        return True
+    return NO_AMOUNT.search(name) is None and NO_OWN_AMOUNT.search(words) is None
+
+
+def _can_be_asked(row: SourceColumn) -> bool:
+    """Tell whether people would ask about a column; without a value it counts unless it is a key."""
+    own = row.column
+    return own.references is None and (own.descriptive or not (row.values or own.primary_key))
+
+
+def is_time(row: SourceColumn) -> bool:
+    """Tell whether a column says when: a date, or the number of a year."""
+    own = row.column
+    words = split_name(own.name)
+    if not _can_be_asked(row) or BIRTH.search(words):
+        return False
+    if own.type == "date":
+        return True
+    years = [json.loads(value) for value in row.values]
+    return (
+        own.type in {"integer", "real"}
+        and YEAR.search(words) is not None
+        and all(isinstance(year, int | float) and 1000 <= year <= 2100 for year in years)
+    )
+
+
+def _say_measure(row: SourceColumn) -> FocusMeasure:
+    name, unit = say_amount(row.id)
+    name = row.column.words or SCALE.sub(r" in \2", COUNTED.sub("number of ", name))
+    values = [json.loads(value) for value in row.values]
+    typical = [abs(float(value)) for value in values if isinstance(value, int | float)]
+    digits = count_digits(fmean(typical) if typical else 0)
+    return FocusMeasure(row.id, name, unit, say_more(name), "", digits)
+
+
+def _is_sayable(text: str) -> bool:
+    """Tell whether people would say a value: a name, a code in capitals or words, and no filler (`aut`)."""
+    return text != text.lower() or (len(text) > 2 and all(map(is_word, text.split())))
+
+
+def _list_values(row: SourceColumn, table: str) -> tuple[str, ...]:
+    """List values that questions can name; none for a column that is no category."""
+    own = row.column
+    words = split_name(own.name)
+    if own.type != "text" or not own.descriptive or own.primary_key or NO_CATEGORY.search(words):
+        return ()
+    names_row = OWN_NAME.search(words) or words == singularize_table(table)
+    if CLAUSE.match(words) or (own.table == table and names_row):
+        return ()
+    texts = [text for value in row.values if isinstance(text := json.loads(value), str)]
+    fit = [
+        text
+        for text in texts
+        if PLAIN.fullmatch(text) and len(text) <= LONGEST and not TIME.search(text)
+        and not LIST.search(text) and not NUMBER.fullmatch(text) and _is_sayable(text)
+    ]  # fmt: skip
+    if FLAGS.issuperset(text.casefold() for text in texts):
+        return ()
+    distinct = tuple({text.casefold(): text for text in fit}.values())
+    return distinct if len(distinct) > 1 else ()
