@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from tasks.databases.columns import Column, split_column_id
@@ -140,7 +140,7 @@ class _Words:
 def _make_subject(table: str, tree: JoinTree, rows: Sequence[SourceColumn], words: _Words) -> Subject:
     source, alone = write_source(tree), _list_lone_keys(rows)
     told = [row for row in rows if row.id not in alone]
-    amounts = [words.measures.get(row.id) or _say_measure(row) for row in told if is_amount(row)]
+    amounts = [_name_measure(row, table, words) for row in told if is_amount(row)]
     there = {amount.column for amount in amounts}
     categories = []
     for row in rows:
@@ -154,7 +154,7 @@ def _make_subject(table: str, tree: JoinTree, rows: Sequence[SourceColumn], word
         source=source,
         tables=tree.route,
         amounts=_drop_same_names(amounts),
-        times=tuple(_say_measure(row) for row in told if is_time(row)),
+        times=tuple(_name_measure(row, table, words) for row in told if is_time(row)),
         categories=tuple(categories),
         qualities=tuple(
             quality for quality in words.qualities.get(table, ()) if there.issuperset(quality.measures)
@@ -225,6 +225,15 @@ def is_time(row: SourceColumn) -> bool:
         and YEAR.search(words) is not None
         and all(isinstance(year, int | float) and 1000 <= year <= 2100 for year in years)
     )
+
+
+def _name_measure(row: SourceColumn, table: str, words: _Words) -> FocusMeasure:
+    """Say what an amount or a time is of a table's row: behind a key it is that of the row there."""
+    measure = words.measures.get(row.id) or _say_measure(row)
+    if row.column.table == table:
+        return measure
+    name = f"{singularize_table(row.column.table)}'s {measure.name}"
+    return replace(measure, name=name, more=say_more(name))
 
 
 def _say_measure(row: SourceColumn) -> FocusMeasure:
