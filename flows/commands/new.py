@@ -45,7 +45,7 @@ class NewOptions:
     limit: int = 20
 
 
-class CommandFailed(Exception):
+class StepFailed(Exception):
     """A command of the new project ended with an error, which it has said. code: its exit code."""
 
     def __init__(self, code: int) -> None:
@@ -63,11 +63,11 @@ class NewProject:
     embedded: bool
 
     def call(self, *words: str) -> None:
-        """Call a command; what it says goes to stderr. Raises CommandFailed."""
+        """Call a command; what it says goes to stderr. Raises StepFailed."""
         self._run(words, sys.stderr.fileno())
 
     def ask(self, *words: str) -> Any:
-        """Call a command; return the JSON document that it prints. Raises CommandFailed."""
+        """Call a command; return the JSON document that it prints. Raises StepFailed."""
         return json.loads(self._run((*words, "--json"), subprocess.PIPE))
 
     def _run(self, words: Sequence[str], out: int) -> str:
@@ -77,7 +77,7 @@ class NewProject:
             cwd=self.folder, stdout=out, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
-            raise CommandFailed(done.returncode)
+            raise StepFailed(done.returncode)
         return done.stdout or ""
 
 
@@ -99,12 +99,12 @@ def new_command(folder: Path, options: NewOptions) -> int:
         )
         if not project.embedded:
             project.ask("add", "model", project.model, *list_words(options, MODEL_OPTIONS))
-    except CommandFailed as failed:
+    except StepFailed as failed:
         undo(folder, fresh=fresh)
         return failed.code
     try:
         return show_project(project, options, added)
-    except CommandFailed as failed:
+    except StepFailed as failed:
         say_line(f"benchloom: {folder} is made; go on with: cd {folder} && benchloom doctor")
         return failed.code
 
@@ -159,7 +159,7 @@ def undo(folder: Path, *, fresh: bool) -> None:
 
 
 def show_project(project: NewProject, options: NewOptions, added: Mapping[str, Any]) -> int:
-    """Say what the database holds and what a run costs, and preview its questions. Raises CommandFailed."""
+    """Say what the database holds and what a run costs, and preview its questions. Raises StepFailed."""
     name, limit = project.database, str(options.limit)
     for part in added["found"]["unread"]:
         say_line(f"benchloom: {part}")
@@ -180,7 +180,7 @@ def show_project(project: NewProject, options: NewOptions, added: Mapping[str, A
     code = 0
     try:
         project.call("run", "--plain", "--limit", limit, f"grammar-report@{name}")
-    except CommandFailed as failed:
+    except StepFailed as failed:
         code = failed.code
     show_questions(project, options.limit)
     print_line(f"next: cd {project.folder} && {following}")
