@@ -95,15 +95,36 @@ def test_what_a_question_names_is_what_the_plan_is_about(sources: Path) -> None:
 def err(prompt: str, row: str, sample: int) -> str:
     """Err on every sixth question, by its id; each of these once, or always."""
     place = int(row[:6], 16) % 6
-    always = {("construct", 0): "wrong rows", ("construct", 1): HOSTILE, ("conclude", 2): INJECTION}
+    always = {
+        ("construct", 0): "wrong rows",
+        ("construct", 1): HOSTILE,
+        ("conclude", 2): INJECTION,
+        ("control", 5): "Which?",
+    }
     once = {("construct", 3): MALFORMED, ("construct", 4): "wrong rows", ("control", 4): "Which?"}
     return always.get((prompt, place), "") or (once.get((prompt, place), "") if sample == 0 else "")
+
+
+SET = 8
+"""Questions that are asked for of each of the two databases."""
 
 
 @pytest.fixture(scope="module")
 def analysed(sources: Path) -> Analysed:
     """A set of both databases by a model that errs."""
-    return Analysed(sources, ["arena", "rowless"], 8, err, unknown=0.2)
+    return Analysed(sources, ["arena", "rowless"], SET, err, unknown=0.2)
+
+
+def test_the_model_is_shown_the_steering_question_and_all_tables(analysed: Analysed) -> None:
+    for question in analysed.questions:
+        first, *more = analysed.list_asked("control_question", question.id)
+        assert f"Somebody asked this database: {question.seed}" in first.text
+        tables = {"arena": "ticket_office: office_id, street", "rowless": "flights: "}[question.database]
+        assert tables in first.text
+        assert len(more) == (int(question.id[:6], 16) % 6 == 4)
+        assert all("An earlier try was refused" in asked.text for asked in more)
+    lost = analysed.dropped["control", "uncontrolled"] + analysed.dropped["control", "no_plan"]
+    assert len(analysed.questions) == 2 * SET - lost
 
 
 def test_errors_go_back_and_what_does_not_mend_is_dropped_by_name(analysed: Analysed) -> None:
@@ -138,6 +159,7 @@ def test_the_rows_of_an_unknown_answer_do_not_tell(analysed: Analysed) -> None:
     assert len(drawn) == round(0.2 * len(analysed.guesses))
     assert not any(analysed.list_asked("conjecture", guess.id) for guess in drawn)
     unknown = [item for item in analysed.items if item.reference.startswith("Unknown")]
+    assert unknown
     assert {item.id for item in unknown} <= {guess.id for guess in drawn}
     for item in unknown:
         assert item.kind == "conclusive"

@@ -128,9 +128,9 @@ def _ask_comparison(asked: Asked) -> Parts:
 def _ask_correlation(asked: Asked) -> Parts:
     one, over = (measure.name for measure in asked.focus.measures)
     if asked.quality is None:
-        return ((f"Is there a positive correlation between the {one} and the {over} of {asked.rows}",),
+        return ((f"Is there a positive correlation between the {one} and the {over} across {asked.rows}",),
                 (f", and is their average {one} higher where the {over} is above average",))  # fmt: skip
-    return ((f"Is the correlation between the {one} and the {over} of {asked.rows} {asked.quality.words}",),
+    return ((f"Across {asked.rows}, is the correlation of the {one} and the {over} {asked.quality.words}",),
             (f", also when those of above-average {over} are set beside the others",))  # fmt: skip
 
 
@@ -138,10 +138,10 @@ def _ask_relationship(asked: Asked) -> Parts:
     over, *outcomes = (measure.name for measure in asked.focus.measures)
     if asked.quality is None:
         told = join_words([f"average {name}" for name in outcomes])
-        return ((f"Is a higher {over} of {asked.rows} related to a higher {told}",),)
+        return ((f"Across {asked.rows}, is a higher {over} related to a higher {told}",),)
     told = join_words([f"the {name}" for name in outcomes])
-    return ((f"Is there a {asked.quality.words} relationship between the {over} of {asked.rows}",),
-            (f" and {told}",))  # fmt: skip
+    return ((f"Is there a {asked.quality.words} relationship between the {over} and {told}",),
+            (f" across {asked.rows}",))  # fmt: skip
 
 
 def _ask_impact(asked: Asked) -> Parts:
@@ -181,8 +181,8 @@ def _shorten_comparison(asked: Asked) -> Parts:
 def _shorten_correlation(asked: Asked) -> Parts:
     one, over = (measure.name for measure in asked.focus.measures)
     if asked.quality is None:
-        return ((f"Is there a positive correlation between the {one} and the {over} of {asked.rows}",),)
-    return ((f"Is the correlation between the {one} and the {over} of {asked.rows} {asked.quality.words}",),)
+        return ((f"Is there a positive correlation between the {one} and the {over} across {asked.rows}",),)
+    return ((f"Across {asked.rows}, is the correlation of the {one} and the {over} {asked.quality.words}",),)
 
 
 def _shorten_relationship(asked: Asked) -> Parts:
@@ -190,7 +190,7 @@ def _shorten_relationship(asked: Asked) -> Parts:
     if asked.quality is None:
         return _ask_relationship(asked)
     return ((f"Is there a {asked.quality.words} relationship between the {over} and the {outcome}",),
-            (f" of {asked.rows}",))  # fmt: skip
+            (f" across {asked.rows}",))  # fmt: skip
 
 
 def _shorten_impact(asked: Asked) -> Parts:
