@@ -18,9 +18,9 @@ from tasks.longform.build.analyses.kinds import (
     YEARLY,
 )
 from tasks.longform.build.analyses.outcomes import UNKNOWN, YES, list_choices
-from tasks.longform.build.analyses.rows import list_needed
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import FigureDesign
+from tasks.longform.build.findings.rows import list_needed
 from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked
 

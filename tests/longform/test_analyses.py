@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from tasks.longform.build.analyses.answers import say_found
 from tasks.longform.build.analyses.frames import read_task
 from tasks.longform.build.analyses.kinds import CORRELATED, HALVES, KINDS, PERIODS, SLOPE
 from tasks.longform.build.analyses.plans import Tally, plan_analyses
-from tasks.longform.build.analyses.prose import check_sentence
 from tasks.longform.build.analyses.queries import read_analysis, write_analysis
 from tasks.longform.build.analyses.steering import find_mentions
 from tasks.longform.build.designs import FigureDesign
 from tasks.longform.build.evidence import FoundFigure
+from tasks.longform.build.findings.answers import say_found
+from tasks.longform.build.findings.prose import check_sentence
 from tasks.longform.build.foci import Focus, FocusMeasure
 from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.entries import SourceDatabase

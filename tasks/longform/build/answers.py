@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tasks.longform.build.analyses.answers import say_found, say_head
-from tasks.longform.build.analyses.conclusions import conclude_analysis
 from tasks.longform.build.analyses.outcomes import is_analysis
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN
 from tasks.longform.build.evidence import YES, FoundFigure
+from tasks.longform.build.findings.answers import say_found, say_head
+from tasks.longform.build.findings.conclusions import conclude_analysis
 from tasks.longform.build.words import join_words
 
 Choices = tuple[str, ...]

@@ -11,13 +11,13 @@ from pathlib import Path
 from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, split_outcomes
-from tasks.longform.build.analyses.answers import list_figure_choices
 from tasks.longform.build.analyses.outcomes import UNKNOWN, is_analysis
-from tasks.longform.build.analyses.rows import can_be_silent
 from tasks.longform.build.answers import list_heads
 from tasks.longform.build.confirm import ConfirmedQuestion
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import NO, YES
+from tasks.longform.build.findings.answers import list_figure_choices
+from tasks.longform.build.findings.rows import can_be_silent
 from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.words import describe_tables
 from tasks.longform.entries import LongformSet

@@ -14,18 +14,18 @@ from tasks.databases.columns import Column, split_column_id
 from tasks.databases.scratch.scratch import Built, ScratchLimits, build_scratch, write_create
 from tasks.errors import SqlError
 from tasks.longform.build.analyses.outcomes import UNKNOWN, is_analysis
-from tasks.longform.build.analyses.rows import (
+from tasks.longform.build.answers import list_heads
+from tasks.longform.build.confirm import ConfirmedQuestion
+from tasks.longform.build.conjecture import Conjecture
+from tasks.longform.build.control import ControlledQuestion
+from tasks.longform.build.evidence import FoundFigure, find_missing, read_script
+from tasks.longform.build.findings.rows import (
     describe_invented,
     find_unfit,
     list_needed,
     say_expected,
     say_rule,
 )
-from tasks.longform.build.answers import list_heads
-from tasks.longform.build.confirm import ConfirmedQuestion
-from tasks.longform.build.conjecture import Conjecture
-from tasks.longform.build.control import ControlledQuestion
-from tasks.longform.build.evidence import FoundFigure, find_missing, read_script
 from tasks.longform.build.row_plan import RowPlanner, TablePlan, write_grammar
 from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.words import join_words

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.longform.build.analyses.outcomes import is_analysis
-from tasks.longform.build.analyses.prose import check_sentence
 from tasks.longform.build.answers import WORDS, Choices, conclude_figures, say_figure
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import FoundFigure, read_script
+from tasks.longform.build.findings.prose import check_sentence
 from tasks.longform.build.words import find_numbers, names_all
 from tasks.models.ask import Unparsed
 

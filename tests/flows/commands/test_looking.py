@@ -83,7 +83,9 @@ def test_an_entry_is_a_target_and_what_is_none_is_refused(fanned, capsys):
     assert listed[0]["again"] == "benchloom run copy@north"
     with pytest.raises(BadInput, match="nowhere: is no flow, stage, entry or artifact"):
         status_command(("nowhere",), as_json=False)
-    with pytest.raises(BadInput, match=r"did you mean copy@west\? flows: .*; stages: copy, raw; .*lists every one"):
+    with pytest.raises(
+        BadInput, match=r"did you mean copy@west\? flows: .*; stages: copy, raw; .*lists every one"
+    ):
         status_command(("cpoy@west",), as_json=False)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tasks.databases.columns import Column, split_column_id
-from tasks.longform.build.analyses.answers import say_found, say_head
 from tasks.longform.build.analyses.kinds import FIRST_VALUE, PATTERN
 from tasks.longform.build.analyses.outcomes import KNOWN, UNKNOWN, is_silent, is_told
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import FoundFigure
+from tasks.longform.build.findings.answers import say_found, say_head
 from tasks.longform.build.foci import Focus
 from tasks.longform.build.words import join_words
 

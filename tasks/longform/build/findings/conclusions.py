@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tasks.longform.build.analyses.answers import SAID
 from tasks.longform.build.analyses.kinds import (
     COMPARISON,
     CORRELATED,
@@ -32,6 +31,7 @@ from tasks.longform.build.analyses.outcomes import (
 from tasks.longform.build.analyses.queries import ABOVE, BELOW, EARLIER, LATER, VALUE
 from tasks.longform.build.control import ControlledQuestion
 from tasks.longform.build.evidence import FoundFigure
+from tasks.longform.build.findings.answers import SAID
 from tasks.longform.build.words import join_words
 
 STRONG = 0.7
