@@ -46,7 +46,7 @@ class QaScore:
 def scores(
     items: list[QaItem], answers: list[QaAnswer], verdicts: list[QaVerdict], entry: QaSystem
 ) -> Drafts[QaScore]:
-    """Score every answer. Where there is no answer no score is given, and the reason is."""
+    """Score every answer. A missing answer has no scores, and the reason in `problem`."""
     asked, given = {item.id: item for item in items}, {verdict.id: verdict for verdict in verdicts}
     return Drafts([score_one(asked[answer.item], answer, given.get(answer.id), entry) for answer in answers])
 

@@ -30,7 +30,7 @@ class QaVerdict:
 async def verdicts(
     items: list[QaItem], answers: list[QaAnswer], entry: QaSystem, ask: Ask
 ) -> Drafts[QaVerdict]:
-    """Have the judge decide on every answer that was given. What is no answer is not shown to it."""
+    """Have the judge decide on every answer. A missing answer is not shown to the judge."""
     if not entry.judged:
         return Drafts([])
     asked = {item.id: item for item in items}
