@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from flows.adding.addition import Addition, require_model_name, require_new, trying
+from flows.adding.addition import Addition, require_model_name, require_name, require_new, trying
 from flows.adding.hosted import OPENAI_ADDRESS, OPENAI_KEY, OPENAI_URL
 from flows.parameters import Parameters, refuse, suggest, validate
 from flows.run.model_settings import read_mapping, read_models
@@ -21,7 +21,7 @@ from tasks.models.settings import EmbeddedModel, Endpoint, Price
 
 EMBEDDED: Mapping[str, object] = {"kind": "embedded", "in_flight": 1, "deadline_s": 3600, "timeout_s": 600}
 """A model of this machine answers one call at a time, and slowly."""
-EMBEDDER, JUDGE = "embedder", "judge"
+EMBEDDER, JUDGE, ALL = "embedder", "judge", "all"
 REASONING_TOKENS = 8192
 """Least `max_tokens` of a role whose model reasons first: its reasoning counts as a part of the reply."""
 WORDS = {
@@ -40,7 +40,7 @@ class ModelOptions:
     key_env: str | None = None
     served_model: str | None = None
     roles: Sequence[str] = ()
-    """Empty: all but those of embedders."""
+    """Names, also several in a text with commas. Empty, or `all`: all but those of embedders."""
     input_price: float | None = None
     output_price: float | None = None
     tried: bool = True
@@ -56,8 +56,11 @@ def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
     return make_addition(params, "model", name, options, roles)
 
 
-def add_judge(params: Parameters, name: str, options: ModelOptions) -> Addition:
-    """Make a model the role `judge`: one of `run.endpoints`, or one by its address. Raises BadInput."""
+def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = JUDGE) -> Addition:
+    """Let a model judge: one of `run.endpoints`, or one by its address. Raises BadInput.
+
+    role: `judge`, or a new role for a further judge.
+    """
     require_model_name(name)
     keys = ("run", "endpoints", name)
     if options.endpoint is not None:
@@ -67,7 +70,26 @@ def add_judge(params: Parameters, name: str, options: ModelOptions) -> Addition:
         raise BadInput(option, "is for a model that is given by --endpoint", hint="edit run.endpoints")
     elif name not in read_models(params)[0].endpoints:
         raise refuse(params, keys, "is missing", hint=f"--endpoint URL, or first: benchloom add model {name}")
-    return make_addition(params, "judge", name, options, choose_roles(params, (JUDGE,)))
+    judges = choose_roles(params, (JUDGE,))
+    if role != JUDGE:
+        return add_further_judge(params, name, options, role)
+    return make_addition(params, "judge", name, options, judges)
+
+
+def add_further_judge(params: Parameters, name: str, options: ModelOptions, role: str) -> Addition:
+    """Make a role for a further judge. Beside its model, it is asked as the role `judge` is."""
+    require_name(role)
+    require_new(params, ("roles", role), replace=options.replace)
+    first: Mapping[str, object] = params["roles"][JUDGE]
+    with_role = Parameters({**params, "roles": {**params["roles"], role: first}}, params.path)
+    addition = make_addition(with_role, "judge", name, options, [role])
+    changed = {keys[-1]: value for keys, value in addition.values.items() if keys[:2] == ("roles", role)}
+    kept = {keys: value for keys, value in addition.values.items() if keys[:2] != ("roles", role)}
+    return replace(
+        addition,
+        values={**kept, ("roles", role): {**first, **changed}},
+        said=[*addition.said, f"an evaluation asks it by its role: judges: [{JUDGE}, {role}]"],
+    )
 
 
 def make_addition(
@@ -138,6 +160,8 @@ def choose_roles(params: Parameters, wanted: Sequence[str]) -> list[str]:
     Raises BadInput, with a line, for a role that params.yaml lacks.
     """
     there = read_mapping(params, "roles", Role)
+    named = [role for text in wanted for word in text.split(",") if (role := word.strip())]
+    wanted = [] if ALL in named else named
     if unknown := next((role for role in wanted if role not in there), None):
         raise refuse(params, ["roles", unknown], "no such role", hint=suggest(unknown, list(there)))
     embedders = list_embedders(params, there)

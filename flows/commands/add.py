@@ -88,7 +88,13 @@ def model(
     key_env: KeyEnv = None,
     served_model: ServedModel = None,
     role: Annotated[
-        list[str] | None, typer.Option(help="A role that it plays; repeatable. All but the embedder's.")
+        list[str] | None,
+        typer.Option(
+            "--role",
+            "--roles",
+            metavar="ROLES",
+            help="Roles that it plays: generator,reader. All but the embedder's.",
+        ),
     ] = None,
     input_price: InputPrice = None,
     output_price: OutputPrice = None,
@@ -123,15 +129,20 @@ def judge(
     endpoint: Endpoint = None,
     key_env: KeyEnv = None,
     served_model: ServedModel = None,
+    role: Annotated[
+        str, typer.Option("--as", metavar="ROLE", help="The role: judge, or a new role for a further judge.")
+    ] = "judge",
     input_price: InputPrice = None,
     output_price: OutputPrice = None,
     no_try: NoTry = False,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Make a model the judge of answers: one of `run.endpoints`, or one by its address.
+    """Make a model the judge of answers, or with --as a further judge.
 
-    Example: benchloom add judge gpt-mini
+    It is one of `run.endpoints`, or a new one by its address.
+
+    Example: benchloom add judge gpt-mini --as second_judge
     """
 
     def make(root: Path, params: Parameters) -> Addition:
@@ -141,6 +152,7 @@ def judge(
             params,
             name,
             ModelOptions(endpoint, key_env, served_model, (), input_price, output_price, not no_try, replace),
+            role,
         )
 
     add(make, as_json=as_json)

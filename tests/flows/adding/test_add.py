@@ -162,6 +162,32 @@ def test_a_judge_is_a_model_that_is_there_or_one_by_its_address(project, capsys)
     assert "run.endpoints.third: is missing" in refuse(project, "judge", "third")
 
 
+def test_a_further_judge_has_a_role_of_its_own_with_the_settings_of_the_first(project, capsys):
+    before = read(project)["roles"]
+    with answering(Model("json_schema", "logprobs").answer) as url:
+        said = add(capsys, "judge", "other", "--endpoint", url, "--as", "second_judge")
+    roles = read(project)["roles"]
+    second = roles.pop("second_judge")
+    assert second == {"model": "other", "logprobs": True, "constrain": "json_schema"}
+    assert roles == before
+    assert said["lines"].keys() == {"run.endpoints.other", "roles.second_judge"}
+    line = said["lines"]["roles.second_judge"]
+    there = refuse(project, "judge", "small", "--as", "second_judge")
+    assert there.startswith(f"params.yaml, line {line}: roles.second_judge: is there already")
+    assert "cannot be a name" in refuse(project, "judge", "small", "--as", "second judge")
+
+
+def test_roles_are_named_in_one_word_with_commas_or_all_at_once(project, capsys):
+    add(capsys, "model", "small", "--role", "generator, judge", "--no-try", "--replace")
+    add(capsys, "model", "other", "--endpoint", "http://h/v1", "--role", "agent,judge", "--no-try")
+    assert [role["model"] for role in read(project)["roles"].values()] == ["small", "other", "other", "tiny"]
+    add(capsys, "model", "third", "--endpoint", "http://h/v1", "--roles", "all", "--no-try")
+    assert [role["model"] for role in read(project)["roles"].values()] == ["third"] * 3 + ["tiny"]
+    assert "roles.jugde: no such role" in refuse(
+        project, "model", "next", "--endpoint", "http://h/v1", "--role", "judge,jugde"
+    )
+
+
 def test_a_system_behind_http_is_asked_one_question(project, capsys):
     asked = []
 
