@@ -258,4 +258,5 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     """Read an artifact's rows; none where it is missing."""
     import pyarrow.parquet as pq
 
-    return pq.read_table(path).to_pylist() if path.is_file() else []
+    rows: list[dict[str, Any]] = pq.read_table(path).to_pylist() if path.is_file() else []
+    return rows
