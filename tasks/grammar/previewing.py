@@ -10,16 +10,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-QUESTIONS_A_TEMPLATE = 5
+QUESTIONS_A_TEMPLATE = 4
 LEAST_TEMPLATES = 2
 """A text is checked against another template than its own."""
 REQUESTS_A_TEMPLATE = 2
+SPARE = 2
+"""How many times the groups that are read are made: some templates have no answers, or no texts."""
 
 
 def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
     """Return the parameters by which the flow makes about `limit` questions.
 
-    With N questions it makes T = N / 5 templates, at least two. It sends at most 2 T requests for SQL, and T
+    With N questions it makes T = N / 4 templates, at least two. It sends at most 2 T requests for SQL, and T
     for texts of each criterion.
     """
     grammar = dict(read(params, "grammar"))
@@ -35,7 +37,7 @@ def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
         grammar["text_templates"] = {**read(grammar, "text_templates"), "criteria": single}
         grammar["balanced"] = {**read(grammar, "balanced"), "texts": 1}
     # A preview reads the first N groups: without a cap they would all be of the first template.
-    fill_in, most = read(grammar, "fill_in"), math.ceil(limit / templates)
+    fill_in, most = read(grammar, "fill_in"), math.ceil(SPARE * limit / templates)
     if isinstance(grammar.get("fill_in", {}), Mapping) and type(fill_in.get("cap", 0)) in (int, type(None)):
         grammar["fill_in"] = {**fill_in, "cap": min(fill_in.get("cap") or most, most)}
     return {**params, "grammar": grammar}
