@@ -221,7 +221,8 @@ def describe_abilities(endpoint: Endpoint, abilities: Abilities) -> dict[str, ob
     if abilities.embeds:
         return {"embedding": abilities.embeds, "limits": limits}
     can = {name: getattr(abilities, name) for name in WORDS}
-    return {**can, "reasons": abilities.reasons, "limits": limits}
+    unanswered = list(abilities.unanswered)
+    return {**can, "reasons": abilities.reasons, "unanswered": unanswered, "limits": limits}
 
 
 def list_lines(endpoint: Endpoint, abilities: Abilities | None, roles: Sequence[str]) -> list[str]:
@@ -236,6 +237,11 @@ def list_lines(endpoint: Endpoint, abilities: Abilities | None, roles: Sequence[
     lines.insert(0, f"can: text{''.join(f', {said}' for said in can)}")
     if cannot:
         lines.insert(1, f"cannot: {', '.join(cannot)}")
+    if abilities.unanswered:
+        forms = ", ".join(WORDS[form] for form in abilities.unanswered)
+        lines.append(
+            f"no reply when asked for {forms}: if that was a fault, add the model again with --replace"
+        )
     if abilities.reasons:
         lines.append(f"reasons before it answers: its roles have max_tokens of {REASONING_TOKENS:,} or more")
     window = f"a context of {abilities.context:,} tokens, " if abilities.context else ""

@@ -60,6 +60,8 @@ class Abilities:
     embeds: int = 0
     """Numbers of a text's embedding; 0 of a model that generates text."""
     context: int | None = None
+    unanswered: tuple[str, ...] = ()
+    """Names of the forms above that brought no reply at all: whether the model can is not known."""
 
     def choose_constrain(self, *, embedded: bool) -> str:
         """Choose the `constrain` of this model's roles.
@@ -77,14 +79,15 @@ class EndpointTrial:
     def __init__(self, name: str, endpoint: Endpoint, open_client: OpenClient) -> None:
         self.name, self.endpoint, self._open = name, endpoint, open_client
         self._tokens = SHORT
+        self._unanswered: list[str] = []
 
     async def run(self) -> Abilities:
         """Ask for one token, then for replies of each form. Raises ModelFailed, BadInput."""
         reasons = await self._ask_one_token()
-        schema = await self._try({"json_schema": SCHEMA})
-        grammar = await self._try({"grammar": GRAMMAR})
-        called = await self._try({"tools": [TOOL.describe()]})
-        numbers = await self._try(logprobs=True, top_logprobs=5)
+        schema = await self._try("json_schema", {"json_schema": SCHEMA})
+        grammar = await self._try("grammar", {"grammar": GRAMMAR})
+        called = await self._try("tools", {"tools": [TOOL.describe()]})
+        numbers = await self._try("logprobs", logprobs=True, top_logprobs=5)
         return Abilities(
             json_schema=schema is not None and is_held(schema.text),
             grammar=grammar is not None and grammar.text.strip() in WOODS,
@@ -94,6 +97,7 @@ class EndpointTrial:
             logprobs=numbers is not None and bool(read_logprobs(numbers.extra)),
             reasons=reasons,
             context=await self._read_context(),
+            unanswered=tuple(self._unanswered),
         )
 
     async def embed(self) -> Abilities:
@@ -114,12 +118,18 @@ class EndpointTrial:
         return reasons
 
     async def _try(
-        self, constraint: Mapping[str, object] | None = None, **decoding: object
+        self, form: str, constraint: Mapping[str, object] | None = None, **decoding: object
     ) -> LedgerEntry | None:
-        """Ask for a reply of some form; None where the endpoint refuses the request."""
+        """Ask for a reply of some form; None where the endpoint refuses the request, or does not answer it.
+
+        A server may fail at a field that it does not know. So may one that is only overloaded: it is said.
+        """
         try:
             return await self._send(self._make(self._tokens, constraint, **decoding))
+        except ModelRefused:
+            return None
         except ModelFailed:
+            self._unanswered.append(form)
             return None
 
     def _make(

@@ -104,6 +104,7 @@ def test_a_model_gets_its_roles_and_what_its_endpoint_can_hold_them_to(project, 
         said = add(capsys, "model", "gpt-mini", "--endpoint", url, "--key-env", "MY_KEY")
     assert said["found"] | {"limits": 0} == {
         "json_schema": True, "grammar": False, "tools": False, "logprobs": True, "reasons": False,
+        "unanswered": [],
         "limits": 0,
     }  # fmt: skip
     assert model.bodies[0]["max_tokens"] == 1
@@ -150,6 +151,22 @@ def test_a_model_that_does_not_answer_is_not_written(project, monkeypatch):
     assert "--endpoint URL" in refuse(project, "model", "gone")
     assert "no such role" in refuse(project, "model", "gone", "--endpoint", "http://h/v1", "--role", "jugde")
     assert refuse(project, "model", "small").startswith("params.yaml, line 14: run.endpoints.small: is there")
+
+
+def test_a_form_that_brought_no_reply_is_told_from_one_that_is_refused(project, capsys):
+    model = Model("json_schema", refuses=("logprobs",))
+
+    async def fail_at_tools(request):
+        if "tools" in await request.json():
+            return web.json_response({"error": {"message": "out of memory"}}, status=500)
+        return await model.answer(request)
+
+    with answering(fail_at_tools) as url:
+        said = add(capsys, "model", "shaky", "--endpoint", url, "--role", "agent")
+        assert said["found"]["unanswered"] == ["tools"]
+        run_command(["add", "model", "shaky", "--endpoint", url, "--role", "agent", "--replace"])
+    assert "no reply when asked for tools: if that was a fault" in capsys.readouterr().out
+    assert read(project)["roles"]["agent"] == {"model": "shaky", "constrain": "json_schema"}
 
 
 def test_a_judge_is_a_model_that_is_there_or_one_by_its_address(project, capsys):
