@@ -146,7 +146,12 @@ def split_own(text: str, graph: DeclaredGraph) -> str:
     kept = "".join(lines[start:]) if start is not None else ""
     above = lines[: start - 1] if start is not None else lines
     papers = {declared.stage.paper for declared in graph.declared.values()}
-    blocks = (yaml.safe_load("".join(above)) or {}).get("stages") or {}
+    try:
+        blocks = (yaml.safe_load("".join(above)) or {}).get("stages") or {}
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        hint = "mend the line, or take the committed file back: git checkout dvc.yaml"
+        raise BadInput(f"{DVC_YAML}, line {line}", "is not YAML", hint=hint) from error
     for name, lines_of in _split_blocks(above):
         work = blocks[name].get("do", blocks[name])
         words = str(work.get("cmd", "")).split()

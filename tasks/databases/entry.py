@@ -53,6 +53,8 @@ class DatabaseEntry(BaseModel):
     must be the answer there."""
     templates: Literal["beside", "instead"] | None = None
     """Whether a person's templates (data/templates/<name>.jsonl) stand beside a model's, or instead."""
+    templates_by: str = ""
+    """Who wrote these templates, for the dataset's card and page: "the project's authors"."""
     strict_templates: bool = False
     """Whether a person's templates are held to every rule for a model's."""
     glossary: Mapping[str, str] = {}

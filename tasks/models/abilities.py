@@ -196,7 +196,8 @@ def find_context(listed: Any, served: str) -> int | None:
     models = listed.get("data") if isinstance(listed, dict) else None
     for model in models if isinstance(models, list) else ():
         if isinstance(model, dict) and model.get("id") == served:
-            meta = model.get("meta") if isinstance(model.get("meta"), dict) else {}
-            sizes = [model.get(name, meta.get(name)) for name in WINDOWS]
+            meta = model.get("meta")
+            details: dict[str, Any] = meta if isinstance(meta, dict) else {}
+            sizes = [model.get(name, details.get(name)) for name in WINDOWS]
             return next((size for size in sizes if type(size) is int and 0 < size < 10**9), None)
     return None

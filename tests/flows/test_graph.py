@@ -12,8 +12,8 @@ import yaml
 
 from flows.code import ROOMS
 from flows.discovery import find_stage, list_evaluating, list_flows, list_stages
-from flows.graph import FROM_PARAMS
-from flows.graph_file import compare_graph
+from flows.graph import FROM_PARAMS, DeclaredGraph
+from flows.graph_file import compare_graph, split_own
 from flows.night_settings import EvaluatedEntry
 from flows.nights.preparation import select_night
 from flows.run.binding import find_function
@@ -205,8 +205,13 @@ def test_a_target_brings_what_it_stands_on(nodes, target, stages):
 
 
 def test_an_unknown_target_is_told_what_there_is(nodes):
-    with pytest.raises(BadInput, match=r"grammar-schema"):
+    with pytest.raises(BadInput, match=r"did you mean grammar\? flows: grammar, longform, .* and \d+ more"):
         select_nodes(nodes, ["gramar"])
+
+
+def test_a_graph_file_with_marks_of_a_conflict_is_named_with_its_line():
+    with pytest.raises(BadInput, match=r"dvc\.yaml, line \d: is not YAML .*git checkout dvc\.yaml"):
+        split_own("stages:\n  a: {cmd: x}\n<<<<<<< ours\n=======\n", DeclaredGraph(ROOT, []))
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,19 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     """The sample's questions, replayed."""
     made = make_sample(tmp_path_factory.mktemp("read"))
     made.run(
-        "grammar-balanced@films", "grammar-balanced@flights", "longform-items@sample", "tanq-items@sample"
+        "grammar-balanced@films",
+        "grammar-balanced@films_by_model",
+        "grammar-balanced@flights",
+        "longform-items@sample",
+        "tanq-items@sample",
     )
     return made
 
 
 @pytest.mark.drill
-@pytest.mark.parametrize(("reading", "dataset"), [("grammar", "films"), ("flights", "flights")])
+@pytest.mark.parametrize(
+    ("reading", "dataset"), [("grammar", "films_by_model"), ("films", "films"), ("flights", "flights")]
+)
 def test_questions_from_templates(sample: Sample, reading: str, dataset: str) -> None:
     rows = read_rows(sample.root / f"data/grammar/{dataset}/balanced.parquet", Question)
     shipped = {row.id: (row.question, row.answer, row.sql) for row in rows}

@@ -181,6 +181,7 @@ def make_corpus(groups, templates, in_balance, others, database) -> dict[str, Dr
         list(others.rows),
         list(true.rows),
         list(told.rows),
+        entry,
         Questions(criteria=("short", "long")),
     )
     needed = answer_facts(

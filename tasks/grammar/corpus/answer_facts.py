@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
-from tasks.databases.columns import Column
+from tasks.databases.columns import Column, make_column_id
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
@@ -22,9 +22,11 @@ from tasks.databases.rendering import write_plain
 from tasks.databases.values import Value
 from tasks.grammar.construct.combinations import read_sources
 from tasks.grammar.construct.fill_in import Group
+from tasks.grammar.construct.free_joins import describe_joins
 from tasks.grammar.construct.free_reading import read_stored
 from tasks.grammar.construct.queries import FilledSql, FreeQuery, Query, table_of, write_rows
 from tasks.grammar.construct.source_keys import list_wanted
+from tasks.grammar.construct.source_rows import write_source_queries
 from tasks.grammar.construct.sql_templates import SqlTemplate
 from tasks.grammar.corpus.documents import UNREAD, UNTOLD
 from tasks.grammar.corpus.entities import EntityProfile
@@ -69,8 +71,9 @@ def answer_facts(
 ) -> Drafts[AnswerFacts]:
     """List, for every group that is asked, which documents state which of the facts that it needs.
 
-    Of a person's SQL that is of another shape than a model's, code does not tell which facts it needs: it has
-    no row, and the sufficiency of what was retrieved is read from the documents' text.
+    A person's SELECT that joins tables along foreign keys needs all rows that it computes its answer from. Of
+    SQL of another shape code does not tell which facts it needs: it has no row, and the sufficiency of what
+    was retrieved is read from the documents' text.
     """
     asked = {question.group for question in questions}
     wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -89,8 +92,11 @@ def answer_facts(
         for template in sql_templates:
             if template.id in wanted:
                 query = read_stored(template.sql, schema)
+                joined = describe_joins(query, schema)
                 if not isinstance(query, FreeQuery):
                     rows += list(_FactReader(query, corpus).read(wanted[template.id]))
+                elif not isinstance(joined, FreeQuery):
+                    rows += list(_FreeFactReader(joined, corpus).read(wanted[template.id]))
     return Drafts(sorted(rows, key=lambda row: row.id))
 
 
@@ -261,3 +267,36 @@ class _FactReader:
         """Add the keys of things whose names are told: a count needs to know one thing from another."""
         named = [table for table, name in self.names.items() if name in told]
         return told.union(*(self.keys[table] for table in named))
+
+
+class _FreeFactReader(_FactReader):
+    """Reads what the groups of a person's SELECT need: every combination of rows that its conditions keep."""
+
+    def __init__(self, query: Query, corpus: _Corpus) -> None:
+        super().__init__(query, corpus)
+        things = (key for table in sorted(self.names) for key in self.keys[table])
+        self.needed = tuple(dict.fromkeys([*query.columns, *things]))
+        self.columns = tuple(dict.fromkeys([*self.needed, *sorted(self.names.values())]))
+
+    def read(self, groups: Mapping[str, str]) -> Iterator[AnswerFacts]:
+        """Yield the facts of groups. groups: filled SQL -> the group's id. Raises SqlError."""
+        for sql, group in groups.items():
+            yield AnswerFacts(
+                id=group,
+                needed=self.needed,
+                names=tuple(sorted(self.names.values())),
+                columns=self.columns,
+                supports=self._list_supports(self._read_rows(sql)),
+                origin=(Origin("row", f"fill_in#{group}"),),
+            )
+
+    def _read_rows(self, sql: str) -> Iterator[Mapping[str, Value]]:
+        schema, safe = self.corpus.schema, self.corpus.safe
+        for source, selected in write_source_queries(sql, schema)[0]:
+            names = [make_column_id(table, column) for table, column in selected]
+            for batch in safe.stream(translate(source, safe.dialect, schema)):
+                yield from (dict(zip(names, row, strict=True)) for row in batch)
+
+    def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
+        """Name a combination of rows by the keys of its things: each of them counts in what is computed."""
+        return tuple(row[key] for table in sorted(self.names) for key in self.keys[table])

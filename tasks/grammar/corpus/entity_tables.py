@@ -15,6 +15,7 @@ from tasks.databases.profile.readings import list_readings
 from tasks.databases.rendering import write_plain
 from tasks.databases.values import Value
 from tasks.errors import BadInput
+from tasks.grammar.construct.free_joins import describe_joins
 from tasks.grammar.construct.names import (
     is_name,
     name_column,
@@ -148,6 +149,9 @@ def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTo
     documents tell goes together only where one names the other's thing: else nothing says that the airline
     with that headquarters is the one of that flight. Of something counted, its name must be told.
     """
+    tables = list(tables)
+    if tables:
+        query = describe_joins(query, tables[0].schema)
     present = [table for table in tables if table.table in query.tables]
     told = {table.table: list_told(query, table, count_told) for table in present}
     needed = {column: column for column in query.columns}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import Self
 
 from pydantic import Field
 from sqlglot import exp
@@ -58,6 +59,8 @@ class Profiles(Settings):
     a seeded order with SQL templates in turn, then others; null = all rows."""
     documents_per_group: int = Field(default=6, ge=1)
     """No entity is taken for a group whose answer comes from more than this."""
+    documents_of: Mapping[str, int] = Field(default_factory=dict)
+    """Database -> its own `documents_per_group`, for systems that retrieve few documents."""
     counts: int = Field(default=4, ge=0)
     """Maximum number of facts of the kind `the database has 152 films with the genre Drama`. Only numbers
     above `documents_per_group` and 10 are told: no question may be answered by them instead of documents."""
@@ -66,6 +69,11 @@ class Profiles(Settings):
     seed: int = 0
     """Decides which groups come first, which other entities are taken, and which numbers are told."""
     limits: QueryLimits = QueryLimits()
+
+    def limit(self, database: str) -> Self:
+        """Return the parameters with a database's own `documents_per_group`."""
+        most = self.documents_of.get(database, self.documents_per_group)
+        return self.model_copy(update={"documents_per_group": most})
 
 
 def profiles(
@@ -90,7 +98,7 @@ def profiles(
     tables = [open_entity_table(database.name, name, schema) for name in names]
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         needs = read_needs(tables, balanced, sql_templates, schema, safe)
-        chosen, left_out = choose_keys(needs, balanced, params)
+        chosen, left_out = choose_keys(needs, balanced, params.limit(database.name))
         dropped += left_out
         for table in tables:
             table_rows, table_dropped = profile_table(table, chosen[table.table], safe, params)

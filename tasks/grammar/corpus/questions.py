@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.pairs import Question, take_turns
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.settings import Settings
 from tasks.systems.contract import Document
+
+
+class DatabaseSize(Settings):
+    """What is asked of one database, `grammar.questions.sizes.<database>`."""
+
+    groups: int | None = Field(default=None, ge=1)
+    """Number of semantic groups; null = as `grammar.questions.groups` says."""
+    texts: int | None = Field(default=None, ge=1)
+    """Maximum number of texts per group and criterion, of both sets together, the balanced set's first.
+
+    null = all."""
 
 
 class Questions(Settings):
@@ -27,6 +39,8 @@ class Questions(Settings):
     """Linguistic criteria; only groups that the balanced set has under each of them are chosen."""
     texts: int | None = Field(default=None, ge=1)
     """Maximum number of unbalanced texts per group and criterion; null = all."""
+    sizes: Mapping[str, DatabaseSize] = Field(default_factory=dict)
+    """Database -> its own sizes."""
     grounded: bool = True
     """Choose only groups whose true documents are known, in the corpus, and tell all that the query is about:
     with a corpus of a part of the database, every other group would count as a gap. Others are dropped."""
@@ -56,6 +70,7 @@ def questions(
     unbalanced: list[Question],
     true_documents: list[TrueDocument],
     documents: list[Document],
+    database: DatabaseEntry,
     params: Questions,
 ) -> Drafts[AskedQuestion]:
     """Sample groups by seed and list their texts from both sets, each once, flagged by set.
@@ -70,19 +85,25 @@ def questions(
     eligible = (question for question in balanced if question.group in grounded or not params.grounded)
     ungrounded = note_ungrounded(balanced, grounded, true_documents) if params.grounded else []
     several = {group for group, ids in true.items() if len(ids) > 1}
+    size = params.sizes.get(database.name, DatabaseSize())
+    params = params.model_copy(update={"groups": size.groups or params.groups})
     groups = choose_groups(eligible, params, several)
     chosen = set(groups)
     in_balanced = {question.id for question in balanced}
     in_unbalanced, too_many = limit_texts(
         (question for question in unbalanced if question.group in chosen), params
     )
-    chosen_questions = {
-        question.id: question
-        for question in [*balanced, *unbalanced]
-        if question.group in chosen
-        and question.criterion in params.criteria
-        and (question.id in in_balanced or question.id in in_unbalanced)
-    }
+    chosen_questions, beyond = cut_texts(
+        {
+            question.id: question
+            for question in [*balanced, *unbalanced]
+            if question.group in chosen
+            and question.criterion in params.criteria
+            and (question.id in in_balanced or question.id in in_unbalanced)
+        },
+        in_balanced,
+        size.texts,
+    )
     rows = [
         AskedQuestion(
             id=question.id,
@@ -97,14 +118,12 @@ def questions(
             true_document_ids=true.get(question.group),
             origin=_list_origins(question, in_balanced, true),
         )
-        for question in chosen_questions.values()
+        for question in chosen_questions
     ]
     dropped = [
-        Dropped(
-            question.id, "too_many_texts", question.question, (Origin("row", f"unbalanced#{question.id}"),)
-        )
-        for question in too_many
-        if question.id not in in_balanced
+        Dropped(question.id, "too_many_texts", question.question, _list_origins(question, in_balanced, {}))
+        for question in {question.id: question for question in [*too_many, *beyond]}.values()
+        if question in beyond or question.id not in in_balanced
     ]
     return Drafts(rows, [*dropped, *ungrounded, *note_shortfall(groups, several, balanced, params)])
 
@@ -183,6 +202,30 @@ def limit_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[
         else:
             kept.add(question.id)
     return kept, beyond
+
+
+def cut_texts(
+    chosen: Mapping[str, Question], in_balanced: Collection[str], most: int | None
+) -> tuple[list[Question], list[Question]]:
+    """Split questions into those to ask, at most `most` per group and criterion, and those beyond.
+
+    most: None asks all.
+    """
+    if most is None:
+        return list(chosen.values()), []
+    counts: Counter[tuple[str, str]] = Counter()
+    kept: set[str] = set()
+    for question in sorted(
+        chosen.values(),
+        key=lambda question: (question.id not in in_balanced, make_id("asked", question.group, question.id)),
+    ):
+        counts[question.group, question.criterion] += 1
+        if counts[question.group, question.criterion] <= most:
+            kept.add(question.id)
+    return (
+        [question for name, question in chosen.items() if name in kept],
+        [question for name, question in chosen.items() if name not in kept],
+    )
 
 
 def _list_origins(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tasks.artifacts.parquet import count_rows
 from tasks.artifacts.statistics import name_beside
+from tasks.databases.entry import DatabaseEntry
 
 BY, GROUPS = "grammar.second_reading.by", "grammar.second_reading.groups"
 
@@ -42,7 +43,8 @@ FILLED = (
     "The database fills the placeholders: one query per template gives every combination with its answer.",
     "Texts and filled queries are paired, then balanced per semantic group and criterion.",
 )
-BROUGHT = "A person brought SQL templates with texts; what cannot run, or has no answer, is dropped."
+LEFT_OUT = "what cannot run, or has no answer, is dropped."
+BROUGHT = f"A person brought SQL templates with texts; {LEFT_OUT}"
 OF_THE_DATABASE = "Answers are true of the database as it was, not of the world."
 AMBIGUOUS = "Where a query has a single answer in this database, the question may be ambiguous outside it."
 TRUE_OF = (
@@ -121,6 +123,15 @@ BY_PERSON = Authorship(
 )
 AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
 """By `databases.<name>.templates`."""
+
+
+def describe_authorship(database: DatabaseEntry) -> Authorship:
+    """Describe who wrote a database's templates, naming their author where its entry does."""
+    found = AUTHORSHIP[database.templates]
+    if database.templates is None or not database.templates_by:
+        return found
+    brought = f"SQL templates with texts were written by {database.templates_by}; {LEFT_OUT}"
+    return replace(found, made=tuple(brought if step == BROUGHT else step for step in found.made))
 
 
 def list_own(artifact: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from tasks.artifacts.statistics import name_beside, read_statistics
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.combinations import IDLE
 from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE
-from tasks.grammar.publish.authorship import AUTHORSHIP, describe_reading, list_own
+from tasks.grammar.publish.authorship import describe_authorship, describe_reading, list_own
 from tasks.grammar.publish.difficulty import measure_set, read_known, tabulate_difficulty
 from tasks.grammar.publish.needed_documents import describe_needed
 from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
@@ -82,7 +82,7 @@ def dataset(
     }
     own = list_own(own_templates)
     sets |= {path.stem: path for path in own}
-    wording, reading = AUTHORSHIP[database.templates], describe_reading(settings)
+    wording, reading = describe_authorship(database), describe_reading(settings)
     asked = database.templates != "instead"
     made = (
         *list_own(glossary), schema, *own, sql_templates, text_templates, back_check,

@@ -20,7 +20,7 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.profile.kinds import ColumnProfile
 from tasks.grammar.construct.glossary import Term
-from tasks.grammar.publish.authorship import AUTHORSHIP, describe_reading, list_own
+from tasks.grammar.publish.authorship import describe_authorship, describe_reading, list_own
 from tasks.grammar.publish.column_facts import INTRODUCTION, describe_columns
 from tasks.grammar.publish.graph_layout import Layout, lay_out
 from tasks.grammar.publish.view import list_samples, read_dataset, tabulate_templates, view_questions
@@ -98,7 +98,7 @@ def report(
     stages = {path.stem: read_yield(path) for path in paths}
     artifacts = [stage.artifact for stage in stages.values()]
     reading = describe_reading(settings)
-    wording = AUTHORSHIP[database.templates]
+    wording = describe_authorship(database)
     rows = read_dataset(sql_templates, second_reading, fill_in, unbalanced, balanced)
     charts = _draw_yields(
         count_yields(text_templates, back_check, second_reading, unbalanced, balanced),

@@ -188,7 +188,12 @@ def make_dataset(name: str, folder: Path) -> Dataset:
     true = true_documents(things, dropped, groups, templates, columns, entry, TrueDocuments())
     asked = list(
         questions(
-            pairs, [], list(true.rows), list(told.rows), Questions(criteria=("short", "long"), groups=60)
+            pairs,
+            [],
+            list(true.rows),
+            list(told.rows),
+            entry,
+            Questions(criteria=("short", "long"), groups=60),
         ).rows
     )
     facts = answer_facts(

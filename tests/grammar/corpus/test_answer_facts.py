@@ -8,6 +8,7 @@ import pytest
 from tasks.artifacts.rows import Dropped
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.free_reading import read_free
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.schema import schema as read_schema
 from tasks.grammar.construct.sql_templates import SqlTemplate
@@ -148,6 +149,22 @@ def test_a_document_that_tells_the_number_itself_is_enough(tmp_path):
         assert suffices(facts, {name})
         assert town in yard.text[name]
         assert f"{number} vessels" in yard.text[name]
+
+
+def test_a_persons_sql_needs_every_row_that_it_computes_its_answer_from(concerts):
+    choir = name_first(concerts, "choirs")
+    listed, _ = concerts.find(CONCERTS_OF_CHOIR, choir)
+    own = {name for name, title in concerts.title.items() if title in listed.split("; ")}
+    sql = (
+        "SELECT COUNT(*), MAX(concerts.price) - MIN(concerts.price) FROM concerts JOIN choirs "
+        "ON choirs.choir_id = concerts.choir_id WHERE choirs.name = '[choirs.name]' HAVING COUNT(*) > 1"
+    )
+    answer, facts = concerts.find(read_free(sql, concerts.columns), choir)
+    assert int(answer.split(",")[0]) == len(own)
+    assert suffices(facts, own)
+    assert not any(suffices(facts, own - {name}) for name in own)
+    others = set(concerts.title) - own
+    assert not suffices(facts, others), "the choir's name stands in its own document, and no price does"
 
 
 def test_true_documents_always_suffice_and_nothing_never_does(tmp_path):

@@ -1,12 +1,14 @@
 from collections import Counter
 
 from tasks.artifacts.rows import Origin
+from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.pairs import Question
 from tasks.grammar.corpus.questions import Questions, questions
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.systems.contract import Document
 
 PARAMS = {"criteria": ("short", "long")}
+FILMS = DatabaseEntry(name="films", file="films.sqlite")
 
 
 def ask(group, criterion, text, template="t"):
@@ -34,7 +36,7 @@ def run(balanced, unbalanced, true=None, written=None, **params):
     written = [name for ids in true.values() for name in ids] if written is None else written
     documents = [Document(document, document, document, ()) for document in dict.fromkeys(written)]
     rows = [TrueDocument(group, ids, ()) for group, ids in true.items()]
-    return questions(balanced, unbalanced, rows, documents, Questions(**PARAMS, **params))
+    return questions(balanced, unbalanced, rows, documents, FILMS, Questions(**PARAMS, **params))
 
 
 def test_all_texts_of_both_sets_are_asked_once_and_flagged():
@@ -120,7 +122,7 @@ def test_groups_that_documents_do_not_answer_are_left_out_with_their_number_and_
         TrueDocument("g4", ("lost",), ()),
     ]
     documents = [Document("d0", "d0", "d0", ())]
-    drafts = questions(balanced, unbalanced, rows, documents, Questions(**PARAMS))
+    drafts = questions(balanced, unbalanced, rows, documents, FILMS, Questions(**PARAMS))
     assert {question.group for question in drafts.rows} == {"g0"}
     assert [(row.reason, row.detail) for row in drafts.dropped] == [
         ("no_document", "1 of 1 groups of SQL template rare: a row has no document"),
@@ -131,7 +133,30 @@ def test_groups_that_documents_do_not_answer_are_left_out_with_their_number_and_
         "balanced#g3-long-a",
         "balanced#g3-short-a",
     ]
-    every = questions(balanced, unbalanced, rows, documents, Questions(**PARAMS, grounded=False))
+    every = questions(balanced, unbalanced, rows, documents, FILMS, Questions(**PARAMS, grounded=False))
     told = {question.group: question.true_document_ids for question in every.rows}
     assert told == {"g0": ("d0",), "g1": None, "g2": None, "g3": None, "g4": ("lost",)}
     assert not every.dropped
+
+
+def test_a_database_asks_its_own_number_of_texts_and_drops_the_others_by_name():
+    balanced, unbalanced = make_sets()
+    every = run(balanced, unbalanced)
+    drafts = run(balanced, unbalanced, sizes={"films": {"texts": 1}, "flights": {"texts": 3}})
+    counts = Counter((question.group, question.criterion) for question in drafts.rows)
+    assert set(counts.values()) == {1}
+    assert {question.group for question in drafts.rows} == {question.group for question in every.rows}
+    assert all(question.in_balanced for question in drafts.rows)
+    beyond = {row.id for row in drafts.dropped if row.reason == "too_many_texts"}
+    assert beyond == {row.id for row in every.rows} - {row.id for row in drafts.rows}
+    assert run(balanced, unbalanced, sizes={"flights": {"texts": 1}}).rows == every.rows
+
+
+def test_a_database_has_its_own_number_of_groups():
+    balanced, unbalanced = make_sets()
+    chosen = {
+        question.group
+        for question in run(balanced, unbalanced, groups=5, sizes={"films": {"groups": 2}}).rows
+    }
+    assert len(chosen) == 2
+    assert len({question.group for question in run(balanced, unbalanced, groups=5).rows}) == 5
