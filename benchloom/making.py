@@ -169,7 +169,9 @@ def empty_databases(params: Any) -> Any:
         "systems": {},
         "overviews": {},
     }
-    params["grammar"]["profiles"]["entities"] = {}
+    params["grammar"]["profiles"] |= {"entities": {}, "documents_of": {}}
+    params["grammar"]["questions"]["sizes"] = {}
+    params["grammar"]["baselines"].pop("sample", None)  # as the preset says
     params["grammar"]["text_templates"]["criteria"]["long"]["circumstances"] = list(ASKERS)
     params["nightly"]["assessments"] = []
     params.yaml_set_comment_before_after_key("databases", before=FILL_IN)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import flows
-from flows.graph import is_declaring
 from flows.lineage.evaluated import RECORD, add_evaluation
 from flows.lineage.lock import read_graph
 from flows.run.record.lock_file import LOCK
@@ -119,7 +118,8 @@ def open_lineage(root: Path, graph: Graph) -> Iterator[Lineage]:
     from tasks.lineage.walk import Lineage
     from tasks.sources.packages import describe_packaged
 
-    installed = None if is_declaring(root) else Path(flows.__file__).parents[1]
+    # Outside of a project, what `benchloom evaluate` wrote was made by the installed code.
+    installed = None if (root / "params.yaml").is_file() else Path(flows.__file__).parents[1]
     with open_tracers(root, graph) as tracers:
         archive = Archive(root, graph, installed)
         yield Lineage(root, graph, archive, tracers, describe_packaged, installed=installed)

@@ -125,6 +125,8 @@ def write_params(root: Path, url: str) -> None:
     for role in params["roles"].values():
         role |= {"model": "tester", "constrain": "none"}
     params["grammar"]["baselines"]["sample"] = 4
+    params["systems"]["weak"] = {"kind": "rag", "retriever": "keyword", "top_k": 1}
+    params["systems"]["good"] |= {"top_k": 2}
     params["grammar"]["assessment"]["draws"] = 5000
     params |= {
         "assessments": ASSESSMENTS,

@@ -18,7 +18,7 @@ CLI = [sys.executable, "-m", "flows.cli"]
 FILES = (path.stem.rstrip("_") for path in (Path(cli.__file__).parent / "commands").glob("*.py"))
 COMMANDS = ("init", *sorted(name for name in FILES if not name.startswith(("_", "cli_"))))
 """One file a command: one that is written and not registered fails here."""
-GROUPS = ("import", "ledger", "model", "nightly")
+GROUPS = ("add", "import", "ledger", "model", "nightly")
 
 
 def call(*words, cwd=None):

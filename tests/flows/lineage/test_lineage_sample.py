@@ -17,7 +17,8 @@ from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.records import FileRecord
 from tests.flows.sample import ROOT
 
-DATABASES = ("films", "flights")
+DATABASES = {"films_by_model": "films", "flights": "flights"}
+"""Entry whose templates are a model's -> the folder of its source."""
 SETS = ("balanced", "unbalanced")
 BEFORE = ("fill_in", "second_reading", "back_check", "text_templates", "sql_templates")
 SEED, ROWS = 20, 200
@@ -64,7 +65,7 @@ def test_two_hundred_rows_have_no_gap(drawn, lineage):
         for found in walk_nodes(node):
             kinds.setdefault(found.kind, []).append(found)
         assert "gap" not in kinds
-        assert f"data/raw/{name}/{name}.sqlite" in {file.reference for file in kinds["file"]}
+        assert f"data/raw/{DATABASES[name]}/{DATABASES[name]}.sqlite" in {file.reference for file in kinds["file"]}
         assert all(file.summary["md5"] and file.summary["now"] == "same" for file in kinds["file"])
         assert any("package" in file.summary for file in kinds["file"])
         for stage in kinds["stage"]:
@@ -113,8 +114,8 @@ def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
 def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
     """Checked by sqlite3 alone: without the other rows the answer stays, without the named ones it goes."""
     single = decided = 0
-    for name in DATABASES:
-        shutil.copy(root / f"data/raw/{name}/{name}.sqlite", tmp_path / f"{name}.sqlite")
+    for name, raw in DATABASES.items():
+        shutil.copy(root / f"data/raw/{raw}/{raw}.sqlite", tmp_path / f"{name}.sqlite")
     connections = {
         name: sqlite3.connect(tmp_path / f"{name}.sqlite", isolation_level=None) for name in DATABASES
     }

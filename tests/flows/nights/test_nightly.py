@@ -43,7 +43,7 @@ def test_a_first_night_is_accepted_and_a_planted_regression_alarms(built, model)
 
 
 class Flaky:
-    """Fails a third of all requests when first asked, in five ways, and refuses every 25th for good."""
+    """Fails a third of all requests when first asked, in five ways, and refuses every 11th for good."""
 
     def __init__(self) -> None:
         self.asked, self.kinds = Counter(), Counter()
@@ -51,7 +51,7 @@ class Flaky:
     def __call__(self, user: str) -> web.Response | None:
         self.asked[user] += 1
         draw = zlib.crc32(user.encode()) % 100
-        if draw < 4:
+        if draw < 9:
             self.kinds["400"] += 1
             error = {"message": "The prompt was filtered.", "code": "content_filter"}
             return web.json_response({"error": error}, status=400)
@@ -83,7 +83,7 @@ def test_a_night_over_a_flaky_endpoint_ends_with_figures_and_names_what_failed(b
     assert "Traceback" not in done.stderr
     assert len(model.fault.kinds) == 6, "each kind of fault was sent"
     (series,) = json.loads(done.stdout)["series"]
-    refused = [user for user in model.fault.asked if zlib.crc32(user.encode()) % 100 < 4]
+    refused = [user for user in model.fault.asked if zlib.crc32(user.encode()) % 100 < 9]
     assert refused
     assert {model.fault.asked[user] for user in refused} == {1}, "a refusal is not asked again"
     assert 0 < series["n_scored"] < series["n"]
