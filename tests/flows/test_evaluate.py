@@ -40,7 +40,9 @@ def project(tmp_path_factory) -> Sample:
     for name in ("mill", "forge", "dairy"):
         (documents / f"{name}.md").write_text(f"# {name}\n\nSomebody leads {name}.\n")
     write(sample, "questions.jsonl", *map(json.dumps, ROWS))
-    set_params(sample.root, ["systems.good.top_k=2"])  # as when the evaluations that are kept were made
+    # As when the evaluations that are kept were made.
+    weak = "{kind: rag, retriever: keyword, top_k: 1, language: en, multi_turn: true}"
+    set_params(sample.root, ["systems.good.top_k=2", f"systems.weak={weak}"])
     return sample
 
 
@@ -133,7 +135,7 @@ def test_a_system_over_http_with_failures_is_judged_on_the_rest(project, model):
         params.write_text(
             params.read_text()
             .replace("\nsystems:", f"\nsystems:\n  ours: {OURS}", 1)
-            .replace("\n  systems: {} #", f"\n  systems: {{ours: {{url: '{url}', retries: 0}}}} #", 1)
+            .replace("\n  systems: {} # <", f"\n  systems: {{ours: {{url: '{url}', retries: 0}}}} # <", 1)
         )
         write(project, "broken.jsonl", *map(json.dumps, ROWS), "{nope", '{"question": "x"}')
         done = evaluate(project, "--json", dataset="broken.jsonl", system="ours")

@@ -157,7 +157,7 @@ def test_construction_belongs_to_no_night(nodes):
 def test_every_argument_of_a_stage_is_one_of_its_dependencies(nodes):
     for node in nodes.values():
         _, function = find_function(node)
-        names = set(function.__annotations__) - {"return"} - FROM_PARAMS
+        names = set(function.__annotations__) - {"return", "evaluated"} - FROM_PARAMS
         covered = {name_argument(path) for path in find_stage(node.stage).covered}
         files = {name_argument(dep) for dep in node.deps if not dep.startswith("tasks/")} | covered
         assert names <= files, node.name
