@@ -97,7 +97,8 @@ def test_two_systems_of_every_flow(whole, a, b, metrics):
 
 def test_every_scope_that_evaluates_is_read_by_its_declaration(whole):
     stages = read_workspace(whole.root).stages
-    own = {"longform.systems", "qa.systems", "streambench.systems", "tanq.systems"}  # entries that the sample has none of
+    # The sample has no entry of these.
+    own = {"longform.systems", "qa.systems", "streambench.systems", "tanq.systems"}
     assert {stage.scope for stage in stages} == {
         scope for scope in list_evaluating() if scope.over not in own
     }

@@ -65,7 +65,8 @@ def test_two_hundred_rows_have_no_gap(drawn, lineage):
         for found in walk_nodes(node):
             kinds.setdefault(found.kind, []).append(found)
         assert "gap" not in kinds
-        assert f"data/raw/{DATABASES[name]}/{DATABASES[name]}.sqlite" in {file.reference for file in kinds["file"]}
+        raw = DATABASES[name]
+        assert f"data/raw/{raw}/{raw}.sqlite" in {file.reference for file in kinds["file"]}
         assert all(file.summary["md5"] and file.summary["now"] == "same" for file in kinds["file"])
         assert any("package" in file.summary for file in kinds["file"])
         for stage in kinds["stage"]:
