@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,15 +20,15 @@ class CommandFailed(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(ABC):
     """What a command did. complete: nothing failed and no row was lost. lines: what it said on the way."""
 
     complete: bool
     lines: tuple[str, ...] = field(repr=False)
 
+    @abstractmethod
     def list_rows(self) -> Iterator[Row]:
         """Yield the rows of `to_pandas`."""
-        raise NotImplementedError
 
     def to_pandas(self) -> Any:
         """Return a pandas.DataFrame; the class says its columns."""

@@ -24,20 +24,20 @@ def check_outside(options: EvaluationOptions) -> None:
     if options.answers is None and not options.by_model:
         raise BadInput(
             f"--system {options.system}",
-            "there is no project here that has it",
+            "needs a project that names it",
             hint="--model NAME --endpoint URL, or --answers FILE; `cd` into a project for its systems",
         )
     if options.score in ("judge", "both") and not options.judge:
         raise BadInput(
             f"--score {options.score}",
-            "there is no project here whose role `judge` could judge",
+            "needs a judge outside of a project",
             hint="--judge NAME --endpoint URL",
         )
     if (options.by_model or options.judge) and not options.endpoint:
         named = f"--model {options.system}" if options.by_model else f"--judge {options.judge}"
         raise BadInput(
             named,
-            "there is no project here that has its address",
+            "needs a project that names its address",
             hint="--endpoint URL, and --key-env NAME where it needs a key",
         )
 

@@ -96,9 +96,9 @@ def try_database(entry: DatabaseEntry) -> dict[str, object]:
     unread = [f"{part.what} not read: {part.why}" for part in list_unread(entry)]
     with SafeDatabase(entry, LIMITS) as safe:
         for table in sorted(columns):
-            quoted = exp.to_identifier(table, quoted=True).sql(dialect=entry.dialect)
+            some = exp.select("*").from_(exp.table_(table, quoted=True)).limit(ROWS)
             try:
-                rows[table] = len(safe.query(f"SELECT * FROM {quoted} LIMIT {ROWS}").rows)  # noqa: S608 - quoted
+                rows[table] = len(safe.query(some.sql(dialect=entry.dialect)).rows)
             except SqlError as error:
                 unread.append(f"table {table} not read: {' '.join(str(error).split())}")
     if not any(rows.values()):

@@ -32,7 +32,9 @@ def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
         ranked = rank_kinds(kinds, sql.get("only"), read(params, "databases"))
         grammar["sql_templates"] = {**sql, "kinds": share_templates(kinds, ranked, templates)}
     criteria = read(grammar, "text_templates").get("criteria")
-    if isinstance(criteria, Mapping) and all(isinstance(each, Mapping) for each in criteria.values()):
+    if isinstance(criteria, Mapping) and all(
+        isinstance(criterion, Mapping) for criterion in criteria.values()
+    ):
         single = {name: {**criterion, "samples": 1} for name, criterion in criteria.items()}
         grammar["text_templates"] = {**read(grammar, "text_templates"), "criteria": single}
         grammar["balanced"] = {**read(grammar, "balanced"), "texts": 1}

@@ -23,7 +23,7 @@ HINT = "a .csv, .tsv, .jsonl or .parquet file, or a folder that `save_to_disk` o
 
 
 @dataclass(frozen=True)
-class Table:
+class QuestionTable:
     """A table in memory. file: as errors and origins name it; word: what its records are called."""
 
     file: Path
@@ -33,7 +33,7 @@ class Table:
     records: Sequence[NumberedRecord]
 
 
-def open_table(path: Path) -> Table:
+def open_table(path: Path) -> QuestionTable:
     """Read a table. Raises BadInput if there is none, or several in a folder."""
     if not path.exists():
         raise BadInput(path, "no such file or folder", hint=HINT)
@@ -41,7 +41,7 @@ def open_table(path: Path) -> Table:
     records = list(read_folder(place) if place.is_dir() else read_records(str(place)))
     named = (name for _, record in records if not isinstance(record, BadItem) for name in record)
     numbered = place.is_dir() or find_kind(str(place)) == PARQUET
-    return Table(place, "row" if numbered else "line", tuple(dict.fromkeys(named)), records)
+    return QuestionTable(place, "row" if numbered else "line", tuple(dict.fromkeys(named)), records)
 
 
 def find_table(folder: Path) -> Path:

@@ -160,10 +160,10 @@ def test_broken_rows_are_named_by_their_lines_and_make_exit_1(folder):
 
 
 REFUSED = [
-    (("--system", "ours"), "--system ours: there is no project here that has it"),
-    (("--model", "m"), "--model m: there is no project here that has its address"),
+    (("--system", "ours"), "--system ours: needs a project that names it"),
+    (("--model", "m"), "--model m: needs a project that names its address"),
     (("--answers", "my.csv"), "--answers: is the dataset itself"),
-    (("--answers", "a.csv", "--score", "both"), "--score both: there is no project here whose role `judge`"),
+    (("--answers", "a.csv", "--score", "both"), "--score both: needs a judge outside of a project"),
     (("--answers", "a.csv", "--score", "best"), "--score best: is not one of rules, judge, both"),
     (("--answers", "a.csv", "--question", "x"), "has no column x"),
     (("--answers", "a.csv", "--turns", "2"), "--turns: is of other flows than qa"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.longform.build.analyses.subjects import Category, Subject
+from tasks.longform.build.analyses.subjects import AnalysedRows, Category
 from tasks.longform.build.designs import Chosen, FigureDesign
 from tasks.longform.build.foci import FocusMeasure, Quality
 
@@ -30,10 +30,10 @@ Rank = Callable[[str], tuple[object, ...]]
 
 
 @dataclass(frozen=True)
-class Choice:
+class AnalysisScope:
     """What one question can be about."""
 
-    subject: Subject
+    subject: AnalysedRows
     category: Category | None
     groups: tuple[str, ...]
     """The compared values; of a pattern also two values of the column whose shares are compared."""
@@ -48,7 +48,7 @@ class Choice:
         return (*named, *(measure.column for measure in self.measures))
 
 
-def _choose_comparison(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+def _choose_comparison(subject: AnalysedRows, interpretive: bool, rank: Rank) -> AnalysisScope | None:
     category, amounts = _choose_groups(subject, rank)
     if category is None or not amounts:
         return None
@@ -58,12 +58,12 @@ def _choose_comparison(subject: Subject, interpretive: bool, rank: Rank) -> Choi
         quality = min(told, key=lambda known: min(rank(name) for name in known.measures))
         measures = [subject.find(name) for name in quality.measures]
         means = tuple(FigureDesign(MEAN, measure.column) for measure in measures)
-        return Choice(subject, category, category.values[:2], Chosen(means, quality), tuple(measures))
+        return AnalysisScope(subject, category, category.values[:2], Chosen(means, quality), tuple(measures))
     figures = _write_pair(amounts)
     return _make(COMPARISON, subject, category, 2, figures, amounts[:2], interpretive)
 
 
-def _choose_impact(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+def _choose_impact(subject: AnalysedRows, interpretive: bool, rank: Rank) -> AnalysisScope | None:
     category, amounts = _choose_groups(subject, rank)
     if category is None or not amounts:
         return None
@@ -74,7 +74,7 @@ def _choose_impact(subject: Subject, interpretive: bool, rank: Rank) -> Choice |
     return _make(IMPACT, subject, category, 3, figures, amounts[:2], interpretive)
 
 
-def _choose_correlation(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+def _choose_correlation(subject: AnalysedRows, interpretive: bool, rank: Rank) -> AnalysisScope | None:
     pair = _pair(subject, rank)
     if pair is None:
         return None
@@ -86,7 +86,7 @@ def _choose_correlation(subject: Subject, interpretive: bool, rank: Rank) -> Cho
     return _make(CORRELATION, subject, None, 0, figures, pair[:2], interpretive)
 
 
-def _choose_relationship(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+def _choose_relationship(subject: AnalysedRows, interpretive: bool, rank: Rank) -> AnalysisScope | None:
     pair = _pair(subject, rank)
     if pair is None:
         return None
@@ -97,7 +97,7 @@ def _choose_relationship(subject: Subject, interpretive: bool, rank: Rank) -> Ch
     return _make(RELATIONSHIP, subject, None, 0, figures, (over, *outcomes), interpretive)
 
 
-def _choose_trend(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+def _choose_trend(subject: AnalysedRows, interpretive: bool, rank: Rank) -> AnalysisScope | None:
     times, amounts = _sort(subject.times, rank), _sort(subject.amounts, rank)
     if not times:
         return None
@@ -111,7 +111,7 @@ def _choose_trend(subject: Subject, interpretive: bool, rank: Rank) -> Choice | 
     return _make(TREND, subject, None, 0, figures, measures, interpretive)
 
 
-def _choose_pattern(subject: Subject, interpretive: bool, rank: Rank) -> Choice | None:
+def _choose_pattern(subject: AnalysedRows, interpretive: bool, rank: Rank) -> AnalysisScope | None:
     ordered = sorted(subject.categories, key=lambda category: rank(category.column))
     if len(ordered) < 2:
         return None
@@ -128,10 +128,10 @@ def _choose_pattern(subject: Subject, interpretive: bool, rank: Rank) -> Choice 
     if len({group.casefold() for group in groups}) < len(groups):
         return None
     quality = Quality(QUALITIES[PATTERN], (other.column,), (True,)) if interpretive else None
-    return Choice(subject, category, groups, Chosen(tuple(figures), quality), (measure,))
+    return AnalysisScope(subject, category, groups, Chosen(tuple(figures), quality), (measure,))
 
 
-KINDS: Mapping[str, Callable[[Subject, bool, Rank], Choice | None]] = {
+KINDS: Mapping[str, Callable[[AnalysedRows, bool, Rank], AnalysisScope | None]] = {
     COMPARISON: _choose_comparison,
     CORRELATION: _choose_correlation,
     RELATIONSHIP: _choose_relationship,
@@ -144,17 +144,17 @@ KINDS: Mapping[str, Callable[[Subject, bool, Rank], Choice | None]] = {
 
 def _make(
     kind: str,
-    subject: Subject,
+    subject: AnalysedRows,
     category: Category | None,
     groups: int,
     figures: Sequence[FigureDesign],
     measures: Sequence[FocusMeasure],
     interpretive: bool,
-) -> Choice:
+) -> AnalysisScope:
     told = tuple(dict.fromkeys(figure.measure for figure in figures))
     quality = Quality(QUALITIES[kind], told, (True,) * len(told)) if interpretive else None
     values = category.values[:groups] if category else ()
-    return Choice(subject, category, values, Chosen(tuple(figures), quality), tuple(measures))
+    return AnalysisScope(subject, category, values, Chosen(tuple(figures), quality), tuple(measures))
 
 
 def _write_pair(amounts: Sequence[FocusMeasure]) -> list[FigureDesign]:
@@ -168,7 +168,7 @@ def _sort(measures: Sequence[FocusMeasure], rank: Rank) -> list[FocusMeasure]:
     return sorted(measures, key=lambda measure: rank(measure.column))
 
 
-def _choose_groups(subject: Subject, rank: Rank) -> tuple[Category | None, list[FocusMeasure]]:
+def _choose_groups(subject: AnalysedRows, rank: Rank) -> tuple[Category | None, list[FocusMeasure]]:
     """Choose the category that rows are compared by, and sort the amounts that may differ within a group."""
     for category in sorted(subject.categories, key=lambda known: rank(known.column)):
         if amounts := subject.list_amounts(category):
@@ -176,7 +176,7 @@ def _choose_groups(subject: Subject, rank: Rank) -> tuple[Category | None, list[
     return None, []
 
 
-def _pair(subject: Subject, rank: Rank) -> list[FocusMeasure] | None:
+def _pair(subject: AnalysedRows, rank: Rank) -> list[FocusMeasure] | None:
     """Two or three amounts to relate."""
     amounts = _sort(subject.amounts, rank)[:3]
     return amounts if len(amounts) > 1 else None

@@ -100,7 +100,7 @@ def list_counts(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str
 
 
 def is_silent(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int]) -> bool:
-    """Tell whether rows say nothing of a figure: a side has none, or there are no two points."""
+    """Tell whether rows say nothing of a figure: a side has no row, or fewer than two points are left."""
     least = 2 if figure.kind in (CORRELATED, SLOPE, YEARLY) else 1
     return min(list_counts(figure, groups, counts)) < least
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.english import is_word
-from tasks.longform.build.analyses.kinds import KINDS, Choice
+from tasks.longform.build.analyses.kinds import KINDS, AnalysisScope
 from tasks.longform.build.analyses.steering import count_mentioned, find_mentions, write_questions
-from tasks.longform.build.analyses.subjects import Subject, list_subjects
+from tasks.longform.build.analyses.subjects import AnalysedRows, list_subjects
 from tasks.longform.build.designs import Chosen
 from tasks.longform.build.foci import Focus
 from tasks.longform.build.schemas import SourceArtifacts
@@ -77,7 +77,7 @@ class _Planner:
     """Finds plans of one database, and counts what they are about."""
 
     def __init__(
-        self, known: SourceArtifacts, database: str, subjects: Sequence[Subject], dice: random.Random
+        self, known: SourceArtifacts, database: str, subjects: Sequence[AnalysedRows], dice: random.Random
     ) -> None:
         self.columns, self.database = known.read(database), database
         self.subjects, self.dice = subjects, dice
@@ -101,14 +101,16 @@ class _Planner:
                     return plans[name]
         return None
 
-    def _list_choices(self, kind: str, interpretive: bool, mentions: frozenset[str]) -> Iterator[Choice]:
+    def _list_choices(
+        self, kind: str, interpretive: bool, mentions: frozenset[str]
+    ) -> Iterator[AnalysisScope]:
         """Yield choices that a question mentions, the most of it first, then what was asked about least."""
         chance = {column: self.dice.random() for column in self.columns}
 
         def rank(column: str) -> tuple[object, ...]:
             return (column not in mentions, self.garbled[column], self.used[column], chance[column])
 
-        found: list[tuple[int, int, int, Choice]] = []
+        found: list[tuple[int, int, int, AnalysisScope]] = []
         for subject in self.subjects:
             choice = KINDS[kind](subject, interpretive, rank)
             if choice is None or not _needs_all(choice):
@@ -119,14 +121,14 @@ class _Planner:
         yield from (choice for *_, choice in sorted(found, key=lambda scored: scored[:3]))
 
 
-def _needs_all(choice: Choice) -> bool:
+def _needs_all(choice: AnalysisScope) -> bool:
     """Tell whether a choice is about every table of its subject: otherwise the single table is simpler."""
     return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
         choice.subject.tables
     ) == 1
 
 
-def _make_plan(kind: str, choice: Choice, seed: str, database: str) -> AnalysisPlan:
+def _make_plan(kind: str, choice: AnalysisScope, seed: str, database: str) -> AnalysisPlan:
     subject, category = choice.subject, choice.category
     group = category.column if category else ""
     focus = Focus(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from tasks.english import make_singular
-from tasks.longform.build.analyses.subjects import Subject
+from tasks.longform.build.analyses.subjects import AnalysedRows
 from tasks.longform.build.source_columns import SourceColumn
 from tasks.longform.build.words import split_name
 
@@ -37,7 +37,7 @@ def _read_stems(text: str) -> set[str]:
     return {make_singular(word.lower()) for word in WORD.findall(text)}
 
 
-def write_questions(subjects: Iterable[Subject]) -> list[str]:
+def write_questions(subjects: Iterable[AnalysedRows]) -> list[str]:
     """Write questions from a database's tables, for one that has none: they name what its columns hold."""
     written: dict[str, None] = {}
     for subject in subjects:

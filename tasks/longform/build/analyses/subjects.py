@@ -76,7 +76,7 @@ class Category:
 
 
 @dataclass(frozen=True)
-class Subject:
+class AnalysedRows:
     """The rows of a table, with what is known of each: in the table, and behind one foreign key."""
 
     table: str
@@ -103,7 +103,7 @@ class Subject:
         return next(amount for amount in self.amounts if amount.column == column)
 
 
-def list_subjects(known: Mapping[str, SourceColumn], foci: Iterable[Focus]) -> list[Subject]:
+def list_subjects(known: Mapping[str, SourceColumn], foci: Iterable[Focus]) -> list[AnalysedRows]:
     """List what questions can be about, the single tables first.
 
     known: a database's columns by id. foci: they bring the words of the database's entry.
@@ -137,7 +137,7 @@ class _Words:
             self.qualities[focus.table] = focus.qualities
 
 
-def _make_subject(table: str, tree: JoinTree, rows: Sequence[SourceColumn], words: _Words) -> Subject:
+def _make_subject(table: str, tree: JoinTree, rows: Sequence[SourceColumn], words: _Words) -> AnalysedRows:
     source, alone = write_source(tree), _list_lone_keys(rows)
     told = [row for row in rows if row.id not in alone]
     amounts = [_name_measure(row, table, words) for row in told if is_amount(row)]
@@ -148,7 +148,7 @@ def _make_subject(table: str, tree: JoinTree, rows: Sequence[SourceColumn], word
             name = _name_category(table, row.column)
             relation = words.relations.get((source, row.id)) or f"whose {name} is {{}}"
             categories.append(Category(row.id, name, relation, values))
-    return Subject(
+    return AnalysedRows(
         table=table,
         words=words.tables.get(table) or DATAS.sub("data", pluralize_table(REFERENCE.sub("", table))),
         source=source,
