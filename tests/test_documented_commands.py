@@ -74,7 +74,7 @@ ON_THE_SAMPLE = (
     "plan --json",
     "compare films-weak films-good",
     "lineage data/reports/",
-    "lineage data/grammar/films/",
+    "lineage data/grammar/films",
     "lineage dvc.lock",
     "run longform",
     "run --replay",
