@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -24,6 +25,7 @@ from flows.run.failures import Interrupted
 from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
 from flows.run.lost_rows import require_rows
+from flows.run.node import Node
 from flows.run.outcomes import DONE, StageOutcome, find_last_time
 from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, run_plain
@@ -317,21 +319,35 @@ def describe_amount(amount: Amount) -> str:
     return f"{amount.tokens:,} tokens (${amount.usd:.4f})"
 
 
+def copy_tables(node: Node, places: Places) -> None:
+    """Copy a fresh stage's tables into the preview's folder, over those of an earlier preview."""
+    for path in node.outs:
+        source, target = places.root / path, places.place(path)
+        if path.endswith(".parquet") and source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+
+
 def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
     """Run stages on their first items, into data/.preview/; returns the exit code. dvc.lock stays untouched.
 
-    A fresh stage is left alone: its artifact is the next one's input, cut to the first N rows.
-    A flow may ask in proportion to N (`Flow.preview`).
+    A fresh stage does not run: the next stage reads the first N rows of its artifact. Its tables are copied
+    beside the preview's, since a report traces rows within one folder. A flow may ask in proportion to N
+    (`Flow.preview`).
     """
     places, params = Places(run.root, run.root / PREVIEW, limit), shrink_params(run.params, limit)
     done: set[str] = set()
+    fresh: list[Node] = []
     try:
         for name in names:
             node = run.recorder.nodes[name]
             if not run.recorder.explain(name) and not done.intersection(node.upstream):
+                fresh.append(node)
                 continue
             if not node.stage:
                 raise BadInput(name, "is a command of your own", hint="--limit is for our stages")
+            while fresh:
+                copy_tables(fresh.pop(), places)
             work = bind(node, params, places, run.make_ask).call(run.run_coroutine)
             require_rows(run.recorder.nodes, node, work, run.root, places.find)
             done.add(name)
