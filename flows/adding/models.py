@@ -12,7 +12,9 @@ from flows.adding.addition import Addition, require_model_name, require_name, re
 from flows.adding.hosted import OPENAI_ADDRESS, OPENAI_KEY, OPENAI_URL
 from flows.parameters import Parameters, refuse, suggest, validate
 from flows.run.model_settings import read_mapping, read_models
+from flows.settings import get_section
 from tasks.errors import BadInput
+from tasks.grammar.construct.sql_templates import FREE
 from tasks.models.abilities import Abilities, EndpointTrial
 from tasks.models.ask import Role
 from tasks.models.opening import open_client
@@ -21,7 +23,12 @@ from tasks.models.settings import EmbeddedModel, Endpoint, Price
 
 EMBEDDED: Mapping[str, object] = {"kind": "embedded", "in_flight": 1, "deadline_s": 3600, "timeout_s": 600}
 """A model of this machine answers one call at a time, and slowly."""
-EMBEDDER, JUDGE, ALL = "embedder", "judge", "all"
+EMBEDDER, GENERATOR, JUDGE, ALL = "embedder", "generator", "judge", "all"
+FREE_SQL: Mapping[tuple[str, ...], object] = {
+    ("grammar", "sql_templates", "dialect"): "any",
+    ("grammar", "second_reading", "by"): "model",
+}
+"""Settings for a generator that writes freely: any SELECT, and a reader who checks what each text means."""
 REASONING_TOKENS = 8192
 """Least `max_tokens` of a role whose model reasons first: its reasoning counts as a part of the reply."""
 WORDS = {
@@ -116,17 +123,15 @@ def make_addition(
             output_usd_per_million=options.output_price or 0.0,
         )
         values["run", "prices", name] = price.model_dump(exclude_defaults=True)
+    said = list_lines(endpoint, abilities, roles)
     for role in roles:
         changed = set_role(params, role, name, endpoint, abilities)
         values |= {("roles", role, key): value for key, value in changed.items()}
-    return Addition(
-        kind,
-        name,
-        values,
-        {} if abilities is None else describe_abilities(endpoint, abilities),
-        list_lines(endpoint, abilities, roles),
-        "benchloom plan",
-    )
+        if role == GENERATOR and writes_freely(params, changed):
+            values |= FREE_SQL
+            said += [f"{'.'.join(keys)}: {value}" for keys, value in FREE_SQL.items()]
+    found = {} if abilities is None else describe_abilities(endpoint, abilities)
+    return Addition(kind, name, values, found, said, "benchloom plan")
 
 
 def find_fields(params: Parameters, name: str, options: ModelOptions) -> dict[str, object]:
@@ -201,11 +206,23 @@ def set_role(
     if abilities is not None and abilities.embeds:
         return {"model": model}
     can = abilities or Abilities()
-    constrain = can.choose_constrain(embedded=endpoint.kind == "embedded")
+    embedded = endpoint.kind == "embedded"
+    constrain = can.choose_constrain(embedded=embedded, writes=role == GENERATOR)
     wanted: dict[str, object] = {"constrain": constrain, "logprobs": can.logprobs}
     if can.reasons:
         wanted["max_tokens"] = max(there.max_tokens, REASONING_TOKENS)
     return {"model": model, **{key: value for key, value in wanted.items() if value != getattr(there, key)}}
+
+
+def writes_freely(params: Parameters, changed: Mapping[str, object]) -> bool:
+    """Return whether a generator is to write SQL of any shape: no grammar or JSON schema constrains it.
+
+    changed: what is about to change in its role. A project without GRAMMAR's section has no such setting.
+    """
+    constrain = {**params["roles"][GENERATOR], **changed}.get("constrain", "none")
+    return constrain in FREE and all(
+        get_section(params, ".".join(keys[:-1])) is not None for keys in FREE_SQL
+    )
 
 
 def describe_abilities(endpoint: Endpoint, abilities: Abilities) -> dict[str, object]:

@@ -31,6 +31,10 @@ def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
         sql = read(grammar, "sql_templates")
         ranked = rank_kinds(kinds, sql.get("only"), read(params, "databases"))
         grammar["sql_templates"] = {**sql, "kinds": share_templates(kinds, ranked, templates)}
+    sql = read(grammar, "sql_templates")
+    if sql.get("dialect") == "any":
+        coverage = {**read(sql, "coverage"), "rounds": 1, "requests": templates}
+        grammar["sql_templates"] = {**sql, "coverage": coverage}
     criteria = read(grammar, "text_templates").get("criteria")
     if isinstance(criteria, Mapping) and all(
         isinstance(criterion, Mapping) for criterion in criteria.values()

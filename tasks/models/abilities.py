@@ -63,12 +63,13 @@ class Abilities:
     unanswered: tuple[str, ...] = ()
     """Names of the forms above that brought no reply at all: whether the model can is not known."""
 
-    def choose_constrain(self, *, embedded: bool) -> str:
-        """Choose the `constrain` of this model's roles.
+    def choose_constrain(self, *, embedded: bool, writes: bool = False) -> str:
+        """Choose the `constrain` of a role of this model.
 
-        A model of this machine is held to a grammar. Another one writes by itself, and calls tools if it can.
+        A model of this machine is held to a grammar. Another one calls tools if it can. writes: the role is
+        to write SQL and questions. A JSON schema would make it choose among those that code composes.
         """
-        known = ("tools", "json_schema", "grammar")
+        known = ("tools", "grammar") if writes else ("tools", "json_schema", "grammar")
         order = ("grammar", "json_schema", "tools") if embedded else known
         return next((name for name in order if getattr(self, name)), "none")
 

@@ -55,7 +55,12 @@ def find_reply(asked: Asked) -> tuple[str, str]:
             names = {"table": quote(column.table), "column": quote(column.name), "id": column.id}
             return template.format(**names), replies[template]
         chance -= share
-    return _Writer(asked.fields, asked.row).write(), ""
+    return write_good(asked.fields, asked.row), ""
+
+
+def write_good(fields: Mapping[str, Any], row: str) -> str:
+    """Write a good query for a planned request. fields: those of its prompt. row: what the draws hang on."""
+    return _Writer(fields, row).write()
 
 
 def quote(name: str) -> str:

@@ -27,6 +27,12 @@ def test_calls_follow_the_number_of_questions(limit, most):
     assert count_worst(shrink(PARAMS, limit)) <= most
 
 
+def test_a_model_that_writes_any_sql_gets_a_part_of_the_plan():
+    given = {"grammar": {"sql_templates": {"dialect": "any", "coverage": {"column": 1}}}}
+    coverage = shrink(given, 20)["grammar"]["sql_templates"]["coverage"]
+    assert coverage == {"column": 1, "rounds": 1, "requests": 5}
+
+
 def test_what_is_given_is_not_changed():
     given = copy.deepcopy(PARAMS)
     shrink(given, 3)

@@ -41,6 +41,8 @@ class Coverage(Settings):
     """Number of requests about each two tables that a foreign key joins."""
     rounds: int = Field(default=2, ge=1)
     """Number of times that a table or column is asked about until a template is kept."""
+    requests: int | None = Field(default=None, ge=1)
+    """Maximum number of requests in a round; null = as many as the plan has. A preview sets it."""
     shown: int = Field(default=3, ge=1)
     """Columns of a table that a request shows, beside keys, names and its subject: the fewer, the fewer
     templates change when a column is renamed."""
@@ -112,7 +114,7 @@ def plan_requests(
             )
             for kind in kinds
         ]
-    return sorted(planned, key=lambda request: request.id)
+    return sorted(planned, key=lambda request: request.id)[: coverage.requests]
 
 
 def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, seed: int) -> list[Kind]:

@@ -111,7 +111,7 @@ def test_a_model_gets_its_roles_and_what_its_endpoint_can_hold_them_to(project, 
     params = read(project)
     assert params["run"]["endpoints"]["gpt-mini"] == {"kind": "openai", "url": url, "key_env": "MY_KEY"}
     assert params["roles"] == {
-        "generator": {"model": "gpt-mini", "constrain": "json_schema", "logprobs": True},
+        "generator": {"model": "gpt-mini", "constrain": "none", "logprobs": True},
         "judge": {"model": "gpt-mini", "constrain": "json_schema", "logprobs": True},
         "agent": {"model": "gpt-mini", "constrain": "json_schema", "logprobs": True},
         "embedder": {"model": "tiny"},

@@ -7,24 +7,18 @@ from pathlib import Path
 
 import pytest
 import yaml
-from aiohttp import web
 
 from tests.benchloom.scenes import call
 from tests.models.scenes import answering
 from tests.newcomer.endpoint import ScriptedEndpoint
+from tests.newcomer.strong_endpoint import StrongEndpoint
 
-MOST_CALLS = 60
+MOST_CALLS, TRIAL_CALLS = 60, 6
 QUESTION = re.compile(r"^ {0,2}\d+\. \S.*$", re.MULTILINE)
 
 
 class Grammatical(ScriptedEndpoint):
     """Picks among what a grammar allows; what comes without one, it answers in a sentence."""
-
-    calls = 0
-
-    async def answer(self, request: web.Request) -> web.Response:
-        self.calls += 1
-        return await super().answer(request)
 
     def _reply(self, body):
         return super()._reply(body) if "grammar" in body else "It is red."
@@ -56,15 +50,22 @@ def make_shop(path: Path) -> Path:
 
 
 @pytest.mark.drill
-def test_a_database_and_a_model_become_a_project_with_twenty_questions(tmp_path):
+@pytest.mark.parametrize(
+    ("make_endpoint", "constrain", "dialect"),
+    [(Grammatical, "grammar", "plain"), (StrongEndpoint, "tools", "any")],
+)
+def test_a_database_and_a_model_become_a_project_with_twenty_questions(
+    make_endpoint, constrain, dialect, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
     make_shop(tmp_path / "shop.sqlite")
-    endpoint = Grammatical()
+    endpoint = make_endpoint()
     with answering(endpoint.answer) as url:
         done = call(
             tmp_path, "new", "mine", "--database", "shop.sqlite", "--model", "small", "--endpoint", url
         )
     assert done.returncode == 0, done.stderr
-    assert endpoint.calls <= MOST_CALLS
+    assert sum(endpoint.asked.values()) + TRIAL_CALLS <= MOST_CALLS
     assert "shop: 3 tables, 11 columns" in done.stdout
     assert re.search(r"^A whole run: .* calls, .* tokens, \$", done.stdout, re.MULTILINE)
     assert len(QUESTION.findall(done.stdout)) == 20
@@ -75,6 +76,8 @@ def test_a_database_and_a_model_become_a_project_with_twenty_questions(tmp_path)
     params = yaml.safe_load((tmp_path / "mine/params.yaml").read_text())
     assert params["databases"] == {"shop": {"file": "data/shop.sqlite"}}
     assert params["roles"]["judge"]["model"] == "small"
+    assert params["roles"]["generator"]["constrain"] == constrain
+    assert params["grammar"]["sql_templates"]["dialect"] == dialect
 
 
 def test_what_fails_its_try_leaves_no_folder(tmp_path):
