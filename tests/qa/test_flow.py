@@ -109,3 +109,14 @@ def test_evaluate_in_a_project_takes_its_systems_and_leaves_the_lock(project):
     assert (project.root / "dvc.lock").read_bytes() == before
     refused = project.benchloom("evaluate", "qa", "mine.jsonl", "--system", "weak")
     assert (refused.returncode, "retrieves from documents, and qa has none" in refused.stderr) == (2, True)
+
+
+def test_a_night_asks_the_system_again_and_compares_its_scores(project):
+    git = ["git", "-C", str(project.root), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for words in (["add", "-A"], ["commit", "-qm", "Add the questions"]):
+        subprocess.run([*git, *words], check=True)
+    for night in ("one", "two"):
+        succeed(project, "nightly", "once", "--plain", "--as-of", night)
+    record = json.loads((project.root / "data/nightly/two/night.json").read_text())
+    assert (record["state"], record["against"], record["alarms"]) == ("accepted", "one", [])
+    assert [(series["n_pairs"], series["difference"]) for series in record["series"]] == [(24, 0.0)] * 2
