@@ -1,4 +1,4 @@
-"""docs/fidelity.md: every test that it names exists, and every line but those of `not here` names one."""
+"""docs/evidence/fidelity.md: every test that it names exists, and every line but those of `not here` names one."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-PAGE = TESTS.parent / "docs" / "fidelity.md"
+PAGE = TESTS.parent / "docs" / "evidence" / "fidelity.md"
 NAMED = re.compile(r"(drill )?`([\w/]+\.py)::([\w:]+)`")
 STATES = ("as in the paper", "as released", "different", "not here")
 
