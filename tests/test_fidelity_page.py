@@ -1,4 +1,4 @@
-"""docs/evidence/fidelity.md: every test that it names exists, and every line but those of `not here` names one."""
+"""docs/evidence/fidelity.md: every test that it names exists, and only `not here` lines name none."""
 
 import ast
 import re
