@@ -34,7 +34,7 @@ GROWTH = 2.0
 
 
 EMBEDDED_TOKENS_PER_S = (11.0, 53.0)
-"""Of the 1.5B model on two cores: writing at its slowest, reading at its quickest (docs/models.md)."""
+"""Slowest writing and fastest reading of the 1.5B model on two cores (docs/evidence/models.md)."""
 
 
 @dataclass(frozen=True)
