@@ -15,7 +15,7 @@ CODE = re.compile(r"`(benchloom [^`]+)`")
 ALTERNATIVES = re.compile(r"[a-z\d]+(?:\|[a-z\d]+)+")
 PAGES = (
     ROOT / "README.md",
-    *sorted(path for path in (ROOT / "docs").glob("*.md") if path.stem != "commands"),
+    *sorted(path for path in (ROOT / "docs").rglob("*.md") if path.stem != "commands"),
 )
 """All but the reference, which is made of the commands themselves."""
 
