@@ -1,4 +1,4 @@
-"""What the sample's own data yield over three classes, by the settings of docs/tanq.md (`Three classes`)."""
+"""What the sample's own data yield by the settings of docs/evidence/tanq.md (`Three classes`)."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ from tasks.tanq.entries import GraphSource, TanqSet
 from tests.tanq.chain import ROOT, ScriptedModel, build
 
 GRAPH = ROOT / "data/raw/wikidata/things"
-PAGE = ROOT / "docs/tanq.md"
+PAGE = ROOT / "docs/evidence/tanq.md"
 
 
 def read_documented():

@@ -110,7 +110,7 @@ def _read(path: Path, row: type, columns: list[str]) -> Iterator[pa.RecordBatch]
         with pq.ParquetFile(path) as file:
             missing = sorted(set(schema_of(row).names) - set(file.schema_arrow.names))
             if missing:
-                raise BadInput(path, f"has no column {missing[0]!r}", hint="see docs/wikipedia.md")
+                raise BadInput(path, f"has no column {missing[0]!r}", hint="see docs/wikidata.md")
             yield from file.iter_batches(BATCH, columns=columns)
     except (OSError, pa.ArrowException) as error:
         raise BadInput(path, "cannot be read as Parquet", hint="see `benchloom import wikipedia`") from error
