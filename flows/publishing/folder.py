@@ -83,7 +83,7 @@ def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry
         lost = next(key for key, entry in found.items() if entry is None)
         raise BadInput(
             choice.entry,
-            f"{len(keys) - len(entries)} of {len(keys)} calls are in no ledger, first {lost[:12]}",
+            f"{len(keys) - len(entries)} of {len(keys)} calls are not in a ledger, first {lost[:12]}",
             hint="benchloom ledger import the ledger that they were recorded in",
         )
     return entries

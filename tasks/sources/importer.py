@@ -80,11 +80,11 @@ class Importer(BaseImporter):
     stratum: ClassVar[str] = ""
     """The field of `details` that a draw is even over; empty where there is none."""
 
-    path: Path = argument("The folder, an archive of it, or the file, as published.", "PATH")
-    called: str = option("Of the folder under data/raw/streambench.", "NAME", "--name")
-    take: int | None = option("So many items, drawn by seed. Default: all.", "N", least=1)
-    seed: int = option("Of the draw.", "N", default=42)
-    shots: Path | None = option('Examples of your own: JSON Lines with "text" and "answer".', "FILE")
+    path: Path = argument("The published folder, an archive of the folder, or the data file.", "PATH")
+    called: str = option("Name of the new folder under data/raw/streambench.", "NAME", "--name")
+    take: int | None = option("Number of items to import, sampled by seed. Default: all.", "N", least=1)
+    seed: int = option("Seed of the sample.", "N", default=42)
+    shots: Path | None = option('Your own few-shot examples: JSON Lines with "text" and "answer".', "FILE")
 
     folder: Path
     file: Path

@@ -28,7 +28,7 @@ class SqlImporter(Importer):
     database_folders: ClassVar[tuple[str, ...]]
 
     databases: Path | None = option(
-        "Where the databases are: DIR/<id>/<id>.sqlite. Default: beside it.", "DIR"
+        "The folder with the databases, DIR/<id>/<id>.sqlite. Default: next to PATH.", "DIR"
     )
     keep: bool = False
     """Whether questions without a database are items, too."""

@@ -42,7 +42,7 @@ NAMED = 20
 
 
 class Spider(SqlImporter):
-    """Bring in databases of Spider with the questions about them (docs/databases.md, docs/streambench.md).
+    """Import databases of Spider with their questions (docs/databases.md, docs/streambench.md).
 
     Example: benchloom import spider spider_data.zip --database concert_singer --take 5
     """
@@ -55,14 +55,17 @@ class Spider(SqlImporter):
     database_folders = tuple(reversed(FOLDERS))
     """The release's folder of test databases holds all of them."""
 
-    path: Path = argument("Spider's folder, or an archive of it, as published.", "PATH")
-    database: list[str] | None = option("A database of it; may be said several times.", "ID")
-    take: int | None = option("So many others with rows, drawn by seed.", "N", least=1)
-    seed: int = option("Of the draw.", "N", default=0)
-    every: bool = option("All of its databases that have rows.", None, "--all", default=False)
-    longform: str | None = option("Long-form questions over them, too: this one of `longform.sets`.", "SET")
+    path: Path = argument("The published Spider folder, or an archive of the folder.", "PATH")
+    database: list[str] | None = option("A database to import. Repeatable.", "ID")
+    take: int | None = option("Also import N other databases that have rows, sampled by seed.", "N", least=1)
+    seed: int = option("Seed of the sample.", "N", default=0)
+    every: bool = option("Import all databases that have rows.", None, "--all", default=False)
+    longform: str | None = option(
+        "Also add a set of long-form questions over them to `longform.sets`.", "SET"
+    )
     streambench: str | None = option(
-        "Instead, its test questions as a dataset of streambench; --take and --seed draw.", "NAME"
+        "Import only the test questions, as a dataset for streambench; --take and --seed sample them.",
+        "NAME",
     )
     called: str = ""
     databases: Path | None = None

@@ -97,10 +97,10 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
 
 
 class Streambench(SqlImporter):
-    """Bring in StreamBench's released datasets, whose streams `order: released` orders as the paper does.
+    """Import StreamBench's released datasets. With `order: released`, streams have the paper's order.
 
-    PATH is a folder with a folder for each configuration, or the set's name on the hub. Of each
-    configuration that is there one dataset is made, named like it.
+    PATH is a folder with a subfolder for each configuration, or the dataset's name on the hub. Each
+    configuration becomes a dataset of the same name.
 
     Example: benchloom import streambench StreamBench --config bird --databases dev_databases
     """
@@ -111,14 +111,16 @@ class Streambench(SqlImporter):
     files = ("README.md",)
     database_folders: ClassVar[tuple[str, ...]] = ("databases", "database", "test_database", "dev_databases")
 
-    path: Path = argument("The folder of the released set, or its name on the hub.", "PATH")
-    config: list[str] | None = option("A configuration of it; may be said several times.", "NAME")
-    named: str | None = option("Of the folder, where one configuration is named.", "NAME", "--name")
+    path: Path = argument("The folder of the released dataset, or its name on the hub.", "PATH")
+    config: list[str] | None = option("A configuration to import. Repeatable. Default: all.", "NAME")
+    named: str | None = option("Name of the new folder, if you give one --config.", "NAME", "--name")
     called: str = ""
     apis: Path | None = option("toolbench: STE's folder with API_descriptions.json.", "DIR")
-    keep: bool = option("SQL: questions without a database, too; they are never judged.", default=False)
+    keep: bool = option(
+        "SQL: keep questions without a database; they are asked but not judged.", default=False
+    )
     shots: Path | None = option(
-        'ds_1000, toolbench: examples of your own, JSON Lines with "text" and "answer".', "FILE"
+        'ds_1000, toolbench: your own few-shot examples, JSON Lines with "text" and "answer".', "FILE"
     )
     take: None = None
     seed: int = 0

@@ -36,7 +36,7 @@ SOURCE = "qampari"
 
 
 class Qampari(RecordsImporter):
-    """Bring in list questions of QAMPARI, which tanq extends (docs/tanq.md).
+    """Import list questions of QAMPARI, from which tanq builds its questions (docs/tanq.md).
 
     Example: benchloom import qampari dev_data.jsonl.gz --graph data/raw/wikidata/main
     """
@@ -49,11 +49,13 @@ class Qampari(RecordsImporter):
     rows, records, none = "questions", "list questions", "no list question of {:,}"
     counted, then = "answers", "now: tanq.sources.*.seeds: {folder}/{file}"
 
-    graph: Path | None = option("An imported Wikidata: finds answers by id, link and label.", "FOLDER")
-    called: str = option("Of the folder under data/raw/qampari.", "NAME", "--name", default="main")
-    whole: bool = option("Leave out a question that loses one of its answers.", default=False)
+    graph: Path | None = option(
+        "An imported Wikidata folder, to find answers by id, link and label.", "FOLDER"
+    )
+    called: str = option("Name of the new folder under data/raw/qampari.", "NAME", "--name", default="main")
+    whole: bool = option("Skip a question if one of its answers is not found.", default=False)
     tanq_source: str | None = option(
-        "Of `tanq.sources`: these become its list questions.", "NAME", "--source"
+        "Use the questions as the list questions of this entry of `tanq.sources`.", "NAME", "--source"
     )
     names: GraphNames | None = None
     """The names of the graph's entities; without them only answers with an id are taken."""

@@ -53,7 +53,7 @@ OWN_FILES = ("data/items.jsonl", "tanq/test.jsonl", "test.jsonl")
 
 
 class Tanq(RecordsImporter):
-    """Bring in published records of TANQ as a dataset for `evaluate tanq` (docs/tanq.md).
+    """Import published TANQ records as a dataset for `evaluate tanq` (docs/tanq.md).
 
     Example: benchloom import tanq test.jsonl
     """
@@ -68,9 +68,9 @@ class Tanq(RecordsImporter):
     in_memory = 2_048
     """Each item holds its proofs."""
 
-    called: str = option("Of the folder under data/raw/tanq.", "NAME", "--name", default="main")
+    called: str = option("Name of the new folder under data/raw/tanq.", "NAME", "--name", default="main")
     question: str = option(
-        f"The field that is asked. Default: the first that is there of {', '.join(ASKED)}.",
+        f"The field with the question. Default: the first existing field of {', '.join(ASKED)}.",
         "FIELD",
         default="",
     )
