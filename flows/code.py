@@ -112,10 +112,10 @@ def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
     if not found and rest in SHARED_STAGES:
         return f"{TASKS}.reports.{rest}"
     if len(found) != 1:
-        there = f"there are {' and '.join(map(to_path, found))}" if found else f"there is no {exact}"
+        there = f"known: {' and '.join(map(to_path, found))}" if found else f"there is no {exact}"
         raise BadInput(
             f"stage {stage}",
-            f"must be one module named {stage.rpartition('.')[2]!r} below {TASKS}/{paper}: {there}",
+            f"needs exactly one module named {stage.rpartition('.')[2]!r} below {TASKS}/{paper}; {there}",
         )
     return found[0]
 

@@ -34,13 +34,13 @@ def check_papers(root: Path) -> None:
         if not (root / "flows" / f"{folder.name}.py").is_file():
             raise BadInput(
                 f"{TASKS}/{folder.name}",
-                f"has no flow: declare its stages in flows/{folder.name}.py",
-                hint="or list it in flows/code.py: ROOMS, if papers stand on it",
+                "has no flow",
+                hint=f"declare its stages in flows/{folder.name}.py, or list it in flows/code.py: ROOMS",
             )
     for page in sorted((root / FLOWS).glob("*.py")):
         if _declares_flow(page) and not (root / TASKS / page.stem / "__init__.py").is_file():
             raise BadInput(
-                f"{FLOWS}/{page.name}", f"declares a flow, and there is no {TASKS}/{page.stem}/__init__.py"
+                f"{FLOWS}/{page.name}", f"declares a flow, but {TASKS}/{page.stem}/__init__.py does not exist"
             )
 
 
@@ -57,8 +57,8 @@ def check_undeclared(graph: DeclaredGraph) -> None:
     if lost:
         raise BadInput(
             ", ".join(lost),
-            "has a stage's function, and no flow declares it",
-            hint="name it in its flow's page in flows/",
+            "defines a stage's function, but no flow declares the stage",
+            hint="declare it in the flow's module in flows/",
         )
 
 
@@ -72,13 +72,13 @@ def check_evaluations(graph: DeclaredGraph) -> None:
             if stage is None or stage.scope.over != scope.over:
                 raise BadInput(
                     f"{FLOWS}/{flow.name}.py",
-                    f"evaluates={scope.evaluates!r} is no stage that runs over {scope.over}",
+                    f"evaluates={scope.evaluates!r} is not a stage that runs over {scope.over}",
                 )
             canaries = flow.find(scope.canaries)
             if scope.canaries and (canaries is None or canaries.scope.over != scope.over):
                 raise BadInput(
                     f"{FLOWS}/{flow.name}.py",
-                    f"canaries={scope.canaries!r} is no stage that runs over {scope.over}",
+                    f"canaries={scope.canaries!r} is not a stage that runs over {scope.over}",
                 )
             if scope.gold:
                 graph.place_reader(scope.stage(scope.gold, reads=(*stage.reads, *stage.covered)), "", {})
@@ -165,7 +165,7 @@ def _check_entry(own: Declared, key: str, entry: Any, work: Mapping[str, Any], p
             find_value(params, name)
         except KeyError:
             raise BadInput(
-                f"params.yaml: {name}", f"is missing, and {own.stage.name} depends on it", hint="add it"
+                f"params.yaml: {name}", f"is missing, but {own.stage.name} depends on it", hint="add it"
             ) from None
 
 

@@ -98,14 +98,14 @@ def list_lines() -> tuple[PresetLine, ...]:
 
 def _read_lines(flow: str, keys: tuple[str, ...], part: Any) -> Iterator[PresetLine]:
     if not isinstance(part, Mapping):
-        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: has no values by preset")
+        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: has no values for presets")
     if SOURCE not in part:
         for key, inner in part.items():
             yield from _read_lines(flow, (*keys, key), inner)
         return
     values = {name: value for name, value in part.items() if name != SOURCE}
     if not {*PRESETS} - {DEFAULT} <= set(values) <= {*PRESETS}:
-        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: must have values of {', '.join(PRESETS)}")
+        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: must have values for {', '.join(PRESETS)}")
     yield PresetLine(flow, keys, values, str(part[SOURCE]))
 
 

@@ -48,7 +48,7 @@ class PluggedClasses(Generic[Base]):
             raise refuse_twice(self._name_file(name), plug)
         if not own and plug is None:
             there = ", ".join(self.list_all(folder)) or "none"
-            raise BadInput(f"{self.noun} {name[:80]!r}", "is not known", hint=f"there are {there}")
+            raise BadInput(f"{self.noun} {name[:80]!r}", "is not known", hint=f"known: {there}")
         return plug
 
     def load(self, name: str, plug: Plug | None) -> type[Base]:

@@ -94,7 +94,7 @@ def ensure_server(
             _wait_until_ready(server, path, folder / f"{name}.log")
     except portalocker.LockException as error:
         raise BenchloomError(
-            f"the {name} server is being started by another process, for more than {START_PATIENCE_S:.0f} s"
+            f"the {name} server has been starting in another process for more than {START_PATIENCE_S:.0f} s"
         ) from error
     touch_server(folder, name)
     return server
@@ -188,7 +188,7 @@ def require_free_port(port: int) -> None:
             raise BadInput(
                 f"port {port}",
                 f"is not free: {_describe_listener(port) or error.strerror}",
-                hint="`benchloom nightly deploy --port` takes another",
+                hint="choose another by `benchloom nightly deploy --port`",
             ) from error
 
 

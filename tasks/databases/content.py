@@ -104,7 +104,7 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
         hint = f"benchloom snapshot {entry.name} makes it"
         raise BadInput(path, f"no record of what {entry.label} holds", hint=hint) from None
     except ValidationError:
-        raise BadInput(path, f"is no record of a database, as the file of {entry.label} must be") from None
+        raise BadInput(path, f"is not a record of a database, as the file of {entry.label} must be") from None
 
 
 @contextmanager

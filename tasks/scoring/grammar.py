@@ -82,7 +82,7 @@ class Grammar(Metric[JudgedQuery]):
         """Read group, judgement and both lists of ids."""
         group = record.get("group")
         if group is None or type(group) not in ID_TYPES:
-            raise BadItem(f"group is {describe_type(group)}; text or a whole number is wanted")
+            raise BadItem(f"group is {describe_type(group)}; expected text or a whole number")
         retrieved = read_ids(record, "retrieved_document_ids")
         true = None if record.get("true_document_ids") is None else read_ids(record, "true_document_ids")
         score = score_label(read_judgement(record))
@@ -117,7 +117,7 @@ def read_ids(record: Record, field: str) -> Ids:
     """Read a list of document ids as a set. Raises BadItem."""
     ids = record.get(field)
     if not isinstance(ids, list):
-        raise BadItem(f"{field} is {describe_type(ids)}; a list of document ids is wanted")
+        raise BadItem(f"{field} is {describe_type(ids)}; expected a list of document ids")
     if not ID_TYPES.issuperset(map(type, ids)):
         wrong = next(given for given in ids if type(given) not in ID_TYPES)
         raise BadItem(f"{field} holds {describe_type(wrong)}; ids are text or whole numbers")

@@ -77,7 +77,7 @@ def read_tasks(path: Path) -> list[Task]:
     """
     files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if not files:
-        raise BadInput(path, f"holds no {PATTERN}", hint="the folder of MT-RAG's reference tasks")
+        raise BadInput(path, f"contains no {PATTERN}", hint="the folder of MT-RAG's reference tasks")
     return [task for file in files for task in _read_file(file)]
 
 
@@ -105,9 +105,9 @@ def _read_file(path: Path) -> Iterator[Task]:
             try:
                 yield _read_task(json.loads(line))
             except KeyError as error:
-                raise BadInput(path, f"is no MT-RAG task: has no {error}", line=number) from error
+                raise BadInput(path, f"is not an MT-RAG task: has no {error}", line=number) from error
             except (TypeError, ValueError, IndexError, RecursionError) as error:
-                raise BadInput(path, f"is no MT-RAG task: {error}", line=number) from error
+                raise BadInput(path, f"is not an MT-RAG task: {error}", line=number) from error
 
 
 def _read_task(record: _Record) -> Task:

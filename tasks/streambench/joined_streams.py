@@ -113,7 +113,7 @@ def read_evaluations(
         raise BadInput(SECTION, "has no evaluation that an overview could show")
     if lost := [name for name in names if name not in declared]:
         there = ", ".join(sorted(declared)) or "none"
-        raise BadInput(f"evaluation {lost[0]}", f"is not under {SECTION} (there: {there})")
+        raise BadInput(f"evaluation {lost[0]}", f"is not under {SECTION} (known: {there})")
     return [_read_evaluation(folder, name, declared[name]) for name in names]
 
 

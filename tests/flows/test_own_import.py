@@ -107,15 +107,15 @@ FAULTS = {
         change('    name = "trivia"', '    name = "quiz"'),
         "must hold one importer of the name",
     ),
-    "no licence": (change('    licence = "CC-BY-4.0"\n', ""), "its class has no text 'licence'"),
+    "no licence": (change('    licence = "CC-BY-4.0"\n', ""), "the class has no text attribute 'licence'"),
     "no environment": (change('kind = "trivia"', 'kind = "chess"'), "no environment 'chess'.*trivia"),
     "no items": (change("def read_items", "def read_lines"), "raised TypeError: Can't instantiate"),
     "raises amid": (
         change("if not text", "1 / (3 - number)\n                if not text"),
         "raised ZeroDivisionError.* 1 rec",
     ),
-    "no record": (change("DatasetItem(f", "(f"), "record 1 is no pair of a place and a DatasetItem"),
-    "no gold": (change('"", answer)', '"", None)'), "line 2: its DatasetItem has no text 'gold'"),
+    "no record": (change("DatasetItem(f", "(f"), "record 1 is not a pair of a place and a DatasetItem"),
+    "no gold": (change('"", answer)', '"", None)'), "line 2: the DatasetItem has no text 'gold'"),
 }
 
 

@@ -69,7 +69,7 @@ def test_broken_yaml_is_named_with_its_line(root):
 def test_an_unknown_parameter_is_refused_by_name(root):
     with pytest.raises(
         BadInput,
-        match=r"roles.generator.sed: no such key \(did you mean 'seed'\? there are: temperature, seed\)",
+        match=r"roles.generator.sed: no such key \(did you mean 'seed'\? known: temperature, seed\)",
     ):
         parse_section(
             {"roles": {"generator": {"temperature": 1, "seed": 1, "sed": 2}}}, "roles.generator", Generator

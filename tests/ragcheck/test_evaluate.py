@@ -213,7 +213,7 @@ def test_a_squad_file_and_a_folder_of_mtrag_are_told_apart(project, tmp_path):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--dataset", "params.yaml"), "is no set of questions"),
+        (("--dataset", "params.yaml"), "is not a set of questions"),
         (("--dataset", "broken"), "questions.jsonl, line 2: is no JSON"),
         (("--dataset", "alone"), "systems.good: retrieves, and there are no documents"),
         (("--language", "english"), "--language english: is no language"),

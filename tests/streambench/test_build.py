@@ -188,7 +188,7 @@ def test_a_stream_of_one_s_own_needs_two_files_and_three_fields(tmp_path):
         ('{"key": "b", "text": ""}', "line 2: text is str or empty"),
         ('{"text": "b", "gold": "c"}', "line 2: key is"),
         ('{"key": "b", "text": ["x"]}', "line 2: text is list"),
-        ('{"key": "b", "text": "x", "details": []}', "line 2: details is no object"),
+        ('{"key": "b", "text": "x", "details": []}', "line 2: details is not an object"),
         ('{"key": "a", "text": "x", "gold": "y"}', "has the key 'a' twice"),
         ('{"key": "b", "text": "x", "file": "../../etc/passwd"}', "which is not below its folder"),
         ('{"key": "b", "text": "x", "file": "/etc/passwd"}', "which is not below its folder"),
@@ -268,7 +268,7 @@ def test_no_question_left_ends_the_stage(tmp_path):
     with pytest.raises(StageFailed, match="pets: none of 60 questions is left"):
         grammar_dataset(entry, "pets", tmp_path / "pets")
     (tmp_path / "no.parquet").write_text("no")
-    with pytest.raises(BadInput, match="holds no questions"):
+    with pytest.raises(BadInput, match="contains no questions"):
         grammar_dataset(entry.model_copy(update={"questions": tmp_path / "no.parquet"}), "p", tmp_path / "p")
 
 

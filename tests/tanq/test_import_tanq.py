@@ -286,11 +286,11 @@ def test_broken_records_are_named_and_the_others_taken(root):
     ("words", "said"),
     [
         (["none.json"], "is not there"), (["text.txt"], "is no JSON"), (["lost.jsonl"],
-        "gave no item of 1 records"),
+        "contains no item of 1 records"),
         (["lost.jsonl", "--name", "A B"], "--name: 'A B' is no name"),
         (["lost.jsonl", "--question", "x"], "--question: 'x' is no field"),
         (["data"], "data: has no data/items.jsonl, no tanq/test.jsonl, no test.jsonl"),
-        (["own.jsonl"], "gave no item of 1 records (bad_item: 1)"),
+        (["own.jsonl"], "contains no item of 1 records (bad_item: 1)"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_imported_is_refused_and_changes_nothing(root, words, said):

@@ -152,7 +152,7 @@ def test_an_item_of_our_own_keeps_its_values_proofs_and_filters(root: Path) -> N
     Path("data/raw/tanq/mine").mkdir(parents=True)
     write_rows(Path("data/raw/tanq/mine/items.parquet"), TanqItem, [own])
     with pytest.raises(
-        BadInput, match=r"is made from what is not for others: data/raw/tanq/mine \(unknown\)"
+        BadInput, match=r"uses sources that may not be redistributed: data/raw/tanq/mine \(unknown\)"
     ):
         publish("data/raw/tanq/mine", root / "out")
     out = publish("data/raw/tanq/mine", root / "out", private=True)

@@ -48,15 +48,15 @@ def translate_errors(root: Path, what: str) -> Iterator[None]:
     except (RWLockFileCorruptedError, RWLockFileFormatError) as error:
         raise BadInput(
             root / ".dvc" / "tmp" / "rwlock",
-            "was cut short, as on a full disk",
-            hint="remove it once no other run is going on",
+            "is truncated, for example because the disk was full",
+            hint="make sure that no other run is active, then delete it",
         ) from error
     except DvcException as error:
         raise StageFailed(f"{what}: {' '.join(str(error).split())}") from error
     except FileNotFoundError as error:
         gone = name_path(root, Path(error.filename or "a file"))
         raise StageFailed(
-            f"{what}: {gone} went away while it was read; bring it back and run the same command again"
+            f"{what}: {gone} went away while it was read; restore it and run the same command again"
         ) from error
     except OSError as error:
         # A lock file that could not be written on a full disk stays open, and locked by us, for as long as

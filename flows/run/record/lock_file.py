@@ -103,7 +103,7 @@ class LockFile:
             line = str(error).strip().splitlines()[0]
             raise BadInput(self.path, f"cannot be read: {line}", hint=HINT) from error
         if data is not None and not isinstance(data, dict):
-            raise BadInput(self.path, "holds no mapping", hint=HINT)
+            raise BadInput(self.path, "contains no mapping", hint=HINT)
         return data or {}
 
     def _require_entries(self, stages: Mapping[str, Any]) -> dict[str, Entry]:

@@ -243,7 +243,7 @@ def _choose_kinds(database: DatabaseEntry, params: SqlTemplates) -> list[str]:
     if unknown := sorted(set(chosen or ()).difference(params.kinds)):
         raise BadInput(
             f"params.yaml: {f'{database.label}.kinds' if own else 'grammar.sql_templates.only'}",
-            f"{unknown[0]} is no kind of grammar.sql_templates.kinds",
+            f"{unknown[0]} is not a kind of grammar.sql_templates.kinds",
             hint=", ".join(params.kinds),
         )
     return [name for name in params.kinds if chosen is None or name in chosen]

@@ -63,7 +63,7 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
     place = f"params.yaml: grammar.profiles.entities.{database}"
     tables = sorted({column.table for column in schema})
     if table not in tables:
-        raise BadInput(place, f"no table {table!r} (there are {', '.join(tables)})")
+        raise BadInput(place, f"no table {table!r} (known: {', '.join(tables)})")
     primary = tuple(column.id for column in schema if column.table == table and column.primary_key)
     if not primary:
         raise BadInput(place, f"the table {table!r} has no primary key to identify its rows by")

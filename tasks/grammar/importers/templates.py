@@ -120,7 +120,7 @@ def split_lines(
     """
     there = ", ".join(known) or "none"
     if database is not None and database not in known:
-        raise BadInput("--database", f"params.yaml has no database {database!r} (there: {there})")
+        raise BadInput("--database", f"params.yaml has no database {database!r} (known: {there})")
     default = database or (known[0] if len(known) == 1 else None)
     parts: defaultdict[str, list[TemplateLine]] = defaultdict(list)
     waiting: list[TemplateLine] = []

@@ -176,7 +176,7 @@ def _check_names(what: str, given: Iterable[str], there: Collection[str]) -> Non
         raise BadInput(
             f"longform.databases: {what}: {unknown[0]}",
             "is not in the database",
-            hint=f"there are {', '.join(sorted(there))}",
+            hint=f"known: {', '.join(sorted(there))}",
         )
 
 

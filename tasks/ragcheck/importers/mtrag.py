@@ -116,7 +116,7 @@ class Mtrag(BaseImporter):
         rated = {rating[0] for answer in read.answers for rating in answer.ratings}
         metrics = [metric for metric in read.metrics.values() if metric.name in rated]
         if not metrics:
-            raise BadInput(self.file, "holds no rating by a person")
+            raise BadInput(self.file, "contains no rating by a person")
         return metrics
 
     def _choose(self, metrics: Sequence[RatedMetric]) -> RatedMetric:
@@ -125,7 +125,7 @@ class Mtrag(BaseImporter):
         chosen = next((metric for metric in metrics if metric.name == wanted), None)
         if chosen is None:
             there = ", ".join(metric.name for metric in metrics)
-            raise BadInput("--metric", f"people rated no {wanted!r} (there: {there})")
+            raise BadInput("--metric", f"people rated no {wanted!r} (known: {there})")
         return chosen
 
 
@@ -237,7 +237,7 @@ def read_evaluations(path: Path) -> Evaluations:
         task, model = next(pair for pair in pairs if pairs.count(pair) > 1)
         raise BadInput(path, f"evaluations: {model} answers the task {task} twice")
     if not answers:
-        raise BadInput(path, "holds no evaluations", hint=HINT)
+        raise BadInput(path, "contains no evaluations", hint=HINT)
     names = {key: str(row.get("name") or key) for key, row in models.items()}
     passages = [
         {"id": name, "title": str(row.get("title") or ""), "text": row["text"]}

@@ -125,7 +125,7 @@ class Spider(SqlImporter):
         """Choose ids of a release's databases: those named, then the others in an order by seed."""
         if unknown := [name for name in names if name not in release.databases]:
             there = ", ".join(sorted(release.databases)[:NAMED])
-            raise BadInput("--database", f"the release has no {unknown[0]!r}", hint=f"there: {there}, ...")
+            raise BadInput("--database", f"the release has no {unknown[0]!r}", hint=f"known: {there}, ...")
         if not names and self.take is None and not self.every:
             which = f"which of its {len(release.databases)} databases?"
             raise BadInput("benchloom import spider", which, hint="--database ID, --take N or --all")
@@ -181,11 +181,11 @@ def check_set(project: Project, name: str) -> None:
     """Raise BadInput where a set of long-form questions cannot have this name."""
     if not SET_NAME.fullmatch(name):
         raise BadInput(
-            "--longform", f"{name[:80]!r} is no name", hint="letters, digits, hyphens, underscores"
+            "--longform", f"{name[:80]!r} is not a name", hint="letters, digits, hyphens, underscores"
         )
     entry = (project.find("longform.sets") or {}).get(name) or {}
     if not isinstance(entry, Mapping) or not isinstance(entry.get("databases") or [], list):
-        raise BadInput("params.yaml", f"longform.sets.{name} is no set of databases")
+        raise BadInput("params.yaml", f"longform.sets.{name} is not a set of databases")
 
 
 def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tuple[str, ...], object]:
@@ -271,7 +271,7 @@ def read_release(folder: Path) -> SpiderRelease:
 
 def _find_database(folder: Path, name: str) -> Path | None:
     if Path(name).name != name:
-        raise BadInput(folder / MARKER, f"names a database {name[:80]!r}, which is no name")
+        raise BadInput(folder / MARKER, f"names a database {name[:80]!r}, which is not a name")
     places = (folder / part / name / f"{name}.sqlite" for part in FOLDERS)
     return next((place for place in places if place.is_file()), None)
 

@@ -161,7 +161,7 @@ class Streambench(SqlImporter):
     def _list_wanted(self) -> list[str]:
         names = list(dict.fromkeys(self.config or CONFIGURATIONS))
         if unknown := [name for name in names if name not in CONFIGURATIONS]:
-            raise BadInput("--config", f"{unknown[0][:80]!r}", hint=f"there are {', '.join(CONFIGURATIONS)}")
+            raise BadInput("--config", f"{unknown[0][:80]!r}", hint=f"known: {', '.join(CONFIGURATIONS)}")
         if self.named is not None and len(names) != 1:
             raise BadInput("--name", "names one dataset", hint="say which by --config")
         return names
@@ -183,7 +183,7 @@ class Streambench(SqlImporter):
         items = list(sieve.sift(read, DatasetItem, "item"))
         if not items:
             hint = "--databases DIR says where they are" if sieve.skipped["no_database"] else sieve.first
-            raise BadInput(folder, f"gave no item of {counted['test']:,} rows", hint=hint)
+            raise BadInput(folder, f"none of {counted['test']:,} rows can be imported", hint=hint)
         shots = list(sieve.sift(partial(self._read_shots, name, examples, own, counted), DatasetShot, "shot"))
         own_files = self._list_files_of(name, items)
         read_files = [*streamed, *examples, *([own] if own else [])]

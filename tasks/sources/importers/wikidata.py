@@ -230,7 +230,9 @@ def open_source(
     if "://" in first and alone and first.endswith("/sparql"):
         return SparqlSource(WebServer(first, contact), folder / "answers")
     if any("://" in place for place in places):
-        raise BadInput(first, "is no address that can be read", hint="one alone, .../w/api.php or .../sparql")
+        raise BadInput(
+            first, "is not an address that can be read", hint="one alone, .../w/api.php or .../sparql"
+        )
     databases = [place for place in places if is_database(Path(place))]
     if databases and alone:
         return TableSource(Path(first), columns)
@@ -286,7 +288,7 @@ def name_part(part: DumpPart) -> str:
 def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
     """Make the error for a source in which nothing was found."""
     read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
-    return BadInput(where, f"holds no entity that is asked for{read}", hint=name_worst(report.counts))
+    return BadInput(where, f"contains no entity that is asked for{read}", hint=name_worst(report.counts))
 
 
 def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -> tuple[int, int]:

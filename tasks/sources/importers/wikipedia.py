@@ -109,7 +109,7 @@ class Wikipedia(BaseImporter):
             _count(outcome.looks, article.looks)
         if not outcome.articles:
             advice = _say_counts(outcome.skipped) or "is it the right file?"
-            raise BadInput(self.path, "gave no article", hint=advice)
+            raise BadInput(self.path, "contains no article", hint=advice)
         skipped.end()
         text = f"{attribution}, {licence}. The pages and revisions: articles.parquet.\n"
         rights = f"licence: {licence}, attribution: {attribution}"

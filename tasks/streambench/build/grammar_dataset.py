@@ -73,7 +73,9 @@ def _read_questions(path: Path) -> list[_Asked]:
         table = pq.read_table(path, columns=list(COLUMNS))
     except (OSError, pa.ArrowException, KeyError) as error:
         what = " ".join(str(error).split())[:200]
-        raise BadInput(path, f"holds no questions: {what}", hint=f"columns: {', '.join(COLUMNS)}") from error
+        raise BadInput(
+            path, f"contains no questions: {what}", hint=f"columns: {', '.join(COLUMNS)}"
+        ) from error
     rows = [_Asked(*map(str, row.values())) for row in table.select(COLUMNS).to_pylist()]
     return sorted(rows, key=lambda own: own.id)
 

@@ -36,7 +36,7 @@ def find(project, what):
 
 def test_where_nothing_is_missing_it_says_so_and_ends_with_0(healthy, capsys):
     assert doctor_command(as_json=False) == 0
-    assert "Nothing is missing that a run needs." in capsys.readouterr().out
+    assert "Everything that a run needs is present." in capsys.readouterr().out
 
 
 def test_for_machines_there_is_one_document(healthy, capsys):

@@ -132,7 +132,7 @@ def test_the_table_prints_fractions_times_100_and_counts_as_they_are(tmp_path):
         (("rms", "x.jsonl", "--closed"), "score rms: has no option --closed (it takes none)"),
         (("grammar", "x.jsonl", "--turns", "3"), "score grammar: has no option --turns (it takes --closed)"),
         (("multiturn", "x.jsonl", "--turns", "0"), "--turns: is 0 (at least 1)"),
-        (("agreement", "x.jsonl", "--level", "ratio"), "--level ratio: is no level"),
+        (("agreement", "x.jsonl", "--level", "ratio"), "--level ratio: is not a level"),
         (("rms", "x.jsonl", "--ci", "--draws", "0"), "Invalid value for '--draws'"),
         (("rms",), "Missing argument 'file'"),
     ],

@@ -136,7 +136,7 @@ def test_columns_of_one_property_have_their_places(tmp_path):
     ]
     assert [claim.value for claim in found[0].claims[1:]] == [ItemValue("Q9"), ItemValue("Q8")]
     twice = TableSource(path, [PropertyColumn("first", "P57"), PropertyColumn("first", "P57", "item")])
-    with pytest.raises(BadInput, match="--column: first=P57 is said twice"):
+    with pytest.raises(BadInput, match="--column: first=P57 is given twice"):
         read(twice)
     # One column may be two properties.
     found, _ = read(TableSource(path, [PropertyColumn("first", "P57"), PropertyColumn("first", "P58")]))
@@ -159,7 +159,7 @@ def test_what_is_not_there_is_one_clear_line(tmp_path):
     with pytest.raises(BadInput, match="cannot be read"):
         read(TableSource(tmp_path / "broken", []))
     for text in ("runtime", "=P1", "runtime=Q1", "runtime=P1:minutes"):
-        with pytest.raises(BadInput, match="is no column with its property"):
+        with pytest.raises(BadInput, match="is not a column with its property"):
             read_column(text)
 
 
