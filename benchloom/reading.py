@@ -154,7 +154,7 @@ def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]
         seen.add(thing)
         name, _, key = reference.partition("#")
         item = (find(name, key) if kind == "row" else None) or {}
-        origin = [(str(each["kind"]), str(each["reference"])) for each in item.get("origin") or ()]
+        origin = [(str(entry["kind"]), str(entry["reference"])) for entry in item.get("origin") or ()]
         todo += origin
         shown = {column: value for column, value in item.items() if column != "origin"}
         yield {
@@ -202,9 +202,9 @@ def read_defaults(folder: Path) -> Iterator[str]:
         card = yaml.safe_load(head[1]) if len(head) > 2 else {}
     except yaml.YAMLError as error:
         raise Unreadable(f"{folder / CARD}: the header is not valid YAML") from error
-    configs = [each for each in (card or {}).get("configs") or () if isinstance(each, dict)]
+    configs = [config for config in (card or {}).get("configs") or () if isinstance(config, dict)]
     yield from (
-        str(each.get("config_name")) for each in sorted(configs, key=lambda each: not each.get("default"))
+        str(config.get("config_name")) for config in sorted(configs, key=lambda each: not each.get("default"))
     )
 
 

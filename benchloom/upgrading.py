@@ -120,7 +120,7 @@ def insert_new(params: Any, before: Any, new: Any) -> Iterator[str]:
         if key not in before and key not in params:
             params.insert(place, key, value)
             yield key
-        elif all(isinstance(each.get(key), dict) for each in (params, before, new)):
+        elif all(isinstance(document.get(key), dict) for document in (params, before, new)):
             yield from insert_new(params[key], before[key], value)
         if key in params:
             place = list(params).index(key) + 1

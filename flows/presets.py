@@ -213,7 +213,7 @@ def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 
 def _overlaps(section: tuple[str, ...], keys: tuple[str, ...]) -> bool:
     """Return whether one of two places contains the other; EACH stands for any name."""
-    return all(one == other or EACH in (one, other) for one, other in zip(section, keys, strict=False))
+    return all(part == other or EACH in (part, other) for part, other in zip(section, keys, strict=False))
 
 
 def _show(value: Any) -> str:

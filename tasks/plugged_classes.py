@@ -69,7 +69,9 @@ class PluggedClasses(Generic[Base]):
             said = f"cannot be imported: {tell_error(error)}"
             raise BadInput(place, said, hint=advise_import(error)) from error
         found = [
-            own for own in vars(module).values() if self._is_kind(own) and getattr(own, "name", "") == name
+            found
+            for found in vars(module).values()
+            if self._is_kind(found) and getattr(found, "name", "") == name
         ]
         return self._check(found[0] if len(found) == 1 else None, place, name)
 

@@ -136,7 +136,7 @@ def read_evaluation(folder: Path, label: str) -> Place | None:
             raise BadInput(folder, f"has no {name}.parquet", hint="benchloom evaluate creates it again")
         return folder / f"{name}.parquet"
 
-    scopes = [scope for own in list_flows() if own.name == flow for scope in own.list_scopes()]
+    scopes = [scope for known in list_flows() if known.name == flow for scope in known.list_scopes()]
     stages = [
         EvaluatedStage(scope, dataset, system, find)
         for scope in scopes

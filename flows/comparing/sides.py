@@ -217,14 +217,14 @@ def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Stran
         if not right:
             raise BadInput(f"{a.label} and {b.label}", "refer to the same answers, so nothing can differ")
     for way in WAYS:
-        for one in list(left):
-            mine, theirs = (find_alike(one, strands, way) for strands in (left, right))
+        for side in list(left):
+            mine, theirs = (find_alike(side, strands, way) for strands in (left, right))
             if len(mine) == 1 and len(theirs) == 1:
-                pairs.append((one, theirs[0]))
-                left.remove(one)
+                pairs.append((side, theirs[0]))
+                left.remove(side)
                 right.remove(theirs[0])
-    for one in left:
-        mine, theirs = (find_alike(one, strands, WAYS[-1]) for strands in (left, right))
+    for side in left:
+        mine, theirs = (find_alike(side, strands, WAYS[-1]) for strands in (left, right))
         if theirs:
             raise BadInput(
                 f"{a.label} and {b.label}",

@@ -99,7 +99,7 @@ def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, An
         names = list_names(params, node)
         for name in node.upstream:
             above = nodes[name]
-            entries = (nodes[one] for one in node.upstream if nodes[one].stage == above.stage)
+            entries = (nodes[name] for name in node.upstream if nodes[name].stage == above.stage)
             keys = {entry.key for entry in entries}
             if name in seen or (len(keys) > 1 and names & keys and above.key not in names):
                 continue

@@ -101,7 +101,7 @@ class Bound:
     def _write(self, result: object) -> Work:
         rows = self.rows_in
         if isinstance(result, Drafts):
-            dropped = Counter(each.reason for each in result.dropped)
+            dropped = Counter(drop.reason for drop in result.dropped)
             written = self._write_rows(result)
             return Work(rows, written, dict(sorted(dropped.items())))
         missing = [path for path in self.node.outs if not self.places.place(path).exists()]
@@ -331,5 +331,5 @@ def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
 
 def limit_rows(row: type, limit: int | None) -> int | None:
     """Say how many rows a preview takes: a schema's columns are no items and stay whole."""
-    items = any(each.name == "origin" for each in dataclasses.fields(row))
+    items = any(attribute.name == "origin" for attribute in dataclasses.fields(row))
     return limit if items else None

@@ -227,13 +227,13 @@ def _end_process(process: psutil.Process) -> None:
     """End a process and its children: asked first, then killed."""
     with suppress(psutil.NoSuchProcess):
         family = [*process.children(recursive=True), process]
-        for each in family:
+        for process in family:
             with suppress(psutil.NoSuchProcess):
-                each.send_signal(signal.SIGTERM)
+                process.send_signal(signal.SIGTERM)
         _, alive = psutil.wait_procs(family, timeout=10)
-        for each in alive:
+        for process in alive:
             with suppress(psutil.NoSuchProcess):
-                each.kill()
+                process.kill()
 
 
 def supervise(state_file: Path, idle_s: float, command: Sequence[str]) -> int:

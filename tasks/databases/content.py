@@ -76,8 +76,8 @@ def read_content(entry: DatabaseEntry) -> DatabaseContent:
                 connection.exec_driver_sql(statement)
             columns = reflect_connection(connection)
             tables = {
-                name: _read_table(connection, name, list(own))
-                for name, own in groupby(columns, key=lambda column: column.table)
+                name: _read_table(connection, name, list(table_columns))
+                for name, table_columns in groupby(columns, key=lambda column: column.table)
             }
     except SQLAlchemyError as error:
         raise entry.explain(error, "its tables cannot be read") from None
@@ -126,7 +126,10 @@ def check_columns(entry: DatabaseEntry, columns: Sequence[Column]) -> None:
     """Raise BadInput if a server's columns are not those of its record."""
     if entry.url is None or entry.file is None:
         return
-    found = {name: describe_columns(own) for name, own in groupby(columns, key=lambda column: column.table)}
+    found = {
+        name: describe_columns(table_columns)
+        for name, table_columns in groupby(columns, key=lambda column: column.table)
+    }
     recorded = {name: content.columns for name, content in load_record(entry).tables.items()}
     if found != recorded:
         names = sorted(name for name in {*found, *recorded} if found.get(name) != recorded.get(name))

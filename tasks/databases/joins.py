@@ -154,4 +154,4 @@ def _make_joins(hop: _Hop, start: str, end: str) -> list[Join]:
 
 
 def _swap_sides(on: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((theirs, own) for own, theirs in on)
+    return tuple((theirs, ours) for ours, theirs in on)

@@ -124,7 +124,7 @@ def _unfold(place: str, record: object) -> Iterator[tuple[str, object]]:
     if isinstance(record, dict):
         listed = [name for name in LISTS if isinstance(record.get(name), list)]
         if len(listed) == 1 and not any("question" in name and name not in LISTS for name in record):
-            for number, own in enumerate(record[listed[0]], 1):
-                yield f"record {number}", own
+            for number, part in enumerate(record[listed[0]], 1):
+                yield f"record {number}", part
             return
     yield place, record

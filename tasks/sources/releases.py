@@ -64,7 +64,7 @@ def _find_folder(path: Path, folder: Path, markers: Sequence[str]) -> Path:
         for depth in range(DEPTH + 1):
             found = sorted(folder.glob("/".join(["*"] * depth + [marker])))
             if len(found) > 1:
-                places = ", ".join(str(one.parent.relative_to(folder)) for one in found[:3])
+                places = ", ".join(str(path.parent.relative_to(folder)) for path in found[:3])
                 raise BadInput(path, f"has {marker} in several folders ({places})", hint="name one of them")
             if found:
                 return found[0].parent

@@ -141,7 +141,7 @@ def describe_remote_error(error: BaseException) -> str:
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
         chain.append(cause)
-    names, said = {type(one).__name__ for one in chain}, " ".join(str(one) for one in chain)
+    names, said = {type(cause).__name__ for cause in chain}, " ".join(str(cause) for cause in chain)
     hint = next((hint for mark, hint in REMOTE_HINTS.items() if mark in names or mark in said), "")
     return "; ".join(filter(None, (shorten(str(error)) or type(error).__name__, hint)))
 

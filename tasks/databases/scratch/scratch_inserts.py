@@ -128,7 +128,11 @@ def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, v
 
 def find_name(name: str, known: Collection[str]) -> str | None:
     """Find a name as the database spells it; as in SQLite, case does not matter."""
-    return name if name in known else next((one for one in known if one.lower() == name.lower()), None)
+    return (
+        name
+        if name in known
+        else next((known_name for known_name in known if known_name.lower() == name.lower()), None)
+    )
 
 
 class _Statement:

@@ -237,7 +237,7 @@ def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatA
         if rule in RULES:
             rates[f"context.{rule}"] = (np.array(enough, dtype=np.float64) * kept, kept)
         for module in _list_modules(rule):
-            marks = np.array([own == module for own in modules], dtype=np.float64)
+            marks = np.array([lost_by == module for lost_by in modules], dtype=np.float64)
             rates[f"module.{rule}.{module}"] = (marks, every)
     return rates
 

@@ -84,8 +84,8 @@ def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues
     """Make the ground that each section of a document stands on. known: of the company."""
     names = [(section.name, company.profile.name) for section in plan.sections]
     return [
-        Ground(section.kind, own, section.facts, known)
-        for section, own in zip(plan.sections, names, strict=True)
+        Ground(section.kind, section_names, section.facts, known)
+        for section, section_names in zip(plan.sections, names, strict=True)
     ]
 
 

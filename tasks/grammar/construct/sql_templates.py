@@ -154,9 +154,9 @@ async def sql_templates(
     dotted name -> value. Raises BadInput if the database names a kind that there is not.
     """
     free = settings.get(CONSTRAIN) in FREE
-    kept = {own.id: _take_own(own) for own in own_templates}
+    kept = {own_template.id: _take_own(own_template) for own_template in own_templates}
     dropped: list[Dropped] = []
-    if any(own.instead for own in own_templates):
+    if any(own_template.instead for own_template in own_templates):
         return Drafts(list(kept.values()), list_uncovered(schema, *_list_read(kept, schema), PEOPLE_CHOSE))
     if free and params.dialect == "any":
         await _ask_by_plan(schema, params, ask, kept, dropped)

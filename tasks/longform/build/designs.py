@@ -50,7 +50,7 @@ def _take(focus: Focus, used: Counter[str], dice: random.Random, count: int) -> 
 
 def _choose_means(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:
     taken = _take(focus, used, dice, 2)
-    return Chosen(tuple(FigureDesign("mean", one.column) for one in taken)) if taken else None
+    return Chosen(tuple(FigureDesign("mean", measure.column) for measure in taken)) if taken else None
 
 
 def _choose_open(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:

@@ -152,7 +152,7 @@ def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> b
     if figure.design.kind == "share":
         return False
     kinds = [kind for kind, word in WORDS.items() if names_all(sentence, [word])]
-    measures = [one.column for one in question.focus.measures if names_all(sentence, [one.name])]
+    measures = [measure.column for measure in question.focus.measures if names_all(sentence, [measure.name])]
     return (not kinds or figure.design.kind in kinds) and (not measures or figure.design.measure in measures)
 
 

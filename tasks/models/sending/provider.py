@@ -140,7 +140,7 @@ class ProviderClient:
 def read_message(error: Any, cause: Any) -> str:
     """Read what the provider says of an error: its own words where its body has any."""
     body = getattr(cause, "body", None)
-    for own in (body.get("error"), body) if isinstance(body, dict) else ():
-        if isinstance(own, dict) and isinstance(own.get("message"), str):
-            return str(own["message"])
+    for part in (body.get("error"), body) if isinstance(body, dict) else ():
+        if isinstance(part, dict) and isinstance(part.get("message"), str):
+            return str(part["message"])
     return str(error.message)

@@ -74,9 +74,9 @@ def _write_tables(tables: Mapping[str, object]) -> str:
     for name, table in tables.items():
         columns = table.get("columns") if isinstance(table, Mapping) else None
         lines = [
-            f'  "{tidy_line(own.get("name"))}" {tidy_line(own.get("type"))}'.rstrip()
-            for own in (columns if isinstance(columns, list) else [])
-            if isinstance(own, Mapping)
+            f'  "{tidy_line(column.get("name"))}" {tidy_line(column.get("type"))}'.rstrip()
+            for column in (columns if isinstance(columns, list) else [])
+            if isinstance(column, Mapping)
         ]
         statements.append(f'CREATE TABLE "{tidy_line(name)}" (\n' + ",\n".join(lines) + "\n);")
     return "\n\n".join(statements)

@@ -317,7 +317,7 @@ def make_tool_query(record: Mapping[str, object], key: str) -> DatasetItem | Lef
     if not isinstance(arguments, Mapping):
         return LeftOutRecord("bad_arguments", f"{key}: {str(given)[:80]}")
     # Parquet gives every row all arguments that any row has; those of other APIs are null.
-    call = {"api": api, "arguments": {name: own for name, own in arguments.items() if own is not None}}
+    call = {"api": api, "arguments": {name: value for name, value in arguments.items() if value is not None}}
     return DatasetItem(key, text, text, "", json.dumps(call, ensure_ascii=False), call)
 
 

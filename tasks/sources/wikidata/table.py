@@ -94,7 +94,9 @@ class TableSource:
         """
         if selection.classes:
             raise BadInput(self._path, "is a table, which knows no classes", hint="--entity Q42, or all rows")
-        for (name, property_), times in Counter((own.name, own.property) for own in self._columns).items():
+        for (name, property_), times in Counter(
+            (column.name, column.property) for column in self._columns
+        ).items():
             if times > 1:
                 raise BadInput("--column", f"{name}={property_} is given twice", hint="give each column once")
         path = self._path.resolve()
@@ -210,8 +212,8 @@ class _RowReader:
                 claims.append(EntityClaim(identifier, column.property, place, "normal", value))
                 places[column.property] += 1
         label = self.find_label(name, rows)
-        for own in self.nameless.get(label.text, ()) if label else ():
-            self.skip_like_named(name, own)
+        for entity in self.nameless.get(label.text, ()) if label else ():
+            self.skip_like_named(name, entity)
         if label is None:
             self.report.keep_out(NO_LABEL, self.table, name, "", self.language)
         return Entity(

@@ -180,7 +180,7 @@ def _cells(row: Any) -> list[Mapping[str, Any]]:
 
 def _list(part: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     found = part.get(name) or []
-    if not isinstance(found, list) or any(not isinstance(one, dict) for one in found):
+    if not isinstance(found, list) or any(not isinstance(part, dict) for part in found):
         raise TypeError(f"{name!r} is no list of objects")
     return found
 

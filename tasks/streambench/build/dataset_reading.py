@@ -170,7 +170,7 @@ def _take(path: Path, where: str, record: Mapping[str, object], field: str, *, n
 
 def _check_unique(path: Path, keys: list[str]) -> None:
     seen: set[str] = set()
-    for own in keys:
-        if own in seen:
-            raise BadInput(path, f"has the key {own[:80]!r} twice", hint=HINT)
-        seen.add(own)
+    for key in keys:
+        if key in seen:
+            raise BadInput(path, f"has the key {key[:80]!r} twice", hint=HINT)
+        seen.add(key)
