@@ -61,7 +61,7 @@ def call(*words: object):
 
 def read_questions(root: Path) -> list[tuple[str, str, str]]:
     lines = (root / "data/raw/spider/questions.jsonl").read_text().splitlines()
-    return [(each["id"], each["database"], each["question"]) for each in map(json.loads, lines)]
+    return [(record["id"], record["database"], record["question"]) for record in map(json.loads, lines)]
 
 
 def test_a_database_named_becomes_one_of_the_project_with_its_questions(root, tmp_path):
@@ -81,7 +81,7 @@ def test_databases_are_added_one_after_the_other_and_again(root, tmp_path):
     release = make_release(tmp_path / "spider")
     for name in ("cities", "towns", "cities"):
         assert call(release, "--database", name).exit_code == 0
-    assert [each[0] for each in read_questions(root)] == ["dev-0", "train_spider-0"]
+    assert [question[0] for question in read_questions(root)] == ["dev-0", "train_spider-0"]
 
 
 def test_a_draw_leaves_out_what_cannot_be_used_and_says_why(root, tmp_path):

@@ -92,7 +92,7 @@ def test_a_dump_becomes_entities_and_claims(root, tmp_path):
     assert [line["reason"] for line in skipped] == ["no item", "broken line"]
     # Nothing of a claim is lost on the way to the file and back.
     read_again = DumpSource([path]).read(EntitySelection(), ReadingReport())
-    expected = sorted((claim for each in read_again for claim in each.claims), key=lambda claim: claim.id)
+    expected = sorted((claim for record in read_again for claim in record.claims), key=lambda claim: claim.id)
     assert [restore_claim(row) for row in claims] == expected
     about = json.loads((root / "data/raw/wikidata/main/about.json").read_text())
     assert (about["licence"], about["read_from"], about["counts"]["claims"]) == (

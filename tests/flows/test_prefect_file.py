@@ -34,7 +34,7 @@ def test_deployments_below_the_line_stay(tmp_path):
     (tmp_path / PREFECT_YAML).write_text(text + MINE)
     before, after = compare_deployments(tmp_path, {"nightly": {"cron": "* * * * *"}})
     assert before != after
-    assert [own["name"] for own in yaml.safe_load(after)["deployments"]] == ["nightly", "mine"]
+    assert [deployment["name"] for deployment in yaml.safe_load(after)["deployments"]] == ["nightly", "mine"]
     assert after.endswith(MINE)
 
 

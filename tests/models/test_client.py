@@ -149,7 +149,7 @@ def test_a_refusal_after_answers_never_ends_the_run():
     requests = [make_request(number) for number in range(30)]
     with answering(answer) as url:
         sent = send(url, *requests, in_flight=1)
-    assert sum(each.entry.is_unanswered for each in sent) == 27
+    assert sum(call.entry.is_unanswered for call in sent) == 27
 
 
 def test_the_endpoints_wish_to_wait_is_honoured():

@@ -106,7 +106,7 @@ def test_a_system_is_asked_scored_and_written_down_once(
     told = json.loads(capsys.readouterr().out)
     assert told["notes"] == ["test.system-ours.jsonl: 1 of 3 questions have no reply and are left out"]
     (path,) = (project / "published/tanq").iterdir()
-    tables = {own["init_qid"]: own["ours"] for own in map(json.loads, path.read_text().splitlines())}
+    tables = {record["init_qid"]: record["ours"] for record in map(json.loads, path.read_text().splitlines())}
     assert tables == {
         "countries__composition": "entity|capital\nNorway|Oslo\nSweden|Oslo",
         "lakes__simple": "",

@@ -248,7 +248,7 @@ def test_mlflow_has_parameters_figures_hashes_and_artifacts_in_its_own_store(fig
 
     figured.write("dvc.yaml", figured.read("dvc.yaml").replace(WORKS, "exit 3"))
     assert run(figured, hooks)[0] == 1
-    states = {one.info.status for one in client.search_runs([experiment.experiment_id])}
+    states = {listed_run.info.status for listed_run in client.search_runs([experiment.experiment_id])}
     assert states == {"FINISHED", "FAILED"}
 
 

@@ -53,8 +53,8 @@ def test_a_run_under_prefect(project, benchloom):
     server = find_server(server_folder(project.root), "prefect")
 
     tables = {
-        each["key"]: {row["what"]: row["figure"] for row in json.loads(each["data"])}
-        for each in ask_api(project, server.url, "artifacts")
+        artifact["key"]: {row["what"]: row["figure"] for row in json.loads(artifact["data"])}
+        for artifact in ask_api(project, server.url, "artifacts")
     }
     assert set(tables) == {"first", "second", "third"}
     assert {"model calls", "paid by this run, dollars", "seconds"} <= set(tables["first"])

@@ -189,7 +189,7 @@ def test_any_select_that_runs_is_taken_with_any_text_that_has_its_values(tmp_pat
     assert not checked.errors
     assert checked.warnings
     (template,) = checked.templates
-    assert [own.criterion for own in template.texts] == ["short", "long"]
+    assert [text.criterion for text in template.texts] == ["short", "long"]
     query = read_stored(template.sql, SCHEMA)
     assert query.placeholders == template.placeholders
     assert query.id == template.id

@@ -121,7 +121,9 @@ def test_no_table_is_chosen_where_none_is_wanted_or_no_assessment_asks(entry, se
 
 
 def test_a_table_without_a_primary_key_is_dropped_with_its_reason(entry):
-    schema = [replace(each, primary_key=each.primary_key and each.table != "visits") for each in SCHEMA]
+    schema = [
+        replace(column, primary_key=column.primary_key and column.table != "visits") for column in SCHEMA
+    ]
     drafts = profiles(ask_of(fill(entry)), TEMPLATES, schema, entry, ASSESSED, Profiles())
     assert {profile.table for profile in drafts.rows} == {"clinics", "doctors"}
     (row,) = [row for row in drafts.dropped if row.reason == "no_primary_key"]

@@ -66,7 +66,7 @@ def test_an_article_has_its_boxes_sections_and_tables(tmp_path):
 def test_the_first_names_of_its_fields_are_known_too(tmp_path):
     old = {"infobox": RECORD["infoboxes"], "article_sections": RECORD["sections"]}
     record = {key: value for key, value in RECORD.items() if key not in ("infoboxes", "sections")} | old
-    sources = (write_lines(tmp_path / f"{n}.ndjson", [each]) for n, each in enumerate((RECORD, record)))
+    sources = (write_lines(tmp_path / f"{n}.ndjson", [line]) for n, line in enumerate((RECORD, record)))
     new, same = (read_all(StructuredContents(path, Heard().append)) for path in sources)
     assert same == new
 
