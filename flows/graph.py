@@ -250,8 +250,8 @@ class DeclaredGraph:
                 return found[name]
             there.update(found)
         raise own.refuse(
-            f"has an argument {name!r} that is not an artifact of its scope, of none that it looks in, and "
-            f"nothing that it reads (known: {', '.join(sorted(there)) or 'none'})"
+            f"has an argument {name!r} that is not an artifact of its scope or of a scope that it looks in, "
+            f"nor a file that it reads (known: {', '.join(sorted(there)) or 'none'})"
         )
 
     def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:

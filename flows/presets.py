@@ -34,7 +34,7 @@ TEMPLATE = re.compile(r"\$\{[^}]*\}")
 
 @dataclass(frozen=True)
 class PresetLine:
-    """One line of the table: a parameter, its value under each preset, and where the paper says so."""
+    """A line of the table: a parameter, its value under each preset, and where the paper says so."""
 
     flow: str
     keys: tuple[str, ...]

@@ -85,7 +85,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: a function in tasks/, found by its name.
+    """A stage: a function in tasks/, found by its name.
 
     name: such as `grammar.fill_in`: the function and the only module of that last name below tasks/grammar,
     and the section of params.yaml that its argument `params` is read from.

@@ -34,7 +34,7 @@ JAPANESE = "ja"
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. mend: the command that puts it right, where it is not."""
+    """A thing that was looked at. mend: the command that puts it right, where it is not."""
 
     what: str
     state: Literal["ok", "missing", "optional"]

@@ -1,4 +1,4 @@
-"""One stage of a project's graph, as dvc.yaml resolves it."""
+"""A stage of a project's graph, as dvc.yaml resolves it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORD = re.compile(r"\w[\w.-]*")
 
 @dataclass(frozen=True)
 class Node:
-    """One stage of the graph. Paths are relative to the project."""
+    """A stage of the graph. Paths are relative to the project."""
 
     name: str
     """DVC's name: `grammar-schema@films`."""

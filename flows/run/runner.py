@@ -1,4 +1,4 @@
-"""One run: takes each stage through DVC's record and its function, in the order of the graph."""
+"""A run: takes each stage through DVC's record and its function, in the order of the graph."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ SESSION = {
 
 
 class TableContent(Settings):
-    """One table. sha256: sum of the SHA-256 of its rows, modulo 2**256."""
+    """A table. sha256: sum of the SHA-256 of its rows, modulo 2**256."""
 
     columns: dict[str, str]
     """Column name -> its generic type, key and reference."""

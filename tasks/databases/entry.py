@@ -32,7 +32,7 @@ DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 
 
 class DatabaseEntry(BaseModel):
-    """One database: a SQLite file, or a SQLAlchemy URL whose password is in the environment."""
+    """A database: a SQLite file, or a SQLAlchemy URL whose password is in the environment."""
 
     # A refused URL may contain a password, so errors must not repeat the input.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

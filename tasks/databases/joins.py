@@ -43,7 +43,7 @@ class JoinTree:
 
 @dataclass(frozen=True, order=True)
 class _JoinKey:
-    """One foreign key from `table` to `target`."""
+    """A foreign key from `table` to `target`."""
 
     table: str
     target: str

@@ -95,7 +95,7 @@ class MetricChange:
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """One side of a changed case. scores: by metric."""
+    """A side of a changed case. scores: by metric."""
 
     answer: str
     note: str

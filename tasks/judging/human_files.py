@@ -22,7 +22,7 @@ ESCAPE = "'"
 
 @dataclass(frozen=True)
 class FormLine:
-    """One line of a file, numbered from 1. record: None if it cannot be read; then `problem` says why."""
+    """A line of a file, numbered from 1. record: None if it cannot be read; then `problem` says why."""
 
     number: int
     record: dict[str, object] | None

@@ -31,7 +31,7 @@ LabelFile = Annotated[Path, AfterValidator(check_folder)]
 
 @dataclass(frozen=True)
 class HumanLabel:
-    """One person's verdict on one item."""
+    """A person's verdict on one item."""
 
     id: str
     label: str

@@ -35,7 +35,7 @@ class AlarmRule(Settings):
 
 @dataclass(frozen=True)
 class NightSeries:
-    """One metric of one system in a night. n, mean: of all cases it was asked; the rest of those in pairs.
+    """A metric of one system in a night. n, mean: of all cases it was asked; the rest of those in pairs.
 
     difference: mean of this night less that of the night before, with its 95% interval; adjusted: the p
     value by Holm over all that the night compares. None where there are no pairs, or too few clusters.
@@ -107,7 +107,7 @@ class NightAlarm:
 
 @dataclass(frozen=True)
 class Night:
-    """One night. against: the accepted night that it was compared with, if any. gold: queries run again."""
+    """A night. against: the accepted night that it was compared with, if any. gold: queries run again."""
 
     label: str
     against: str | None

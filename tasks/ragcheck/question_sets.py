@@ -17,7 +17,7 @@ QUESTIONS, DOCUMENTS = "questions.jsonl", "documents.jsonl"
 
 
 class QuestionSet(Settings):
-    """One entry of `ragcheck.sets`."""
+    """An entry of `ragcheck.sets`."""
 
     kind: Literal["mtrag", "jsquad", "lines"]
     path: Path

@@ -31,7 +31,7 @@ CELLS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class ScorePair:
-    """One item's scores. human: of one or several raters."""
+    """An item's scores. human: of one or several raters."""
 
     human: tuple[float, ...]
     judge: float | None

@@ -34,7 +34,7 @@ Ids = frozenset[str | int]
 
 
 class JudgedQuery(NamedTuple):
-    """One text query: its judgement, and its retrieved and true documents.
+    """A text query: its judgement, and its retrieved and true documents.
 
     correct: None if it was not judged. retrieved: a digest of the set of ids. matches: whether retrieved and
     true ids are the same set; None if the true ones are unknown.
@@ -134,7 +134,7 @@ def digest_ids(ids: Ids) -> bytes:
 
 
 class RowValues(TypedDict):
-    """One row's scores. accuracy: 1, 0, or None if unscored. context: rule -> accuracy; None if unknown."""
+    """A row's scores. accuracy: 1, 0, or None if unscored. context: rule -> accuracy; None if unknown."""
 
     accuracy: int | None
     context: dict[str, dict[str, int] | None]

@@ -177,12 +177,12 @@ def load_json(raw: bytes) -> object:
 def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
     """Explain in one clause why a line is not JSON."""
     if NOT_JSON.search(raw):
-        return "holds NaN or Infinity, which are no JSON"
+        return "holds NaN or Infinity, which are not valid JSON"
     if "depth" in error.msg:
         return "is nested too deep"
     if "UTF-8" in error.msg:
         return "is not valid UTF-8"
-    return f"is no JSON: {error.msg} (column {error.colno})"
+    return f"is not valid JSON: {error.msg} (column {error.colno})"
 
 
 def is_deeper(value: object, depth: int) -> bool:

@@ -35,7 +35,7 @@ class _Context(TypedDict):
 
 
 class _Record(TypedDict):
-    """One line of the published files; nothing of it has been checked."""
+    """A line of the published files; nothing of it has been checked."""
 
     task_id: str
     Collection: NotRequired[str]
@@ -49,7 +49,7 @@ class _Record(TypedDict):
 
 @dataclass(frozen=True)
 class SourcePassage:
-    """One passage of the corpus."""
+    """A passage of the corpus."""
 
     id: str
     title: str
@@ -58,7 +58,7 @@ class SourcePassage:
 
 @dataclass(frozen=True)
 class Task:
-    """One question of a conversation. history: the previous (question, answer) pairs."""
+    """A question of a conversation. history: the previous (question, answer) pairs."""
 
     id: str
     collection: str

@@ -102,7 +102,7 @@ class PublishedProof:
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """One entry of an answer's columns: a value of a property.
+    """An entry of an answer's columns: a value of a property.
 
     texts: what may name it, the best first; shown: how the table shows it, as our own publications say.
     """

@@ -33,7 +33,7 @@ assert set(made_from.kind) >= {"row"} and made_from.reference[0] == f"balanced#{
 try:
     benchloom.samples(name="shpo")
 except benchloom.Unreadable as error:
-    assert "of 'shpo' are not there (there: databases.shop, shop)" in str(error), error
+    assert "of 'shpo' do not exist (known: databases.shop, shop)" in str(error), error
 else:
     raise AssertionError
 """

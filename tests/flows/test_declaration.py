@@ -188,7 +188,7 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("tasks/trial/show.py", "words: Path", "wrods: Path", "argument 'wrods' that is no artifact"),
+        ("tasks/trial/show.py", "words: Path", "wrods: Path", "argument 'wrods' that is not an artifact"),
         ("flows/trial.py", 'roles=("judge",)', "", "must say whom: roles="),
         (
             "flows/trial.py",
@@ -229,7 +229,7 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
             "params.yaml",
             "entries: {}, runs: {}",
             "entries: {one: {file: a}}, runs: {first: {entry: one}}",
-            "params.yaml: roles.judge: is missing, and trial.answers depends on it",
+            "params.yaml: roles.judge: is missing, but trial.answers depends on it",
         ),
         ("flows/trial.py", '    ENTRY.stage("trial.words", reads=("${item.file}",)),\n', "", "words"),
         (
@@ -240,8 +240,8 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
         ),
         ("flows/trial.py", "trial.show", "trial.shown", "there is no tasks/trial/shown.py"),
         ("flows/trial.py", 'Flow("trial"', 'Flow("other"', "must declare one flow named 'trial'"),
-        ("flows/trial.py", '"trial.answers")', '"trial.answer")', "no stage that runs over trial.runs"),
-        ("flows/trial.py", '"trial.answers")', '"trial.words")', "no stage that runs over trial.runs"),
+        ("flows/trial.py", '"trial.answers")', '"trial.answer")', "not a stage that runs over trial.runs"),
+        ("flows/trial.py", '"trial.answers")', '"trial.words")', "not a stage that runs over trial.runs"),
         ("tasks/trial/make/answers.py", "def list_scored", "def list_scores", "no function 'list_scored'"),
         (
             "tasks/trial/make/answers.py",
@@ -346,7 +346,7 @@ def test_a_run_refuses_a_graph_that_lacks_what_the_code_imports(house):
         "from tasks.trial.newer import help_more\ndef help_out(): help_more()\n",
     )
     done = subprocess.run(require, cwd=house, capture_output=True, text=True, check=False)
-    assert "dvc.yaml: is not what the flows declare (run `benchloom graph`" in done.stderr
+    assert "dvc.yaml: differs from the flows' declarations (run `benchloom graph`" in done.stderr
     assert "tasks/trial/newer.py" in read_stages(house)["trial-answers"]["do"]["deps"]
     assert subprocess.run(require, cwd=house, check=False).returncode == 0
     params["trial"]["answer"] = {}

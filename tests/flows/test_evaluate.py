@@ -147,7 +147,7 @@ def test_a_system_over_http_with_failures_is_judged_on_the_rest(project, model):
     assert figures["rates"]["open"]["all"]["accuracy"] == 0.5
     assert figures["rates"]["open"]["all"]["n_scored"] == 4
     assert figures["hypothesis"]["open"]["rates"]["accuracy"]["difference"] == 1.0
-    for said in ("line 7: is no JSON", "line 8: answer is missing", "question dairy-short: no answer"):
+    for said in ("line 7: is not valid JSON", "line 8: answer is missing", "question dairy-short: no answer"):
         assert said in done.stderr
     assert "written to data/evaluations/ours-" in done.stderr
     refused = evaluate(project, "--documents", "corpus", system="ours")
@@ -222,7 +222,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
         ("ragcheck", ("--system", "weak"), "questions.jsonl, line 1: 'reference' is None"),
         ("grammar", ("--system", "alone", "--turns", "2"), "--turns: does not apply to grammar"),
         ("other", ("--system", "weak"), "is not a flow"),
-        ("grammar", ("--system", "nobody"), "(there: "),
+        ("grammar", ("--system", "nobody"), "(known: "),
         ("grammar", ("--system", "weak"), "systems.weak: retrieves, and there are no documents"),
         ("grammar", ("--system", "alone", "--documents", "corpus"), "does not retrieve from"),
         ("grammar", ("--system", "weak", "--documents", "nowhere"), "no such file or folder"),

@@ -90,7 +90,7 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
         ([{"id": "x", "reply": "Ada"}], (), "line 1: has no answer, only id, reply"),
         ([{"answer": "Ada"}], (), "line 1: has neither id nor question"),
         ([{"id": "x", "answer": "Ada"}] * 2, (), "line 2: is a second answer to x"),
-        ([{"id": "x", "answer": 7}], (), "line 1: answer is a number; text is wanted"),
+        ([{"id": "x", "answer": 7}], (), "line 1: answer is a number; expected text"),
         (
             [{"id": "x", "answer": "a", "contexts": ["c"], "titles": []}],
             (),

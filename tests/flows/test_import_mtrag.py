@@ -149,5 +149,5 @@ def test_names_and_metrics_that_are_none_are_refused(root):
     with pytest.raises(BadInput, match="no name"):
         bring_in(root, Mtrag(file=path, called="MT RAG"))
     path.write_text("{")
-    with pytest.raises(BadInput, match="is no JSON"):
+    with pytest.raises(BadInput, match="is not valid JSON"):
         bring_in(root, Mtrag(file=path))

@@ -140,11 +140,11 @@ def test_a_database_of_the_project_is_never_replaced(root, tmp_path):
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [
-        ("tables.json", "{", "tables.json: is no JSON"),
+        ("tables.json", "{", "tables.json: is not valid JSON"),
         ("tables.json", "{}", "contains no JSON list"),
         ("tables.json", "[1]", "record 0 is none of Spider's (db_id)"),
         ("tables.json", '[{"db_id": "../../etc"}]', "names a database '../../etc', which is not a name"),
-        ("dev.json", "[" * 100_000, "dev.json: is no JSON"),
+        ("dev.json", "[" * 100_000, "dev.json: is not valid JSON"),
         ("dev.json", '["a"]', "record 0 is none of Spider's"),
     ],
 )
@@ -193,7 +193,7 @@ def test_what_stands_in_a_set_stays_and_a_database_enters_once(root, tmp_path):
 @pytest.mark.parametrize(
     ("section", "named", "said"),
     [
-        ("{}", "no/name", "--longform: 'no/name' is no name"),
+        ("{}", "no/name", "--longform: 'no/name' is not a name"),
         ("{sets: {mine: 7}}", "mine", "longform.sets.mine is not a set of databases"),
         (
             "{databases: {cities: {file: own.sqlite}}}",

@@ -218,13 +218,13 @@ def test_an_archive_is_read_as_its_folder_and_a_hostile_one_is_refused(root, tmp
     ("words", "file", "content", "said"),
     [
         ("toolbench", "tool_test.json", "[]", "contains no JSON object"),
-        ("toolbench", "tool_test.json", "{" * 10_000, "is no JSON"),
-        ("hotpotqa", "hotpot_dev_distractor_v1.json", "plainly not", "is no JSON"),
+        ("toolbench", "tool_test.json", "{" * 10_000, "is not valid JSON"),
+        ("hotpotqa", "hotpot_dev_distractor_v1.json", "plainly not", "is not valid JSON"),
         ("hotpotqa", "hotpot_dev_distractor_v1.json", "[1, [], null]", "none of 3 records can be imported"),
         ("cosql", "dev.json", "", "is empty"),
         ("bird", "dev.json", '[{"db_id": "../x", "question": "q", "SQL": "SELECT 1"}]', "bad_name"),
         ("ddxplus", "release_conditions.json", "{}", "release_evidences.json: is not there"),
-        ("ds1000", "nothing.txt", "", "holds no ds1000.jsonl.gz"),
+        ("ds1000", "nothing.txt", "", "contains no ds1000.jsonl.gz"),
     ],
 )
 def test_broken_files_are_one_clear_line(words, file, content, said, root, tmp_path):
@@ -243,7 +243,7 @@ def test_an_import_replaces_the_one_before_and_a_bad_name_is_refused(root, tmp_p
     call("hotpotqa", release)
     call("hotpotqa", release, "--take", 5)
     assert len(read(root, "hotpotqa")[1]) == 5
-    with pytest.raises(BadInput, match="is no name"):
+    with pytest.raises(BadInput, match="is not a valid name"):
         call("hotpotqa", release, "--name", "../x")
     assert [place.name for place in (root / "data/raw/streambench").iterdir()] == ["hotpotqa"]
 

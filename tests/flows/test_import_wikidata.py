@@ -207,8 +207,8 @@ def test_a_database_with_item_ids_is_read(root, tmp_path):
     ("words", "said"),
     [
         (["none.json"], "none.json: is not there"),
-        (["dump.json", "--entity", "42"], "--entity: '42' is no id"),
-        (["dump.json", "--name", "../x"], "--name: '../x' is no name"),
+        (["dump.json", "--entity", "42"], "--entity: '42' is not an id"),
+        (["dump.json", "--name", "../x"], "--name: '../x' is not a valid name"),
         (["dump.json", "--entity", "Q404"], "contains no entity that is asked for; 2 others were read"),
         (["empty.json"], "contains no entity that is asked for"),
         (["dump.json", "--column", "a=P1"], "--column: is for a table"),

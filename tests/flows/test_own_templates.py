@@ -170,7 +170,7 @@ def test_a_second_import_keeps_the_first_and_says_so(root, capsys):
 @pytest.mark.parametrize(
     ("lines", "database", "said"),
     [
-        (LINES, "nope", r"--database: params.yaml has no database 'nope' \(there: clinic, other\)"),
+        (LINES, "nope", r"--database: params.yaml has no database 'nope' \(known: clinic, other\)"),
         (LINES, None, r"line 1: names no database \(there: clinic, other\)"),
         ([{**TOWN, "database": "nope"}], None, r"line 1: names a database that params.yaml has not"),
         ([], "clinic", "is empty"),

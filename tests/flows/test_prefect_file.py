@@ -39,5 +39,5 @@ def test_deployments_below_the_line_stay(tmp_path):
 
 
 def test_a_time_zone_that_is_none_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"nightly\.timezone.*'Mars' is no time zone"):
+    with pytest.raises(BadInput, match=r"nightly\.timezone.*'Mars' is not a time zone"):
         compare_deployments(tmp_path, {"nightly": {"timezone": "Mars"}})

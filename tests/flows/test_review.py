@@ -283,7 +283,7 @@ def test_a_form_of_an_artifact_that_was_made_anew_is_refused(project):
     ("text", "said"),
     [
         ("", "no column 'item'"),
-        ("item,artifact,decision,edited,rating,reviewer,note,at\n", "holds no line"),
+        ("item,artifact,decision,edited,rating,reviewer,note,at\n", "contains no line"),
         ("a,b\n1,2\n", "no column 'item'"),
         ("item,item,artifact,decision,edited,rating,reviewer,note,at\n", "two columns 'item'"),
         ('item,artifact,decision,edited,rating,reviewer,note,at\n"1', "no CSV"),

@@ -51,7 +51,7 @@ def test_set_adds_an_entry_where_the_keys_are_names(root):
     [
         ("roles.generator", "is not KEY=VALUE"),
         ("roles.judge.seed=1", "has no section 'judge'"),
-        ("roles.generator.temprature=1", "no such parameter .there: temperature, seed"),
+        ("roles.generator.temprature=1", "no such parameter .known: temperature, seed"),
     ],
 )
 def test_a_wrong_assignment_is_named_and_changes_nothing(root, assignment, message):

@@ -157,7 +157,7 @@ toy:
   runs: {half: {set: cities, system: know_half}, whole: {set: cities, system: know_all}}
 """
 BROKEN = [
-    ("{nope", "is no JSON: "),
+    ("{nope", "is not valid JSON: "),
     ('["a"]', "is not a JSON object but a list"),
     ('{"question": "q", "weight": 1}', "reference is missing; expected text"),
     ('{"question": " ", "reference": "r", "weight": 1}', "question is empty"),

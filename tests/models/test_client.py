@@ -257,7 +257,7 @@ def test_a_missing_key_names_its_variable(monkeypatch):
 
 
 def test_an_unknown_model_names_those_there_are():
-    with pytest.raises(BadInput, match=r"run\.endpoints\.tester: is missing \(there: other\)"):
+    with pytest.raises(BadInput, match=r"run\.endpoints\.tester: is missing \(known: other\)"):
         asyncio.run(
             ModelClient({"other": Endpoint(url="http://127.0.0.1:9/v1")}, Budget()).send(
                 {"0": make_request()}

@@ -147,7 +147,7 @@ def test_datasets_of_two_kinds_or_none_are_refused(tmp_path):
         items(tmp_path, Stream(datasets=("one", "two")))
     with pytest.raises(BadInput, match="dataset none: is not there"):
         items(tmp_path, Stream(datasets=("none",)))
-    with pytest.raises(BadInput, match="is no name"):
+    with pytest.raises(BadInput, match="is not a name"):
         items(tmp_path, Stream(datasets=("../one",)))
 
 

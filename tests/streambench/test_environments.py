@@ -61,7 +61,7 @@ def test_every_kind_obeys_what_prompts_need(kind, tmp_path):
     for style in ("direct", "chain", "refine"):
         with pytest.raises(Unparsed):
             environment.read_answer(item, " \n", style)
-    with pytest.raises(BadInput, match="color is no option"):
+    with pytest.raises(BadInput, match="color is not an option"):
         make_environment(kind, tmp_path, color="red")
     with pytest.raises(BadInput, match=f"{kind} has no rule nonsense"):
         make_environment(kind, tmp_path, rule="nonsense")

@@ -71,7 +71,7 @@ def test_a_system_is_asked_scored_and_written_down_once(
     assert figures == json.loads((out / "figures.json").read_text())
     assert_as_kept(figures, "tanq")
     assert figures["counts"] == {"items": 3, "scored": 2, "failed": 1, "no_table": 1}
-    assert "items.jsonl, line 4: is no JSON: " in said.err
+    assert "items.jsonl, line 4: is not valid JSON: " in said.err
     assert "item rivers: no table: the system raised ValueError" in said.err
     # One capital is right, and the other far from what it should be.
     released, paper = (figures["kinds"]["composition"][rule] for rule in ("released", "paper"))

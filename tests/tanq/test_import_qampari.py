@@ -228,7 +228,8 @@ def test_a_file_that_is_cut_off_is_said(root, tmp_path):
     ("words", "said"),
     [
         (["none.json"], "none.json: is not there"), (["empty.json"], "empty.json: is empty"),
-        (["text.txt"], "is no JSON"), (["a.jsonl", "--name", "../x"], "--name: '../x' is no name"),
+        (["text.txt"], "is not valid JSON"),
+        (["a.jsonl", "--name", "../x"], "--name: '../x' is not a valid name"),
         (["a.jsonl", "--graph", "nowhere"], "nowhere: has no entities.parquet"),
         (["a.jsonl", "--source", "other"], "--source: params.yaml has no tanq.sources.other"),
         (["names.jsonl"], "its answers have no Wikidata ids: --graph FOLDER"),

@@ -287,9 +287,9 @@ def test_broken_records_are_named_and_the_others_taken(root):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["none.json"], "is not there"), (["text.txt"], "is no JSON"), (["lost.jsonl"],
+        (["none.json"], "is not there"), (["text.txt"], "is not valid JSON"), (["lost.jsonl"],
         "contains no item of 1 records"),
-        (["lost.jsonl", "--name", "A B"], "--name: 'A B' is no name"),
+        (["lost.jsonl", "--name", "A B"], "--name: 'A B' is not a valid name"),
         (["lost.jsonl", "--question", "x"], "--question: 'x' is no field"),
         (["data"], "data: has no data/items.jsonl, no tanq/test.jsonl, no test.jsonl"),
         (["own.jsonl"], "contains no item of 1 records (bad_item: 1)"),

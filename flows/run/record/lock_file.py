@@ -37,7 +37,7 @@ HINT = "bring it back from git, or remove it: what has run comes back from the r
 
 
 class LockFile:
-    """One dvc.lock. kept: where its parsed entries are kept; nothing = each reading parses them all."""
+    """A dvc.lock. kept: where its parsed entries are kept; nothing = each reading parses them all."""
 
     def __init__(self, path: Path, kept: Path | None = None) -> None:
         self.path, self.kept = path, kept

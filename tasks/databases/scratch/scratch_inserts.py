@@ -95,7 +95,7 @@ def shorten(text: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One row to insert; `place`: the statement and the row of it, for messages."""
+    """A row to insert; `place`: the statement and the row of it, for messages."""
 
     place: str
     table: str

@@ -30,7 +30,7 @@ Place = tuple[str, Mode]
 
 @dataclass(frozen=True)
 class Contrast:
-    """One rate under criteria A and B, each 0 to 1; None if the rate is undefined.
+    """A rate under criteria A and B, each 0 to 1; None if the rate is undefined.
 
     difference: a - b. low, high: its 95% interval by a bootstrap that draws whole clusters. error: standard
     deviation of the drawn differences. p_value: two-sided, twice the smaller share of draws on either side of

@@ -55,7 +55,7 @@ def collect_company(
 
 @dataclass(frozen=True)
 class PlannedSection:
-    """One paragraph: a few facts about one thing."""
+    """A paragraph: a few facts about one thing."""
 
     kind: str
     """What the thing is: project, client, employee."""
@@ -65,7 +65,7 @@ class PlannedSection:
 
 @dataclass(frozen=True)
 class DocumentPlan:
-    """One document. sources: the rows that its facts come from."""
+    """A document. sources: the rows that its facts come from."""
 
     id: str
     title: str

@@ -33,7 +33,7 @@ class BackCheck(Settings):
 
 @dataclass(frozen=True)
 class BackCheckRequest:
-    """One multiple-choice request: a text, and the templates in the order in which they are shown."""
+    """A multiple-choice request: a text, and the templates in the order in which they are shown."""
 
     text: TextTemplate
     choices: tuple[SqlTemplate, ...]

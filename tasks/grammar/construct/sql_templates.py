@@ -53,7 +53,7 @@ SUFFIX_NAMES = {
 
 
 class TemplateKind(TemplateShape):
-    """One kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
+    """A kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
 
     templates: int = Field(ge=0)
     """Number of templates to stop at."""

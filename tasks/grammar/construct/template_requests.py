@@ -74,7 +74,7 @@ class TemplateShape(Settings):
 
 @dataclass(frozen=True)
 class TemplateRequest:
-    """One request for a SQL template."""
+    """A request for a SQL template."""
 
     id: str
     joins: tuple[tuple[str, str], ...]

@@ -53,7 +53,7 @@ GOES_ON = (4, 11)
 
 @dataclass(frozen=True)
 class TextTemplate:
-    """One way to ask a SQL template's question, with the same placeholders."""
+    """A way to ask a SQL template's question, with the same placeholders."""
 
     id: str
     sql_template: str

@@ -31,7 +31,7 @@ SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of a reference answer, with the query that bears it out."""
+    """A claim of a reference answer, with the query that bears it out."""
 
     text: str
     sql: str

@@ -58,7 +58,7 @@ LocateServer = Callable[[str], Awaitable[str]]
 
 
 class EndpointClient:
-    """One endpoint: its settings, rate limiter and connections."""
+    """An endpoint: its settings, rate limiter and connections."""
 
     def __init__(self, name: str, settings: Endpoint) -> None:
         self.name, self.settings = name, settings

@@ -47,7 +47,7 @@ async def note_sending(request: httpx.Request) -> None:
 
 
 class ProviderClient:
-    """One endpoint of kind `provider`. Belongs to one event loop."""
+    """An endpoint of kind `provider`. Belongs to one event loop."""
 
     def __init__(self, name: str, settings: Endpoint, secret: Secret) -> None:
         """Make nothing yet: the library takes a second to import. Raises BadInput where it is missing."""

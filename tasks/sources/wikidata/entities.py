@@ -26,7 +26,7 @@ class Qualifier:
 
 @dataclass(frozen=True)
 class EntityClaim:
-    """One statement. id: unique within its entity; position: its place in its property, from 0."""
+    """A statement. id: unique within its entity; position: its place in its property, from 0."""
 
     id: str
     property: str

@@ -15,7 +15,7 @@ from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
 
 class PlainTexts(PageSource):
-    """One object of titles, or paths of pages, and their texts; .json or .json.gz. See `ArticleSource`."""
+    """An object of titles, or paths of pages, and their texts; .json or .json.gz. See `ArticleSource`."""
 
     def __init__(self, path: Path, skip: Skip) -> None:
         super().__init__(skip)

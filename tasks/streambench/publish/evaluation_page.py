@@ -326,7 +326,7 @@ def _trace(
 
 
 def _find_band(point: CurvePoint) -> Interval | None:
-    """One standard error over seeds to either side; None for one seed."""
+    """Return the interval of one standard error over seeds to either side; None for one seed."""
     return None if point.error is None else (point.accuracy - point.error, point.accuracy + point.error)
 
 

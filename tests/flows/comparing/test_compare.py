@@ -370,8 +370,8 @@ def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, ca
     [
         (("films-weak", "films-weak"), 2, "benchloom: films-weak: is A and B: nothing can differ"),
         (("films-weak", "--upload-pack=x"), 2, "benchloom: No such option"),
-        (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: names nothing"),
-        (("films-weak", "night:../../data"), 2, "benchloom: night:../../data: names nothing"),
+        (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: is not something"),
+        (("films-weak", "night:../../data"), 2, "benchloom: night:../../data: is not something"),
         (("films-weak", "entry:films-good", "--only", "nobody"), 1, "have nothing in common"),
     ],
 )

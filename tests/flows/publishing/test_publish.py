@@ -93,7 +93,7 @@ def test_a_second_time_replaces_it_by_the_same_bytes(shop, tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda out: (out / "notes.txt").write_text("mine"), "holds notes.txt, which was not published"),
+        (lambda out: (out / "notes.txt").write_text("mine"), "contains notes.txt, which was not published"),
         (lambda out: (out / CARD).write_text("mine"), "README.md: was edited after it was published"),
         (lambda out: (out / "publication.json").unlink(), "is not empty and was not published by Benchloom"),
         (

@@ -70,7 +70,7 @@ def test_labels_are_matched_by_answer_or_question_and_by_what_was_said(parts, tm
         ("question;label\nx;Correct\n", "a.csv", "no column 'id'"),
         ('id,label\n"x,Correct\n', "a.csv", "is not valid CSV"),
         ("[" * 100_000, "a.jsonl", "line 1"),
-        ("id,label\nx,\n", "a.csv", "holds no label"),
+        ("id,label\nx,\n", "a.csv", "contains no label"),
         ("PK\x03\x04", "a.xlsx", "neither .csv nor .jsonl"),
     ],
 )

@@ -132,7 +132,7 @@ def test_a_table_without_a_primary_key_is_dropped_with_its_reason(entry):
 
 
 def test_an_unknown_table_is_named_with_those_there_are(entry):
-    with pytest.raises(BadInput, match=r"entities\.hospital.*no table 'nurses' \(there are clinics, doctors"):
+    with pytest.raises(BadInput, match=r"entities\.hospital.*no table 'nurses' \(known: clinics, doctors"):
         profiles([], TEMPLATES, SCHEMA, entry, {}, Profiles(entities={"hospital": ("nurses",)}))
 
 
