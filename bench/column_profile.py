@@ -62,7 +62,9 @@ def make_visits(path: Path, size: int) -> None:
 
 def profile(path: Path) -> None:
     """Profile the table as the stage does."""
-    kinds = {one.column: one.reading for one in profile_columns(DatabaseEntry(file=path), ColumnRules())}
+    kinds = {
+        column.column: column.reading for column in profile_columns(DatabaseEntry(file=path), ColumnRules())
+    }
     expected = {"price": "number", "arrived": "%d/%m/%Y", "left_on": "", "code": ""}
     if expected != {name: kinds[name] for name in expected}:
         raise SystemExit(f"the profile read other columns than were written: {kinds}")

@@ -239,8 +239,8 @@ def _check_record(record: Path, figures: Path, checks: Checks) -> None:
     """Hold an assessment's page to its figures.json: the intervals of the tables are the same."""
     page, told = read_json(record), read_json(figures)
     for number, table in page["tables"].items():
-        for line, own in zip(table["lines"], told["tables"][number]["lines"], strict=True):
-            for shown, cell in zip(line["cells"], own["cells"], strict=True):
+        for line, told_line in zip(table["lines"], told["tables"][number]["lines"], strict=True):
+            for shown, cell in zip(line["cells"], told_line["cells"], strict=True):
                 same = shown.get("interval") == cell["interval"]
                 checks.add(
                     "cells of the page",

@@ -131,7 +131,7 @@ def is_close(told: Sequence[float] | None, found: Sequence[float] | None) -> boo
     if told is None or found is None:
         return told is None and found is None
     return all(
-        isclose(one, other, rel_tol=1e-8, abs_tol=1e-9) for one, other in zip(told, found, strict=True)
+        isclose(left, other, rel_tol=1e-8, abs_tol=1e-9) for left, other in zip(told, found, strict=True)
     )
 
 

@@ -194,7 +194,11 @@ def _check_rates(place: str, told: Mapping[str, Any], rows: Sequence[Row], check
         enough = [bool(row.enough[rule]) for row in rows]
         for name, over, under in (
             ("accuracy", enough, every),
-            ("robustness", [own and stays for own, stays in zip(enough, kept, strict=True)], kept),
+            (
+                "robustness",
+                [is_enough and stays for is_enough, stays in zip(enough, kept, strict=True)],
+                kept,
+            ),
         ):
             drawn, clusters = draw_ratio(over, under, labels)
             checks.check_drawn(f"{place} {rule} {name}", intervals[name], drawn, clusters, found[name])
@@ -216,11 +220,11 @@ def _check_tests(name: str, figures: Mapping[str, Any], assessment: GrammarRows,
     """Check differences of two criteria with their p values, and Holm's over each family."""
     families: defaultdict[str, list[tuple[str, float | None, float]]] = defaultdict(list)
     a, b = figures["criteria"]
-    for own in SETS:
+    for set_name in SETS:
         for mode in MODES:
-            rows = assessment.choose(mode, own, (a, b))
-            for rate, told in figures["hypothesis"][own][mode]["rates"].items():
-                place = f"{name} {own} {mode} {rate}"
+            rows = assessment.choose(mode, set_name, (a, b))
+            for rate, told in figures["hypothesis"][set_name][mode]["rates"].items():
+                place = f"{name} {set_name} {mode} {rate}"
                 drawn, clusters = _draw_contrast(rows, rate, a, b)
                 interval = None if told["low"] is None else (told["low"], told["high"])
                 checks.check_drawn(place, interval, drawn, clusters)
@@ -234,7 +238,7 @@ def _check_tests(name: str, figures: Mapping[str, Any], assessment: GrammarRows,
     for tests in families.values():
         wanted = Checks()
         wanted.check_holm(
-            [one for one, _, _ in tests], [two for _, two, _ in tests], [p for _, _, p in tests]
+            [test for test, _, _ in tests], [two for _, two, _ in tests], [p for _, _, p in tests]
         )
         unseen = {place for place, shown, _ in tests if shown is None}
         checks.counts["Holm's p"] += len(tests) - len(unseen)
@@ -343,7 +347,7 @@ def _check_tables(folder: Path, figures: Mapping[str, Any], assessment: GrammarR
             if column.startswith("Acc") and rows and cell["value"] is not None:
                 groups = list(dict.fromkeys((row.group, row.cluster, row.gap) for row in rows))
                 drawn, clusters = draw_ratio(
-                    [not gap for *_, gap in groups], [1] * len(groups), [one[1] for one in groups]
+                    [not gap for *_, gap in groups], [1] * len(groups), [group[1] for group in groups]
                 )
                 checks.check_drawn(
                     f"{name} Table 4 {label} {column}", cell["interval"], drawn, clusters, cell["value"]

@@ -54,7 +54,7 @@ def _check_correlations(folder: Path, lines: Sequence[Row], checks: Checks) -> N
         for name in COEFFICIENTS:
             if line[name]["value"] is not None:
                 drawn, clusters = draw_coefficient(
-                    name, pairs[:, 0], pairs[:, 1], [talks[one] for one in paired]
+                    name, pairs[:, 0], pairs[:, 1], [talks[conversation] for conversation in paired]
                 )
                 checks.check_drawn(f"{place} {name}", _told(line[name]), drawn, clusters)
         if line["alpha"]["value"] is not None:

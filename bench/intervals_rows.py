@@ -63,4 +63,4 @@ def read_value(row: Row, expression: str) -> Any:
 
 def _fits(value: Any, wanted: Any) -> bool:
     allowed = wanted if isinstance(wanted, list) else [wanted]
-    return any(one in allowed for one in value) if isinstance(value, list) else value in allowed
+    return any(part in allowed for part in value) if isinstance(value, list) else value in allowed

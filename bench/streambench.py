@@ -113,8 +113,8 @@ def main() -> None:
 
 def list_broken(medians: Mapping[int, float]) -> list[str]:
     """List the bounds that steps break. medians: memories -> milliseconds of a step."""
-    slow = [f"a step over {size:,} memories took {own:.2f} ms" for size, own in medians.items()]
-    broken = [line for line, own in zip(slow, medians.values(), strict=True) if own > BOUND_MS]
+    slow = [f"a step over {size:,} memories took {median:.2f} ms" for size, median in medians.items()]
+    broken = [line for line, median in zip(slow, medians.values(), strict=True) if median > BOUND_MS]
     for (few, short), (many, long) in pairwise(sorted(medians.items())):
         if long / short > many / few:
             broken.append(f"from {few:,} to {many:,} memories a step takes {long / short:.1f} times as long")

@@ -27,9 +27,9 @@ def main() -> None:
         found, spent = [], []
         for memory in (exact, indexed):
             watch = Stopwatch()
-            found.append([{one.entry.item for one in memory.nearest(vector, K)} for vector in asked])
+            found.append([{entry.entry.item for entry in memory.nearest(vector, K)} for vector in asked])
             spent.append(watch.read(SEARCHES))
-        recall = sum(len(one & other) for one, other in zip(*found, strict=True)) / (K * SEARCHES)
+        recall = sum(len(near & other) for near, other in zip(*found, strict=True)) / (K * SEARCHES)
         print(
             f"streambench_index: {INDEXED:,} {name}: the index finds {recall:.3f} of the {K} nearest "
             f"in {spent[1]} a search, exact search all in {spent[0]}; built in {built:.1f} s",

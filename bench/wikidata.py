@@ -50,7 +50,7 @@ class Figures:
 def main(paths: Sequence[str] = ()) -> None:
     """Print the MB/s of CPU of each way to read, its share of the reference's, and its peak memory."""
     with tempfile.TemporaryDirectory() as folder:
-        for path in [Path(each) for each in paths] or make_dumps(Path(folder)):
+        for path in [Path(path) for path in paths] or make_dumps(Path(folder)):
             reference = run_alone(read_plainly, path)
             said = [
                 f"{name} {found.speed:.1f} MB/s ({found.speed / reference.speed:.2f} of it, "

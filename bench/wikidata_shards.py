@@ -99,7 +99,7 @@ def make_packed(folder: Path) -> dict[str, list[Path]]:
 
         def write_shard(number: int) -> int:
             own = range(number * SHARD + 1, (number + 1) * SHARD + 1)
-            body = join_lines([rename[each % 1_000](each) for each in own])
+            body = join_lines([rename[answer % 1_000](answer) for answer in own])
             shards[number].write_bytes(gzip.compress(body, 3))
             return len(body)
 
@@ -115,7 +115,7 @@ def make_streams(path: Path, number: int) -> tuple[Path, int]:
     draws = random.Random(0)
     lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
     rename = [make_renamer(line) for line in lines]
-    content = join_lines([rename[each % 1_000](each) for each in range(1, number + 1)])
+    content = join_lines([rename[position % 1_000](position) for position in range(1, number + 1)])
     with ThreadPoolExecutor(2) as threads:
         pieces = (content[at : at + STREAM] for at in range(0, len(content), STREAM))
         path.write_bytes(b"".join(threads.map(bz2.compress, pieces)))

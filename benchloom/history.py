@@ -46,7 +46,11 @@ class History:
         """Raise BadInput where the repository is not the project's own."""
         top = Path(self.git("rev-parse", "--show-toplevel"))
         if top.resolve() != self.root.resolve():
-            raise BadInput(self.root, f"lies in the repository of {top}", hint="an upgrade needs its own")
+            raise BadInput(
+                self.root,
+                f"is part of the Git repository {top}",
+                hint="an upgrade needs a repository for the project alone",
+            )
 
     def find_base(self) -> str | None:
         """Find the last commit of the template that the project contains; None where there is none."""

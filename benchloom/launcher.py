@@ -28,7 +28,7 @@ def find_here() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise Refused("no such folder any more as the one that this was called in (cd)") from None
+        raise Refused("the current folder no longer exists (cd to another)") from None
 
 
 def choose_root(words: Sequence[str], here: Path) -> Path:

@@ -103,7 +103,7 @@ def init_command(folder: Path) -> int:
 def make_project(folder: Path) -> str:
     """Make a project in a new or empty folder; return the version of Benchloom. Raises BadInput."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(folder, "is not empty", hint="name a new folder")
+        raise BadInput(folder, "is not empty", hint="choose a new folder")
     template = find_template()
     version = read_version(template)
     write_project(template, folder, folder.resolve().name)

@@ -35,7 +35,7 @@ def find_template() -> Path:
         return built
     if is_project(LAUNCHER.parent):
         return LAUNCHER.parent
-    raise Refused(f"{LAUNCHER} holds no template and lies in no checkout; install benchloom again")
+    raise Refused(f"{LAUNCHER} contains no template and is not in a checkout; install benchloom again")
 
 
 def check_launcher(project: Path) -> None:
@@ -43,8 +43,8 @@ def check_launcher(project: Path) -> None:
     own = project / LAUNCHER.name
     if (own / "launcher.py").is_file() and not (LAUNCHER / "template").is_dir() and own.resolve() != LAUNCHER:
         raise Refused(
-            f"{project} is another checkout than {LAUNCHER.parent}, which this environment is made for "
-            "(`make setup` makes one here)"
+            f"{project} is not {LAUNCHER.parent}, the checkout for which this environment was created "
+            "(`make setup` creates one here)"
         )
 
 

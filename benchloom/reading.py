@@ -69,7 +69,7 @@ def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> 
     files = [below] if below.is_file() else sorted(below.rglob(f"*{CALLS}"))
     files = [file for file in files if ".preview" not in file.parts]
     if not files:
-        raise Unreadable(f"{below}: no calls lie there (files that end in {CALLS})")
+        raise Unreadable(f"{below}: contains no calls (files that end in {CALLS})")
     tables = [(file, read_rows(file)) for file in files]
     named = [
         table.add_column(0, "artifact", [[name_file(file, root)] * table.num_rows]) for file, table in tables
@@ -92,7 +92,7 @@ def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
     below = root / "data/reports" if (root / "data/reports").is_dir() else root
     files = [file for file in sorted(below.rglob("report.json")) if name in name_file(file, root)]
     if not files:
-        raise Unreadable(f"{below}: no report.json lies there{f' whose path holds {name!r}' if name else ''}")
+        raise Unreadable(f"{below}: contains no report.json{f' with {name!r} in its path' if name else ''}")
     rows = [row for file in files for row in read_report(file, name_file(file, root))]
     texts = ("report", "pointer", "flow", "name", "label", "note")
     columns = {**dict.fromkeys(texts, pa.string()), "value": pa.float64(), "measure": pa.string()}
@@ -145,7 +145,7 @@ def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]
 
     first = find_config(folder, config).stem
     if find(first, row) is None:
-        raise Unreadable(f"{folder}: {first} has no row {row!r} (its ids are in the column `id` of samples)")
+        raise Unreadable(f"{folder}: {first} has no row {row!r} (the column `id` of samples has the ids)")
     todo, seen = [("row", f"{first}#{row}")], set[tuple[str, str]]()
     while todo:
         kind, reference = thing = todo.pop(0)
@@ -154,7 +154,7 @@ def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]
         seen.add(thing)
         name, _, key = reference.partition("#")
         item = (find(name, key) if kind == "row" else None) or {}
-        origin = [(str(each["kind"]), str(each["reference"])) for each in item.get("origin") or ()]
+        origin = [(str(entry["kind"]), str(entry["reference"])) for entry in item.get("origin") or ()]
         todo += origin
         shown = {column: value for column, value in item.items() if column != "origin"}
         yield {
@@ -201,10 +201,10 @@ def read_defaults(folder: Path) -> Iterator[str]:
     try:
         card = yaml.safe_load(head[1]) if len(head) > 2 else {}
     except yaml.YAMLError as error:
-        raise Unreadable(f"{folder / CARD}: its head is no YAML") from error
-    configs = [each for each in (card or {}).get("configs") or () if isinstance(each, dict)]
+        raise Unreadable(f"{folder / CARD}: the header is not valid YAML") from error
+    configs = [config for config in (card or {}).get("configs") or () if isinstance(config, dict)]
     yield from (
-        str(each.get("config_name")) for each in sorted(configs, key=lambda each: not each.get("default"))
+        str(config.get("config_name")) for config in sorted(configs, key=lambda each: not each.get("default"))
     )
 
 
@@ -266,7 +266,7 @@ def choose(found: Mapping[str, str], name: str, what: str) -> str:
         ", ".join(dict.fromkeys(sorted(found, key=found.__getitem__)))
         or "none yet: `benchloom run` makes them"
     )
-    raise Unreadable(f"{what} {f'of {name!r} are not there' if name else 'of which?'} (there: {there})")
+    raise Unreadable(f"{what} {f'of {name!r} do not exist' if name else 'of which entry?'} (known: {there})")
 
 
 def name_file(file: Path, root: Path) -> str:
@@ -294,12 +294,12 @@ def read_rows(path: Path) -> Any:
     import pyarrow.parquet
 
     if not path.is_file():
-        raise Unreadable(f"{path}: is not there (`benchloom status` says what is fresh)")
+        raise Unreadable(f"{path}: does not exist (`benchloom status` shows what is fresh)")
     try:
         if path.suffix == ".parquet":
             return pyarrow.parquet.read_table(path)
         if path.suffix != ".jsonl":
-            raise Unreadable(f"{path}: is no .parquet or .jsonl")
+            raise Unreadable(f"{path}: is not a .parquet or .jsonl file")
         return pyarrow.json.read_json(path, pyarrow.json.ReadOptions(block_size=JSON_BLOCK))
     except (pa.ArrowException, OSError) as error:
         raise Unreadable(f"{path}: cannot be read: {' '.join(str(error).split())[:200]}") from error
@@ -310,7 +310,7 @@ def read_report(file: Path, name: str) -> Iterator[dict[str, Any]]:
     try:
         report = json.loads(file.read_bytes())
     except ValueError as error:
-        raise Unreadable(f"{file}: is no JSON ({error})") from error
+        raise Unreadable(f"{file}: is not valid JSON ({error})") from error
     of = {"report": name, "flow": report.get("flow"), "name": report.get("name")}
     for pointer, figure in list_figures(report, ""):
         value = figure["value"]
@@ -340,7 +340,7 @@ def give(table: Any, form: Form) -> Any:
         return table
     if form == "pandas":
         return table.to_pandas()
-    raise Unreadable(f"form={form!r}: is `pandas` or `arrow`")
+    raise Unreadable(f"form={form!r}: expected `pandas` or `arrow`")
 
 
 def borrow(root: Path, module: str) -> Any:

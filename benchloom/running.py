@@ -164,12 +164,12 @@ def write_options(options: Mapping[str, Any]) -> Iterator[str]:
     for name, value in options.items():
         flag = f"--{name.rstrip('_').replace('_', '-')}"
         values = value if isinstance(value, list | tuple) else [value]
-        for each in values:
-            if each is True:
+        for value in values:
+            if value is True:
                 yield flag
-            elif each is not None and each is not False:
+            elif value is not None and value is not False:
                 yield flag
-                yield str(Path(each).absolute()) if name in LOCAL else str(each)
+                yield str(Path(value).absolute()) if name in LOCAL else str(value)
 
 
 def write_items(predictions: Any) -> Iterator[str]:

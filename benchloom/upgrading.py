@@ -27,22 +27,24 @@ def upgrade_command(folder: Path) -> int:
     """Carry out `benchloom init --upgrade`; returns 1 where edits of the user's must be merged by hand."""
     root, template = find_project(folder), find_template()
     if root is None:
-        raise BadInput(folder, "no Benchloom project here", hint="benchloom init DIR makes one")
+        raise BadInput(folder, "no Benchloom project here", hint="benchloom init DIR creates one")
     if root == template:
-        raise BadInput(root, "is the checkout that this benchloom runs from", hint="git pull")
+        raise BadInput(root, "is the checkout from which this benchloom runs", hint="git pull")
     if (root / LAUNCHER.name / "launcher.py").is_file():
-        raise BadInput(root, "is a checkout of Benchloom itself, not a project made from it", hint="git pull")
+        raise BadInput(root, "is a checkout of Benchloom itself, not a project", hint="git pull")
     history, version = History(root), read_version(template)
     history.check_root()
     if dirty := history.list_dirty(GUARDED):
-        raise BadInput(root, f"{dirty[0]} is not committed", hint="git commit, or git stash, and again")
+        raise BadInput(
+            root, f"{dirty[0]} is not committed", hint="git commit or git stash it, then repeat the command"
+        )
     base = history.find_base()
     commit = add_version(history, template, base, version)
     if commit is None:
         tell(f"{root} holds the code of Benchloom {version} already")
         return 0
     if base is None:
-        tell("this history holds no commit of the template, so every file that differs from it is a conflict")
+        tell("the Git history has no template commit, so every file that differs is a conflict")
     conflicts = merge_version(history, base, commit)
     undo = "`git merge --abort` undoes it"
     if not conflicts:
@@ -118,7 +120,7 @@ def insert_new(params: Any, before: Any, new: Any) -> Iterator[str]:
         if key not in before and key not in params:
             params.insert(place, key, value)
             yield key
-        elif all(isinstance(each.get(key), dict) for each in (params, before, new)):
+        elif all(isinstance(document.get(key), dict) for document in (params, before, new)):
             yield from insert_new(params[key], before[key], value)
         if key in params:
             place = list(params).index(key) + 1

@@ -28,9 +28,9 @@ from tasks.lines import say_line
 FULL = {
     errno.ENOSPC: "the disk is full; make room",
     errno.EDQUOT: "the disk is full; make room",
-    errno.EFBIG: "a file became larger than `ulimit -f` lets it be; raise that",
+    errno.EFBIG: "a file exceeds the size limit of `ulimit -f`; raise the limit",
 }
-"""What is said where the system lets no more be written."""
+"""Error number -> message for a write that the operating system refuses for lack of space."""
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 app = typer.Typer(
@@ -43,13 +43,14 @@ app = typer.Typer(
 
 def init(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="A new or empty folder; with --upgrade a project.")
+        Path | None,
+        typer.Argument(metavar="DIR", help="A new or empty folder. With --upgrade: a project's folder."),
     ] = None,
     upgrade: Annotated[
-        bool, typer.Option("--upgrade", help="Bring a project's code to the installed version, by a merge.")
+        bool, typer.Option("--upgrade", help="Merge the installed version of the code into the project.")
     ] = False,
 ) -> None:
-    """Make a project of your own: its code, and a database and a model to fill in.
+    """Create a project: the code, and parameters in which you fill in a database and a model.
 
     Example: benchloom init my-benchmark
     """
@@ -59,42 +60,45 @@ def init(
     if upgrade:
         raise typer.Exit(upgrade_command(folder or Path()))
     if folder is None:
-        raise BadInput("benchloom init", "needs a DIR", hint="benchloom init my-benchmark")
+        raise BadInput("benchloom init", "the argument DIR is missing", hint="benchloom init my-benchmark")
     raise typer.Exit(init_command(folder))
 
 
 def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
     database: Annotated[
-        str, typer.Option(metavar="FILE|URL", help="A SQLite file, or dialect://user@host/database.")
+        str, typer.Option(metavar="FILE|URL", help="A SQLite file, or a URL: dialect://user@host/database.")
     ],
     model: Annotated[
         str | None,
         typer.Option(
-            help="The model; without it one of OpenAI's if OPENAI_API_KEY is set, or the embedded one."
+            help="The model's name. Default: an OpenAI model if OPENAI_API_KEY is set, otherwise the "
+            "embedded model."
         ),
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where it is asked, by the OpenAI protocol, up to /v1.")
+        str | None,
+        typer.Option(metavar="URL", help="Base URL of an OpenAI-compatible endpoint, up to and with /v1."),
     ] = None,
     key_env: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The environment variable that holds its key.")
+        str | None, typer.Option(metavar="NAME", help="The environment variable that holds the API key.")
     ] = None,
     served_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Its name at the endpoint, if it is another.")
+        str | None, typer.Option(metavar="NAME", help="The model's name at the endpoint, if it differs.")
     ] = None,
     password_env: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The environment variable with the URL's password.")
+        str | None,
+        typer.Option(metavar="NAME", help="The environment variable that holds the database password."),
     ] = None,
     input_price: Annotated[
-        float | None, typer.Option(min=0, help="US dollars per million tokens of prompts.")
+        float | None, typer.Option(min=0, help="Price in US dollars per million prompt tokens.")
     ] = None,
     output_price: Annotated[
-        float | None, typer.Option(min=0, help="US dollars per million tokens of replies.")
+        float | None, typer.Option(min=0, help="Price in US dollars per million completion tokens.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Questions in the preview.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Number of questions in the preview.")] = 20,
 ) -> None:
-    """Make a project from a database and a model: profile, cost, and a preview of 20 questions.
+    """Create a project from a database and a model, with a cost estimate and a preview of 20 questions.
 
     Example: benchloom new shop --database shop.sqlite --model gpt-5-mini
     """
@@ -107,7 +111,7 @@ def new(
 
 
 def print_version(wanted: bool) -> None:
-    """Print the installed version, where it is asked for, and end."""
+    """Print the installed version and exit, if the option is given."""
     if wanted:
         from importlib.metadata import version
 
@@ -118,7 +122,10 @@ def print_version(wanted: bool) -> None:
 @app.callback()
 def describe(
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=print_version, is_eager=True, help="Print the installed version and exit."
+        ),
     ] = False,
 ) -> None:
     """Build question-answering benchmarks from databases, and re-evaluate systems on them.
@@ -129,9 +136,9 @@ def describe(
 
 
 def report(
-    open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    open_it: Annotated[bool, typer.Option("--open", help="Open the site in a browser.")] = False,
 ) -> None:
-    """Build the front page over the reports.
+    """Build the front page that links all reports.
 
     Example: benchloom report --open
     """
@@ -143,35 +150,48 @@ def report(
 def publish(
     name: Annotated[
         str,
-        typer.Argument(help="An entry: films, longform.sets.sample, films-good; or a folder of TANQ items"),
+        typer.Argument(
+            help="An entry of params.yaml, such as films or longform.sets.sample, or a folder of TANQ items."
+        ),
     ],
     target: Annotated[
-        str, typer.Argument(help="Where to: a folder, as --to, or hub:OWNER/NAME, as --hub.")
+        str,
+        typer.Argument(help="The destination: a folder (same as --to) or hub:OWNER/NAME (same as --hub)."),
     ] = "",
     to: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="A new folder, or an earlier one of this dataset.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="A new folder, or the folder of an earlier publication of this dataset."
+        ),
     ] = None,
     hub: Annotated[
-        str, typer.Option(metavar="OWNER/NAME", help="A repository of a hub: HF_ENDPOINT, HF_TOKEN.")
+        str,
+        typer.Option(
+            metavar="OWNER/NAME",
+            help="A repository on a Hugging Face hub. Reads HF_ENDPOINT and HF_TOKEN.",
+        ),
     ] = "",
-    public: Annotated[bool, typer.Option("--public", help="For everybody; else it is private.")] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Make the repository public. Default: private.")
+    ] = False,
     private_sources: Annotated[
         bool,
         typer.Option(
-            "--private-sources", help="Even what is made from sources without a licence, or not for others."
+            "--private-sources",
+            help="Publish even if a source has no licence or may not be redistributed.",
         ),
     ] = False,
-    language: Annotated[str, typer.Option(help="Of the questions, where no stage says it.")] = "en",
+    language: Annotated[str, typer.Option(help="Language of the questions, if no stage defines it.")] = "en",
     prediction_key: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="TANQ: write each system's predicted tables under this field, for the official evaluator.",
+            help="TANQ: write each system's predicted tables to this field, for the official evaluator.",
         ),
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Publish a dataset or an evaluation's items: rows, calls and their ledger, card, licences, checksums.
+    """Publish a dataset or evaluated items: rows, model calls, ledger, dataset card, licences and checksums.
 
     Example: benchloom publish films films-dataset
     """
@@ -180,7 +200,10 @@ def publish(
     kind, _, repository = target.partition(":")
     is_hub = kind == "hub"
     if target and (hub if is_hub else to):
-        raise typer.BadParameter(f"{target} is a second place", param_hint="--hub" if is_hub else "--to")
+        raise typer.BadParameter(
+            f"the destination is given twice; {target} is the second",
+            param_hint="--hub" if is_hub else "--to",
+        )
     if target:
         to, hub = (to, repository) if is_hub else (Path(target), hub)
     options = PublishOptions(to, hub, public, private_sources, language, prediction_key)
@@ -188,7 +211,7 @@ def publish(
 
 
 def doctor(as_json: Json = False) -> None:
-    """Say what is missing on this machine, and the command that mends it.
+    """Check this machine and project. For each problem, print the command that fixes it.
 
     Example: benchloom doctor --json
     """
@@ -198,7 +221,7 @@ def doctor(as_json: Json = False) -> None:
 
 
 def stop() -> None:
-    """End the background servers of this project (Prefect, and the embedded model).
+    """Stop the background servers of this project: Prefect and the embedded models.
 
     Example: benchloom stop
     """
@@ -212,10 +235,12 @@ def stop() -> None:
     stopped = [*stop_servers(server_folder(root)), *models.names]
     said = f"stopped: {', '.join(stopped)}" if stopped else "no server of this project is running"
     if read_port(root) is not None:
-        said += "; the deployed nights wait for theirs (`benchloom nightly work`, or any run, brings it back)"
+        said += (
+            "; the deployed nights need the Prefect server (`benchloom nightly work`, or any run, starts it)"
+        )
     for name, projects in models.shared.items():
         said += (
-            f"; left: {name}, which {', '.join(projects)} is using (`benchloom model stop {name}` ends it)"
+            f"; still running: {name}, used by {', '.join(projects)} (`benchloom model stop {name}` stops it)"
         )
     print(said, file=sys.stderr)
 
@@ -248,7 +273,7 @@ app.add_typer(review_app, name="review")
 
 
 def run_command(words: Sequence[str]) -> int | None:
-    """Run a command; one that imports in a process of its own. Raises what `main` turns into a line."""
+    """Run a command; `import` runs in a process of its own. Returns the exit code; `main` prints errors."""
     if words[:1] == ["import"]:
         from flows.import_process import import_apart, is_inside
 
@@ -259,7 +284,7 @@ def run_command(words: Sequence[str]) -> int | None:
 
 
 def explain_refused(error: OSError) -> str:
-    """Write the line for a file that the system let nobody write, or this account not use."""
+    """Return the message for a file that this account cannot write, or cannot use."""
     if error.errno in FULL:
         return f"{FULL[error.errno]} and run the same command again ({error})"
     why = "the disk is read-only" if error.errno == errno.EROFS else "it belongs to another account"
@@ -268,7 +293,7 @@ def explain_refused(error: OSError) -> str:
 
 
 def main() -> None:
-    """Run the command line; every error of ours is one line on stderr and an exit code."""
+    """Run the command line. Each `BenchloomError` becomes one line on stderr and an exit code."""
     collect_seldom()
     try:
         code = run_command(sys.argv[1:])

@@ -112,10 +112,10 @@ def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
     if not found and rest in SHARED_STAGES:
         return f"{TASKS}.reports.{rest}"
     if len(found) != 1:
-        there = f"there are {' and '.join(map(to_path, found))}" if found else f"there is no {exact}"
+        there = f"known: {' and '.join(map(to_path, found))}" if found else f"there is no {exact}"
         raise BadInput(
             f"stage {stage}",
-            f"must be one module named {stage.rpartition('.')[2]!r} below {TASKS}/{paper}: {there}",
+            f"needs exactly one module named {stage.rpartition('.')[2]!r} below {TASKS}/{paper}; {there}",
         )
     return found[0]
 
@@ -137,7 +137,9 @@ def has_name(path: Path, name: str) -> bool:
     """Tell whether a module has a function of a name at its top, or takes one over from another module."""
     nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
     taken = (alias for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names)
-    return find_function(path, name) is not None or any(name == (own.asname or own.name) for own in taken)
+    return find_function(path, name) is not None or any(
+        name == (alias.asname or alias.name) for alias in taken
+    )
 
 
 def to_path(module: str) -> str:

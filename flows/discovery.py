@@ -61,7 +61,7 @@ def _load(name: str) -> Flow:
     if len(flows) != 1 or flows[0].name != name:
         raise BadInput(
             f"flows/{name}.py",
-            f"must declare one flow of the name {name!r}, for there is tasks/{name}/",
+            f"must declare one flow named {name!r}, because tasks/{name}/ exists",
             hint="see docs/glossary.md",
         )
     return flows[0]

@@ -74,7 +74,7 @@ def find_evaluation(flow: str, root: Path) -> Evaluation:
     flows = [found.name for found in list_flows() if any(scope.evaluates for scope in found.list_scopes())]
     if flow not in flows:
         raise BadInput(
-            f"evaluate {flow}", "is no flow that evaluates systems", hint=f"there are {', '.join(flows)}"
+            f"evaluate {flow}", "is not a flow that evaluates systems", hint=f"known: {', '.join(flows)}"
         )
     module = find_module(f"{flow}.evaluation", root)
     declared = getattr(importlib.import_module(module), "EVALUATION", None)
@@ -141,7 +141,7 @@ def prepare(
     for name in sorted(OF_SOME - declared.takes):
         if given := getattr(options, name):
             option = next(iter(given)) if isinstance(given, Mapping) else name
-            raise BadInput(f"--{option}", f"is of other flows than {flow}")
+            raise BadInput(f"--{option}", f"does not apply to {flow}")
     options = replace(options, as_of=options.as_of or str(get_section(params, "evaluation.as_of") or ""))
     params = add_endpoint(params, options)
     if options.answers is not None:
@@ -152,7 +152,7 @@ def prepare(
         params = add_role(params, "judge", "judge", options.judge)
     entry = read_system(params, options)
     if "documents" not in declared.takes and needs_documents(entry):
-        raise BadInput(f"systems.{options.system}", f"retrieves from documents, and {flow} has none")
+        raise BadInput(f"systems.{options.system}", f"retrieves from documents, but {flow} has no documents")
     own = declared.read(options, entry, make_reader(params))
     if isinstance(entry, ReplayEntry) and not entry.model:
         own = replace(own, notes=(*own.notes, *list_unused(own, entry)))
@@ -174,8 +174,8 @@ def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:
     if unused == total:
         raise BadInput(
             entry.file,
-            "has no answer to a question of the dataset",
-            hint="its `id`s or `question`s are others",
+            "answers no question of the dataset",
+            hint="no `id` or `question` matches",
         )
     return [f"{unused} of {total} answers are to no question of the dataset"] if unused else []
 
@@ -205,12 +205,14 @@ def require_evaluation_needs(run: EvaluationRun) -> None:
 def read_system(params: Mapping[str, object], options: EvaluationOptions) -> SystemEntry:
     """Return the system's entry; check the label of the evaluation (`--as-of`). Raises BadInput."""
     if options.as_of and not LABEL.fullmatch(options.as_of):
-        raise BadInput(f"--as-of {options.as_of}", "is no label: letters, digits, dots, dashes, 64 at most")
+        raise BadInput(
+            f"--as-of {options.as_of}", "is not a label: letters, digits, dots, dashes, 64 at most"
+        )
     systems = read_mapping(params, "systems", SystemEntry)
     if options.system not in systems:
         there = ", ".join(sorted(systems)) or "none yet"
         raise BadInput(
-            f"--system {options.system}", f"is not under `systems` in params.yaml (there: {there})"
+            f"--system {options.system}", f"is not under `systems` in params.yaml (known: {there})"
         )
     entry: SystemEntry = systems[options.system]
     return entry
@@ -253,7 +255,7 @@ def prepare_out(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(out, f"cannot be made a folder ({(error.strerror or '').lower()})") from error
+        raise BadInput(out, f"cannot be created as a folder ({(error.strerror or '').lower()})") from error
     if not os.access(out, os.W_OK):
         raise BadInput(out, "cannot be written to")
 

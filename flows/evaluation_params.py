@@ -24,7 +24,7 @@ def check_outside(options: EvaluationOptions) -> None:
     if options.answers is None and not options.by_model:
         raise BadInput(
             f"--system {options.system}",
-            "needs a project that names it",
+            "needs a project whose params.yaml has this system",
             hint="--model NAME --endpoint URL, or --answers FILE; `cd` into a project for its systems",
         )
     if options.score in ("judge", "both") and not options.judge:
@@ -37,8 +37,8 @@ def check_outside(options: EvaluationOptions) -> None:
         named = f"--model {options.system}" if options.by_model else f"--judge {options.judge}"
         raise BadInput(
             named,
-            "needs a project that names its address",
-            hint="--endpoint URL, and --key-env NAME where it needs a key",
+            "needs a project whose params.yaml has its URL",
+            hint="--endpoint URL, and --key-env NAME if it needs a key",
         )
 
 
@@ -75,7 +75,7 @@ def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Ma
     """
     if not options.endpoint:
         if options.key_env:
-            raise BadInput("--key-env", "is for the key of an --endpoint, and none is given")
+            raise BadInput("--key-env", "needs --endpoint")
         return params
     run = cast("Mapping[str, object]", get_section(params, "run") or {})
     there = cast("Mapping[str, object]", run.get("endpoints") or {})
@@ -83,15 +83,15 @@ def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Ma
     judges = [options.judge] if options.judge and options.judge not in there else []
     models = [*([options.system] if options.by_model else []), *judges]
     if not models:
-        raise BadInput("--endpoint", "is the address of a model", hint="name the model by --model NAME")
+        raise BadInput("--endpoint", "needs a model", hint="name it by --model NAME")
     endpoint = {"url": options.endpoint, **({"key_env": options.key_env} if options.key_env else {})}
     _check_endpoint(endpoint)
     for model in models:
         if model in there:
             raise BadInput(
                 "--endpoint",
-                f"params.yaml has run.endpoints.{model}",
-                hint="leave it out, or name another model",
+                f"params.yaml already has run.endpoints.{model}",
+                hint="leave --endpoint out, or name another model",
             )
     return {**params, "run": {**run, "endpoints": {**there, **dict.fromkeys(models, endpoint)}}}
 
@@ -112,6 +112,6 @@ def _add_system(
     systems = cast("Mapping[str, object]", params.get("systems") or {})
     if name in systems:
         raise BadInput(
-            f"{option} {name}", "is a system of params.yaml", hint="give it a name of its own by --system"
+            f"{option} {name}", "is a system of params.yaml", hint="choose another name by --system"
         )
     return {**systems, name: entry.model_dump(mode="json", exclude_defaults=True)}

@@ -126,14 +126,18 @@ class DeclaredGraph:
 
     def make_blocks(self, params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Make the blocks of all stages, in order; a scope without its section in `params` is left out."""
-        shown = [own for own in self.declared.values() if own.stage.scope.when in ("", *params)]
-        for own in shown:
-            _require_section(params, own.stage)
-        return {own.stage.block: self.make_block(own, params) for own in shown}
+        shown = [
+            declared for declared in self.declared.values() if declared.stage.scope.when in ("", *params)
+        ]
+        for declared in shown:
+            _require_section(params, declared.stage)
+        return {declared.stage.block: self.make_block(declared, params) for declared in shown}
 
     def list_shown(self) -> dict[str, list[Any]]:
         """List what DVC shows of all reports: sections of dvc.yaml -> folders, and how they are drawn."""
-        written = {name for own in self.declared.values() for name in own.arguments if name in FIGURES}
+        written = {
+            name for declared in self.declared.values() for name in declared.arguments if name in FIGURES
+        }
         return {
             "metrics": [FIGURES[name] for name in ("metrics",) if name in written],
             "plots": [{FIGURES[name]: dict(PLOTS[name])} for name in PLOTS if name in written],
@@ -246,8 +250,8 @@ class DeclaredGraph:
                 return found[name]
             there.update(found)
         raise own.refuse(
-            f"has an argument {name!r} that is no artifact of its scope, of none that it looks in, and "
-            f"nothing that it reads (there: {', '.join(sorted(there)) or 'none'})"
+            f"has an argument {name!r} that is not an artifact of its scope or of a scope that it looks in, "
+            f"nor a file that it reads (known: {', '.join(sorted(there)) or 'none'})"
         )
 
     def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:

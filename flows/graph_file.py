@@ -67,8 +67,8 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     if taken := next((name for name in SHOWN if re.search(rf"^{name}:", own, re.MULTILINE)), None):
         raise BadInput(
             path,
-            f"has a section {taken} of your own, and the reports have one",
-            hint=f"name the files as {taken} of the stage that writes them, or in another folder's dvc.yaml",
+            f"has its own section {taken}, which the reports also need",
+            hint=f"declare the files as {taken} of the stage that writes them, or in another dvc.yaml",
         )
     return before, render_graph(blocks, own, graph.list_shown())
 
@@ -87,7 +87,7 @@ def require_graph(root: Path, params: Mapping[str, Any]) -> None:
     before, after = compare_graph(root, params)
     if before != after:
         raise BadInput(
-            DVC_YAML, "is not what the flows declare", hint="run `benchloom graph`, which writes it"
+            DVC_YAML, "differs from the flows' declarations", hint="run `benchloom graph` to write it"
         )
     write_text(seen, now)
 

@@ -34,20 +34,22 @@ def check_papers(root: Path) -> None:
         if not (root / "flows" / f"{folder.name}.py").is_file():
             raise BadInput(
                 f"{TASKS}/{folder.name}",
-                f"has no flow: declare its stages in flows/{folder.name}.py",
-                hint="or list it in flows/code.py: ROOMS, if papers stand on it",
+                "has no flow",
+                hint=f"declare its stages in flows/{folder.name}.py, or list it in flows/code.py: ROOMS",
             )
     for page in sorted((root / FLOWS).glob("*.py")):
         if _declares_flow(page) and not (root / TASKS / page.stem / "__init__.py").is_file():
             raise BadInput(
-                f"{FLOWS}/{page.name}", f"declares a flow, and there is no {TASKS}/{page.stem}/__init__.py"
+                f"{FLOWS}/{page.name}", f"declares a flow, but {TASKS}/{page.stem}/__init__.py does not exist"
             )
 
 
 def check_undeclared(graph: DeclaredGraph) -> None:
     """Raise BadInput if modules look like stages but are not declared; it names all of them."""
     modules = {declared.module for declared in graph.declared.values()}
-    folders = {own.stage.paper for own in graph.declared.values()} | {flow.name for flow in graph.flows}
+    folders = {declared.stage.paper for declared in graph.declared.values()} | {
+        flow.name for flow in graph.flows
+    }
     lost = [
         place.relative_to(graph.root).as_posix()
         for folder in sorted(folders)
@@ -57,8 +59,8 @@ def check_undeclared(graph: DeclaredGraph) -> None:
     if lost:
         raise BadInput(
             ", ".join(lost),
-            "has a stage's function, and no flow declares it",
-            hint="name it in its flow's page in flows/",
+            "defines a stage's function, but no flow declares the stage",
+            hint="declare it in the flow's module in flows/",
         )
 
 
@@ -72,13 +74,13 @@ def check_evaluations(graph: DeclaredGraph) -> None:
             if stage is None or stage.scope.over != scope.over:
                 raise BadInput(
                     f"{FLOWS}/{flow.name}.py",
-                    f"evaluates={scope.evaluates!r} is no stage that runs over {scope.over}",
+                    f"evaluates={scope.evaluates!r} is not a stage that runs over {scope.over}",
                 )
             canaries = flow.find(scope.canaries)
             if scope.canaries and (canaries is None or canaries.scope.over != scope.over):
                 raise BadInput(
                     f"{FLOWS}/{flow.name}.py",
-                    f"canaries={scope.canaries!r} is no stage that runs over {scope.over}",
+                    f"canaries={scope.canaries!r} is not a stage that runs over {scope.over}",
                 )
             if scope.gold:
                 graph.place_reader(scope.stage(scope.gold, reads=(*stage.reads, *stage.covered)), "", {})
@@ -92,15 +94,15 @@ def check_evaluations(graph: DeclaredGraph) -> None:
 
 def check_pages(graph: DeclaredGraph) -> None:
     """Raise BadInput if a stage writes a page where the front page does not look for it."""
-    for own in graph.declared.values():
+    for declared in graph.declared.values():
         if (
-            "out" not in own.arguments
-            or PAGE_RECORD not in graph.code.find_slice([own.start], own.outs).modules
+            "out" not in declared.arguments
+            or PAGE_RECORD not in graph.code.find_slice([declared.start], declared.outs).modules
         ):
             continue
-        out = PurePosixPath(own.outs[0])
+        out = PurePosixPath(declared.outs[0])
         if out.parent.parent != PurePosixPath(PAGES):
-            raise own.refuse(
+            raise declared.refuse(
                 f"writes a page to {out}, which is not on the front page: out must be {PAGES}/FLOW/NAME"
             )
 
@@ -122,20 +124,24 @@ def _looks_like_stage(path: Path) -> bool:
 
 def check_signatures(graph: DeclaredGraph) -> None:
     """Raise BadInput where a stage's arguments could not be given, or its calls not be kept."""
-    for own in graph.declared.values():
-        for problem in (*_check_arguments(own), *_check_asking(own), *_check_splitting(own, graph)):
-            raise own.refuse(problem)
+    for declared in graph.declared.values():
+        for problem in (
+            *_check_arguments(declared),
+            *_check_asking(declared),
+            *_check_splitting(declared, graph),
+        ):
+            raise declared.refuse(problem)
 
 
 def check_entries(graph: DeclaredGraph, params: Mapping[str, Any], blocks: Mapping[str, Any]) -> None:
     """Raise BadInput where params.yaml lacks a parameter of a stage, or an entry a field of its paths."""
-    for own in graph.declared.values():
-        block = blocks.get(own.stage.block)
+    for declared in graph.declared.values():
+        block = blocks.get(declared.stage.block)
         if block is None:
             continue
-        over = own.stage.scope.over
+        over = declared.stage.scope.over
         for key, entry in (find_value(params, over) or {}).items() if over else [("", None)]:
-            _check_entry(own, key, entry, block.get("do", block), params)
+            _check_entry(declared, key, entry, block.get("do", block), params)
 
 
 def find_value(values: Any, name: str) -> Any:
@@ -165,7 +171,7 @@ def _check_entry(own: Declared, key: str, entry: Any, work: Mapping[str, Any], p
             find_value(params, name)
         except KeyError:
             raise BadInput(
-                f"params.yaml: {name}", f"is missing, and {own.stage.name} depends on it", hint="add it"
+                f"params.yaml: {name}", f"is missing, but {own.stage.name} depends on it", hint="add it"
             ) from None
 
 

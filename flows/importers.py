@@ -1,4 +1,4 @@
-"""Find importers by their names: files of tasks/*/importers, shipped or of one's own, and installed ones."""
+"""Find importers by name in tasks/*/importers and in installed packages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tasks.plugs import list_plugs
 from tasks.sources.base_importer import BaseImporter
 
 GROUP = "importers"
-INSTALLED = "Bring in a source by the importer of an installed package (docs/plugs.md)."
+INSTALLED = "Import a source with an importer of an installed package (docs/plugs.md)."
 
 
 def list_importers() -> dict[str, str]:
-    """List all importers with their help. Imports none."""
+    """Return importer name -> help text, without importing an importer's module."""
     files = {
         name: folder / f"{to_module(name)}.py" for _, folder in list_homes() for name in list_own(folder)
     }
@@ -27,7 +27,7 @@ def list_importers() -> dict[str, str]:
 
 
 def read_help(path: Path) -> str:
-    """Read the docstring of the class that is an importer in a file; of the module, if it has none."""
+    """Return the docstring of the importer class in a file, or the module's docstring if it has none."""
     module = ast.parse(path.read_text(encoding="utf-8"), str(path))
     classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
     named = (node for node in classes if to_module(path.stem) == node.name.lower())
@@ -36,7 +36,7 @@ def read_help(path: Path) -> str:
 
 
 def list_homes() -> list[tuple[PluggedClasses[BaseImporter], Path]]:
-    """List the folders that importers are found in: those of published datasets, and each paper's."""
+    """List the folders with importers: tasks/sources and each paper's folder."""
     papers = {folder.parent.name for folder in Path(tasks.__path__[0]).glob("*/importers")}
     packages = [importlib.import_module(f"tasks.{paper}.importers") for paper in sorted(papers)]
     return [
@@ -47,9 +47,9 @@ def list_homes() -> list[tuple[PluggedClasses[BaseImporter], Path]]:
 
 
 def find_importer(name: str) -> tuple[type[BaseImporter], str]:
-    """Find an importer's class, and say where it comes from.
+    """Return an importer's class, and its package or name for error messages.
 
-    Raises BadInput where it is none, or its name is also that of an installed one.
+    Raises BadInput for an unknown name, or a name that an installed package uses as well.
     """
     homes = list_homes()
     classes, folder = next((home for home in homes if name in list_own(home[1])), homes[0])

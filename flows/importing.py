@@ -1,4 +1,4 @@
-"""Run importers: the project that they are given, and the files and parameters that they leave."""
+"""Run importers: give them access to the project, and write the files and parameters that they return."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
 def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = None) -> Imported:
     """Run an importer: write its files and set its parameters. Raises BadInput, with nothing changed.
 
-    engine: what does pieces of work, if the importer's options are not to choose it.
+    engine: where steps run; None lets the importer's options choose.
     """
     with ExitStack() as stack:
         try:
@@ -53,7 +53,7 @@ def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = No
 
 
 def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None) -> Project:
-    """Make what an importer may ask of a project. params.yaml is read when it is asked for."""
+    """Return the project interface for an importer. params.yaml is read on first use."""
     load = cache(lambda: load_params(root))
     return Project(
         root,
@@ -70,7 +70,7 @@ def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None
 
 
 def look_at(file: Path | None) -> tuple[str, str]:
-    """Say what is wrong with a database, and how large it is; it is opened where model-written SQL is run."""
+    """Return a database's problem ('' if none) and its size. Opens it in the sandbox for untrusted SQL."""
     if file is None:
         return "its SQLite file is missing", ""
     entry = DatabaseEntry(name=file.stem, file=file)
@@ -88,18 +88,18 @@ def look_at(file: Path | None) -> tuple[str, str]:
 
 
 def keep(root: Path, path: Path) -> None:
-    """Move a person's file to where runs keep such files."""
+    """Move a person's file to the folder where runs keep replaced files."""
     kept = name_kept(root / KEPT / path)
     kept.parent.mkdir(parents=True, exist_ok=True)
     (root / path).rename(kept)
     said = kept.relative_to(root).as_posix()
-    say_line(f"{path.as_posix()}: the {path.parent.name} that were there are kept as {said}")
+    say_line(f"{path.as_posix()}: the previous {path.parent.name} are kept as {said}")
 
 
 def work(
     root: Path, given: ShardEngine | None, pieces: Sequence[ImportStep], engine: str, workers: int | None
 ) -> None:
-    """Do pieces as shards; a single one, and all without an engine, in this process."""
+    """Run steps as shards on the engine; a single step, or all without an engine, run in this process."""
     if engine != THREADS:
         lift_limits()
     with nullcontext(given) if given else open_engine(root, engine, workers, say) as opened:
@@ -111,14 +111,14 @@ def work(
 
 
 def say(line: str) -> None:
-    """Print a line for a person who waits."""
+    """Print a progress line to stderr."""
     say_line(f"benchloom: {line}")
 
 
 def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, Any]) -> BaseImporter:
-    """Make an importer with its options. Raises BadInput where its class is not what it must be.
+    """Return an importer with its options set. Raises BadInput for a class with missing attributes.
 
-    where: the file or the package that it comes from, for errors.
+    where: the importer's file or package, for error messages.
     """
     if issubclass(kind, Importer):
         check_dataset(kind, where)
@@ -128,13 +128,13 @@ def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, An
 
 
 def check_dataset(kind: type[Importer], where: str) -> None:
-    """Raise BadInput for an importer whose class does not say what its dataset is."""
+    """Raise BadInput for an importer class that does not describe its dataset."""
     from tasks.streambench.environments.finding import list_kinds  # other importers do without the flow
 
     for name in TEXTS:
         if not isinstance(getattr(kind, name, None), str) or not getattr(kind, name):
-            raise BadInput(where, f"its class has no text {name!r}", hint=PAGE)
+            raise BadInput(where, f"the class has no text attribute {name!r}", hint=PAGE)
     if not isinstance(getattr(kind, "files", None), tuple) or not kind.files:
-        raise BadInput(where, "its class has no tuple `files` of file names", hint=PAGE)
+        raise BadInput(where, "the class has no tuple `files` with file names", hint=PAGE)
     if kind.kind not in (there := list_kinds()):
-        raise BadInput(where, f"no environment {kind.kind!r}", hint=f"there are {', '.join(there)}")
+        raise BadInput(where, f"no environment {kind.kind!r}", hint=f"known: {', '.join(there)}")

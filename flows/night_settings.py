@@ -44,7 +44,7 @@ def check_cron(cron: str) -> str:
 def check_timezone(name: str) -> str:
     """Give the name of a time zone back. Raises ValueError if there is none of that name."""
     if name not in available_timezones():
-        raise ValueError(f"{name!r} is no time zone: UTC, Europe/Berlin, ...")
+        raise ValueError(f"{name!r} is not a time zone: UTC, Europe/Berlin, ...")
     return name
 
 
@@ -91,7 +91,7 @@ def read_nightly(params: Mapping[str, object]) -> Nightly:
     nightly = parse_section(params, "nightly", Nightly)
     if not nightly.assessments:
         there = ", ".join(list_evaluations(params)) or "none yet"
-        raise BadInput("params.yaml: nightly.assessments", f"is empty: name what to ask (there: {there})")
+        raise BadInput("params.yaml: nightly.assessments", f"is empty: name what to ask (known: {there})")
     for name in nightly.assessments:
         find_evaluation(params, name)
     return nightly
@@ -117,11 +117,11 @@ def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
         return found[0]
     there = ", ".join(list_evaluations(params)) or "none yet"
     what = f"several sections have a {name!r}" if found else f"no assessment {name!r}"
-    raise BadInput("params.yaml: nightly.assessments", f"{what} (there: {there})")
+    raise BadInput("params.yaml: nightly.assessments", f"{what} (known: {there})")
 
 
 def require_label(label: str) -> str:
     """Give a label back if it can name a night, and its branch. Raises BadInput."""
     if not LABEL.fullmatch(label) or ".." in label or label.endswith((".", ".lock")):
-        raise BadInput(f"--as-of {label}", "is no label: letters, digits, dots, dashes, 64 at most")
+        raise BadInput(f"--as-of {label}", "is not a label: letters, digits, dots, dashes, 64 at most")
     return label

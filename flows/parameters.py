@@ -121,7 +121,7 @@ def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, s
 
 def suggest(written: str, known: Sequence[str]) -> str:
     """List the known names, preceded by the most similar one if there is one."""
-    there = f"there are: {', '.join(known)}" if known else ""
+    there = f"known: {', '.join(known)}" if known else ""
     near = difflib.get_close_matches(written, known, n=1)
     return f"did you mean {near[0]!r}? {there}" if near else there
 

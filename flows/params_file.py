@@ -47,7 +47,7 @@ def parse_params(
     try:
         root = compose_yaml(text)
         if not isinstance(root, yaml.MappingNode):
-            raise BadInput(path, "holds no mapping", hint="see params.yaml in a project that `init` made")
+            raise BadInput(path, "contains no mapping", hint="see params.yaml in a project that `init` made")
         check_nodes(root, path)
         loader = yaml.SafeLoader("")
         data: dict[str, object] = loader.construct_document(root)
@@ -88,7 +88,7 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
                     raise BadInput(path, f"a key is {describe_tag(key)}", line=line, hint=QUOTE)
                 if key.value in seen:
                     what = f"{key.value[:60]}: stands in line {seen[key.value]} already"
-                    raise BadInput(path, what, line=line, hint="add to what stands there")
+                    raise BadInput(path, what, line=line, hint="add to the existing value")
                 seen[key.value] = line
                 parts.append(value)
         elif isinstance(node, yaml.SequenceNode):
@@ -128,7 +128,7 @@ def check_sections(
                     path,
                     f"{section}: {key.value[:60]!r} cannot be a name",
                     line=key.start_mark.line + 1,
-                    hint="letters, digits, `_`, and `-` but in front; at most 80",
+                    hint="use at most 80 letters, digits, `_` and `-`, and do not begin with `-`",
                 )
 
 
@@ -162,7 +162,9 @@ def write_value(text: str, keys: Sequence[str], written: str) -> str:
                 return edited
         except (yaml.YAMLError, ValueError):
             continue
-    raise BadInput(f"params.yaml: {'.'.join(keys)}", "stands there by an alias or a merge; edit the file")
+    raise BadInput(
+        f"params.yaml: {'.'.join(keys)}", "is set by an alias or a merge key", hint="edit the file"
+    )
 
 
 def list_changes(

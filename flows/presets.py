@@ -34,7 +34,7 @@ TEMPLATE = re.compile(r"\$\{[^}]*\}")
 
 @dataclass(frozen=True)
 class PresetLine:
-    """One line of the table: a parameter, its value under each preset, and where the paper says so."""
+    """A line of the table: a parameter, its value under each preset, and where the paper says so."""
 
     flow: str
     keys: tuple[str, ...]
@@ -98,14 +98,14 @@ def list_lines() -> tuple[PresetLine, ...]:
 
 def _read_lines(flow: str, keys: tuple[str, ...], part: Any) -> Iterator[PresetLine]:
     if not isinstance(part, Mapping):
-        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: has no values by preset")
+        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: has no values for presets")
     if SOURCE not in part:
         for key, inner in part.items():
             yield from _read_lines(flow, (*keys, key), inner)
         return
     values = {name: value for name, value in part.items() if name != SOURCE}
     if not {*PRESETS} - {DEFAULT} <= set(values) <= {*PRESETS}:
-        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: must have values of {', '.join(PRESETS)}")
+        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: must have values for {', '.join(PRESETS)}")
     yield PresetLine(flow, keys, values, str(part[SOURCE]))
 
 
@@ -213,7 +213,7 @@ def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 
 def _overlaps(section: tuple[str, ...], keys: tuple[str, ...]) -> bool:
     """Return whether one of two places contains the other; EACH stands for any name."""
-    return all(one == other or EACH in (one, other) for one, other in zip(section, keys, strict=False))
+    return all(part == other or EACH in (part, other) for part, other in zip(section, keys, strict=False))
 
 
 def _show(value: Any) -> str:

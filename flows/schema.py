@@ -127,7 +127,7 @@ def _read_module(path: str) -> dict[str, dict[str, str]]:
     """Read the docstrings below the fields of a module's classes: class -> field -> text."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    return {own.name: _read_class(own.body) for own in classes}
+    return {class_.name: _read_class(class_.body) for class_ in classes}
 
 
 def _read_class(body: Sequence[ast.stmt]) -> dict[str, str]:

@@ -86,32 +86,34 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
     sections = {**HOUSE, **dict.fromkeys(_list_preset_keys(graph), PresetName)}
     for flow in graph.flows:
         sections |= {name: _load_model(place) for name, place in flow.sections.items()}
-    declared = [own for name, own in graph.declared.items() if stages is None or name in stages]
-    # A stage may read the parameters, or the entries, of others, which then validate them.
-    read = {f"{name}." for own in declared for name in own.stage.settings}
-    others = [
-        own
-        for name, own in graph.declared.items()
-        if own not in declared
-        and any(part.startswith((f"{name}.", f"{own.stage.scope.over or name}.")) for part in read)
+    declared = [
+        declaration for name, declaration in graph.declared.items() if stages is None or name in stages
     ]
-    for own in [*declared, *others]:
-        over = own.stage.scope.over
-        hints = _read_hints(own) if {"params", "entry"} & set(own.arguments) else {}
+    # A stage may read the parameters, or the entries, of others, which then validate them.
+    read = {f"{name}." for declaration in declared for name in declaration.stage.settings}
+    others = [
+        declaration
+        for name, declaration in graph.declared.items()
+        if declaration not in declared
+        and any(part.startswith((f"{name}.", f"{declaration.stage.scope.over or name}.")) for part in read)
+    ]
+    for declaration in [*declared, *others]:
+        over = declaration.stage.scope.over
+        hints = _read_hints(declaration) if {"params", "entry"} & set(declaration.arguments) else {}
         if "params" in hints:
-            sections[own.stage.name] = hints["params"]
+            sections[declaration.stage.name] = hints["params"]
         if "entry" in hints:
             entries = GenericAlias(dict, (str, hints["entry"]))
             if sections.setdefault(over, entries) != entries:
-                raise own.refuse(f"takes another type of `entry` than other stages over {over}")
+                raise declaration.refuse(f"takes another type of `entry` than other stages over {over}")
     # Of all stages: one may read entries that only stages which do not run now fan out over.
-    for own in graph.declared.values():
-        if own.stage.scope.over:
-            sections.setdefault(own.stage.scope.over, dict[str, Any])
-    for own in declared:
-        for name in own.stage.settings:
+    for declaration in graph.declared.values():
+        if declaration.stage.scope.over:
+            sections.setdefault(declaration.stage.scope.over, dict[str, Any])
+    for declaration in declared:
+        for name in declaration.stage.settings:
             if not _is_known(name.partition(".${")[0], sections):
-                raise own.refuse(
+                raise declaration.refuse(
                     f"reads the settings {name!r}, which no model validates: name it in its flow's `sections`"
                 )
     return dict(sorted(sections.items()))
@@ -119,7 +121,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
 
 def list_required(graph: DeclaredGraph) -> list[str]:
     """List the sections that must exist, even if empty: those that stages fan out over."""
-    scopes = [own.stage.scope for own in graph.declared.values()]
+    scopes = [declaration.stage.scope for declaration in graph.declared.values()]
     return sorted({scope.over for scope in scopes if scope.over and not scope.when})
 
 
@@ -211,9 +213,9 @@ def check_names(params: Mapping[str, object], graph: DeclaredGraph) -> None:
     """
     names = [*HOUSE, *_list_preset_keys(graph)]
     names += [name for flow in graph.flows for name in flow.sections]
-    for own in graph.declared.values():
-        names += [own.stage.name] if "params" in own.arguments else []
-        names += [own.stage.scope.over] if own.stage.scope.over else []
+    for declaration in graph.declared.values():
+        names += [declaration.stage.name] if "params" in declaration.arguments else []
+        names += [declaration.stage.scope.over] if declaration.stage.scope.over else []
     _refuse_unknown(params, dict.fromkeys(names))
 
 
@@ -255,7 +257,10 @@ def _find(params: Mapping[str, object], keys: list[str]) -> Any:
 
 
 def _is_known(name: str, sections: Mapping[str, object]) -> bool:
-    return any(name == own or own.startswith(f"{name}.") or name.startswith(f"{own}.") for own in sections)
+    return any(
+        name == section or section.startswith(f"{name}.") or name.startswith(f"{section}.")
+        for section in sections
+    )
 
 
 def _read_hints(own: Declared) -> dict[str, Any]:
@@ -266,7 +271,7 @@ def _load_model(place: str) -> Any:
     module, _, name = place.partition(":")
     model = getattr(_import(module), name, None)
     if model is None:
-        raise BadInput(to_path(module), f"has no model {name!r}, which a flow's page names")
+        raise BadInput(to_path(module), f"has no model {name!r}, which a flow's module names")
     return model
 
 

@@ -85,7 +85,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: a function in tasks/, found by its name.
+    """A stage: a function in tasks/, found by its name.
 
     name: such as `grammar.fill_in`: the function and the only module of that last name below tasks/grammar,
     and the section of params.yaml that its argument `params` is read from.
@@ -175,7 +175,7 @@ class Flow:
 
     def find(self, stage: str) -> Stage | None:
         """Return a stage by its name; None if it is not in this flow."""
-        return next((own for own in self.stages if own.name == stage), None)
+        return next((known for known in self.stages if known.name == stage), None)
 
     def list_scopes(self) -> tuple[Scope, ...]:
         """List the distinct scopes of its stages, in order."""

@@ -48,7 +48,7 @@ class PluggedClasses(Generic[Base]):
             raise refuse_twice(self._name_file(name), plug)
         if not own and plug is None:
             there = ", ".join(self.list_all(folder)) or "none"
-            raise BadInput(f"{self.noun} {name[:80]!r}", "is not known", hint=f"there are {there}")
+            raise BadInput(f"{self.noun} {name[:80]!r}", "is not known", hint=f"known: {there}")
         return plug
 
     def load(self, name: str, plug: Plug | None) -> type[Base]:
@@ -69,7 +69,9 @@ class PluggedClasses(Generic[Base]):
             said = f"cannot be imported: {tell_error(error)}"
             raise BadInput(place, said, hint=advise_import(error)) from error
         found = [
-            own for own in vars(module).values() if self._is_kind(own) and getattr(own, "name", "") == name
+            found
+            for found in vars(module).values()
+            if self._is_kind(found) and getattr(found, "name", "") == name
         ]
         return self._check(found[0] if len(found) == 1 else None, place, name)
 

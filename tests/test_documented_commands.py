@@ -118,7 +118,9 @@ def read_strictly(words: Sequence[str]) -> None:
         own.make_context(name, list(words))
 
 
-@pytest.mark.parametrize("command", [one for one in COMMANDS if not begins(one, PLUGGED)], ids=str)
+@pytest.mark.parametrize(
+    "command", [command for command in COMMANDS if not begins(command, PLUGGED)], ids=str
+)
 def test_it_is_a_command_with_such_options(command: DocumentedCommand) -> None:
     try:
         read_strictly(command.words)

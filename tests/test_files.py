@@ -27,7 +27,7 @@ def test_a_file_keeps_its_old_text_where_the_new_one_fails(tmp_path):
 
     with pytest.raises(OSError, match="no room"):
         fail()
-    assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     assert path.read_text() == "old"
 
 

@@ -64,14 +64,14 @@ def require_name(name: str) -> None:
     """Raise BadInput for a name that stages cannot have: it becomes a folder, and a word of commands."""
     if not NAME.fullmatch(name):
         hint = "letters, digits, `_`, and `-` but in front; at most 80"
-        raise BadInput("NAME", f"{name[:60]!r} cannot be a name", hint=hint)
+        raise BadInput("NAME", f"{name[:60]!r} is not a valid name", hint=hint)
 
 
 def require_model_name(name: str) -> None:
     """Raise BadInput for a model's name that is empty, too long, or holds blanks."""
     if not name.isprintable() or name.split() != [name] or len(name) > LONGEST_NAME:
         hint = f"no blanks; at most {LONGEST_NAME} characters"
-        raise BadInput("NAME", f"{name[:60]!r} cannot be the name of a model", hint=hint)
+        raise BadInput("NAME", f"{name[:60]!r} is not a valid model name", hint=hint)
 
 
 def require_new(params: Parameters, keys: Sequence[str], *, replace: bool) -> None:

@@ -71,11 +71,15 @@ def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, s
         password = {"password_env": options.password_env} if options.password_env else {}
         return {"url": options.place, **password, "file": f"snapshots/{name}.json"}, {}
     if options.password_env:
-        raise BadInput("--password-env", "is for a URL", hint="a SQLite file has no password")
+        raise BadInput(
+            "--password-env", "is only for a URL", hint="leave it out: a SQLite file has no password"
+        )
     path = Path(options.place).expanduser().resolve()
     if not path.is_file():
         raise BadInput(
-            options.place, "no such database file", hint="a SQLite file, or dialect://user@host/database"
+            options.place,
+            "the database file does not exist",
+            hint="give a SQLite file, or dialect://user@host/database",
         )
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
@@ -103,7 +107,7 @@ def try_database(entry: DatabaseEntry) -> dict[str, object]:
                 unread.append(f"table {table} not read: {' '.join(str(error).split())}")
     if not any(rows.values()):
         raise BadInput(
-            entry.label, f"no row could be read of its {len(columns)} tables", hint="; ".join(unread[:3])
+            entry.label, f"no row could be read from the {len(columns)} tables", hint="; ".join(unread[:3])
         )
     tables = {table: {"columns": columns[table], "rows_read": rows.get(table)} for table in sorted(columns)}
     return {"dialect": entry.dialect, "tables": tables, "unread": unread}

@@ -39,7 +39,9 @@ def add_stream(
     keys = (*STREAMS, name)
     require_new(params, keys, replace=replace)
     if path.parent != (root / FOLDER).resolve():
-        raise BadInput(path, f"streams are read from {FOLDER}", hint=f"cp -r {path} {root / FOLDER}/")
+        raise BadInput(
+            path, f"is not in {FOLDER}, where streams are read from", hint=f"cp -r {path} {root / FOLDER}/"
+        )
     count = None
     if tried:
         with trying(params, keys):

@@ -74,7 +74,7 @@ def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = 
         require_new(params, keys, replace=options.replace)
     elif options.served_model or options.key_env:
         option = "--served-model" if options.served_model else "--key-env"
-        raise BadInput(option, "is for a model that is given by --endpoint", hint="edit run.endpoints")
+        raise BadInput(option, "is only for a model with --endpoint", hint="edit run.endpoints")
     elif name not in read_models(params)[0].endpoints:
         raise refuse(params, keys, "is missing", hint=f"--endpoint URL, or first: benchloom add model {name}")
     judges = choose_roles(params, (JUDGE,))
@@ -154,8 +154,8 @@ def find_fields(params: Parameters, name: str, options: ModelOptions) -> dict[st
         return {"kind": "openai", "url": url, "key_env": OPENAI_KEY, **named}
     raise BadInput(
         f"model {name}",
-        "has no address",
-        hint="--endpoint URL --key-env VAR; without them OPENAI_API_KEY must be set",
+        "has no URL",
+        hint="give --endpoint URL --key-env VAR, or set OPENAI_API_KEY",
     )
 
 

@@ -94,14 +94,18 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
         raise BadInput(
             "--url, --retriever",
             what,
-            hint="--url of a system behind HTTP, or --retriever of the built-in RAG",
+            hint="give --url for a system that answers over HTTP, or --retriever for the built-in RAG",
         )
     if options.url is not None:
         if options.top_k is not None:
-            raise BadInput("--top-k", "is of the built-in RAG", hint="--retriever bm25 --top-k 2")
+            raise BadInput("--top-k", "is only for the built-in RAG", hint="--retriever bm25 --top-k 2")
         return {"kind": "http", "version": options.version, "answer": dict(options.call)}
     if options.key_env is not None:
-        raise BadInput("--key-env", "is for --url", hint="the model of the role answerer has its own")
+        raise BadInput(
+            "--key-env",
+            "is only for --url",
+            hint="leave it out: the model of the role answerer has its own key",
+        )
     top_k = {} if options.top_k is None else {"top_k": options.top_k}
     return {"kind": "rag", "retriever": options.retriever, **top_k}
 

@@ -1,4 +1,4 @@
-"""`benchloom add`: write an entry into params.yaml after trying it once."""
+"""The `benchloom add` commands: test a database, model, judge, system or dataset and add it to params."""
 
 from __future__ import annotations
 
@@ -18,26 +18,31 @@ if TYPE_CHECKING:
     from flows.parameters import Parameters
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The entry's name in params.yaml.")]
-NoTry = Annotated[bool, typer.Option("--no-try", help="Write the entry without trying it.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Write it in place of an entry of that name.")]
+NoTry = Annotated[bool, typer.Option("--no-try", help="Add the entry without testing it.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing entry of the same name.")]
 Endpoint = Annotated[
-    str | None, typer.Option(metavar="URL", help="Where it is asked, by the OpenAI protocol, up to /v1.")
+    str | None,
+    typer.Option(metavar="URL", help="Base URL of an OpenAI-compatible endpoint, up to and with /v1."),
 ]
 KeyEnv = Annotated[
-    str | None, typer.Option(metavar="VAR", help="The environment variable that holds its key.")
+    str | None, typer.Option(metavar="VAR", help="The environment variable that holds the API key.")
 ]
 ServedModel = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Its name at the endpoint, if it is another.")
+    str | None, typer.Option(metavar="NAME", help="The model's name at the endpoint, if it differs.")
 ]
-InputPrice = Annotated[float | None, typer.Option(min=0, help="US dollars per million tokens of prompts.")]
-OutputPrice = Annotated[float | None, typer.Option(min=0, help="US dollars per million tokens of replies.")]
+InputPrice = Annotated[
+    float | None, typer.Option(min=0, help="Price in US dollars per million prompt tokens.")
+]
+OutputPrice = Annotated[
+    float | None, typer.Option(min=0, help="Price in US dollars per million completion tokens.")
+]
 
-app = typer.Typer(help="Write an entry into params.yaml after trying it once.", no_args_is_help=True)
+app = typer.Typer(help="Test an entry once and add it to params.yaml.", no_args_is_help=True)
 
 
 @app.callback()
 def describe() -> None:
-    """Write an entry into params.yaml after trying it once. What fails its try is not written.
+    """Test an entry once and add it to params.yaml. An entry that fails the test is not added.
 
     Example: benchloom add database shop shop.sqlite
     """
@@ -47,22 +52,22 @@ def describe() -> None:
 def database(
     name: Name,
     place: Annotated[
-        str, typer.Argument(metavar="FILE|URL", help="A SQLite file, or dialect://user@host/database.")
+        str, typer.Argument(metavar="FILE|URL", help="A SQLite file, or a URL: dialect://user@host/database.")
     ],
-    title: Annotated[str, typer.Option(help="What people call it.")] = "",
-    licence: Annotated[str, typer.Option(help="Of its content: CC0-1.0, proprietary, ...")] = "",
-    source: Annotated[str, typer.Option(help="Where it comes from.")] = "",
-    attribution: Annotated[str, typer.Option(help="Who is to be named.")] = "",
-    description: Annotated[str, typer.Option(help="What it holds, in a sentence.")] = "",
+    title: Annotated[str, typer.Option(help='A title for people, such as "Our shop".')] = "",
+    licence: Annotated[str, typer.Option(help="Licence of the content: CC0-1.0, proprietary, ...")] = "",
+    source: Annotated[str, typer.Option(help="Where the content comes from: a URL or a description.")] = "",
+    attribution: Annotated[str, typer.Option(help="The credit that the licence requires.")] = "",
+    description: Annotated[str, typer.Option(help="One sentence on what the database holds.")] = "",
     password_env: Annotated[
         str | None,
-        typer.Option(metavar="VAR", help="The environment variable that holds the URL's password."),
+        typer.Option(metavar="VAR", help="The environment variable that holds the database password."),
     ] = None,
     no_try: NoTry = False,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a database: open it and read ten rows of each table. A file elsewhere is copied into the project.
+    """Add a database after reading ten rows of each table. A file outside the project is copied into it.
 
     Example: benchloom add database shop shop.sqlite --title "Our shop" --licence proprietary
     """
@@ -93,7 +98,7 @@ def model(
             "--role",
             "--roles",
             metavar="ROLES",
-            help="Roles that it plays: generator,reader. All but the embedder's.",
+            help="Roles that use the model: generator,reader. Default: all except embedders.",
         ),
     ] = None,
     input_price: InputPrice = None,
@@ -102,9 +107,9 @@ def model(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a model: ask one token, a JSON schema, a grammar, a tool call and log probabilities.
+    """Add a model after testing one token, a JSON schema, a grammar, a tool call and log probabilities.
 
-    Without --endpoint it is a model of `models:`, or one of OpenAI's if OPENAI_API_KEY is set.
+    Without --endpoint, NAME is an embedded model of `models:`, or an OpenAI model if OPENAI_API_KEY is set.
 
     Example: benchloom add model gpt-mini --endpoint https://api.openai.com/v1 --key-env OPENAI_API_KEY
     """
@@ -130,7 +135,8 @@ def judge(
     key_env: KeyEnv = None,
     served_model: ServedModel = None,
     role: Annotated[
-        str, typer.Option("--as", metavar="ROLE", help="The role: judge, or a new role for a further judge.")
+        str,
+        typer.Option("--as", metavar="ROLE", help="The role: judge, or a new name for an additional judge."),
     ] = "judge",
     input_price: InputPrice = None,
     output_price: OutputPrice = None,
@@ -138,9 +144,9 @@ def judge(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Make a model the judge of answers, or with --as a further judge.
+    """Make a model the judge of answers or, with --as, an additional judge.
 
-    It is one of `run.endpoints`, or a new one by its address.
+    NAME is an endpoint in `run.endpoints`, or a new endpoint that you give with --endpoint.
 
     Example: benchloom add judge gpt-mini --as second_judge
     """
@@ -161,32 +167,41 @@ def judge(
 @app.command()
 def system(
     name: Name,
-    url: Annotated[str | None, typer.Option(help="Of a system behind HTTP.")] = None,
+    url: Annotated[str | None, typer.Option(help="The URL of a system that answers over HTTP.")] = None,
     key_env: KeyEnv = None,
-    path: Annotated[str, typer.Option(help="Appended to the URL: /answer.")] = "",
+    path: Annotated[str, typer.Option(help="The path appended to the URL, such as /answer.")] = "",
     body: Annotated[
-        str, typer.Option(metavar="JSON", help="What is posted; {question} stands for the question.")
+        str,
+        typer.Option(
+            metavar="JSON", help="The JSON body of the request; {question} is replaced by the question."
+        ),
     ] = '{"question": "{question}"}',
-    text: Annotated[str, typer.Option(help="Where the reply holds the answer (JMESPath).")] = "answer",
+    text: Annotated[str, typer.Option(help="JMESPath of the answer in the reply.")] = "answer",
     passages: Annotated[
-        str | None, typer.Option(help="Where it lists the retrieved passages, best first.")
+        str | None, typer.Option(help="JMESPath of the retrieved passages in the reply, best first.")
     ] = None,
-    contexts: Annotated[str | None, typer.Option(help="Where a passage holds its text.")] = None,
-    ids: Annotated[str | None, typer.Option(help="Where a passage holds its document's id.")] = None,
-    system_version: Annotated[str, typer.Option(help="Change it when the system changes.")] = "1",
+    contexts: Annotated[str | None, typer.Option(help="JMESPath of the text in a passage.")] = None,
+    ids: Annotated[str | None, typer.Option(help="JMESPath of the document id in a passage.")] = None,
+    system_version: Annotated[
+        str, typer.Option(help="The system's version. Change it when the system changes.")
+    ] = "1",
     retriever: Annotated[
-        str | None, typer.Option(help="Of the built-in RAG: keyword, bm25, dense, hybrid or none.")
+        str | None,
+        typer.Option(help="Use the built-in RAG with this retriever: keyword, bm25, dense, hybrid or none."),
     ] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Passages in its prompt.")] = None,
-    question: Annotated[str, typer.Option(help="What it is asked once.")] = "",
+    top_k: Annotated[
+        int | None, typer.Option(min=1, help="Number of passages in the prompt of the built-in RAG.")
+    ] = None,
+    question: Annotated[str, typer.Option(help="The question for the test.")] = "",
     database: Annotated[
-        str | None, typer.Option(help="Whose questions it is asked: writes an entry of assessments, too.")
+        str | None,
+        typer.Option(help="Also add an assessment that asks the system this database's questions."),
     ] = None,
     no_try: NoTry = False,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a system under test: ask it one question.
+    """Add a system under test after asking it one question.
 
     Example: benchloom add system ours --url http://127.0.0.1:8000 --path /answer --text reply.text
     """
@@ -212,15 +227,20 @@ def system(
 def dataset(
     name: Name,
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="Questions with reference answers, or a stream's folder.")
+        Path,
+        typer.Argument(
+            metavar="PATH",
+            help="A file or folder of questions with reference answers, or a folder of data/raw/streambench.",
+        ),
     ],
     no_try: NoTry = False,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a dataset: read its first ten items. A set of questions goes to ragcheck.sets.
+    """Add a dataset after reading its first ten items.
 
-    A folder of data/raw/streambench goes to streambench.streams.
+    Questions with reference answers are added to ragcheck.sets, a folder of data/raw/streambench to
+    streambench.streams.
 
     Example: benchloom add dataset ours my-set/
     """
@@ -234,18 +254,20 @@ def dataset(
 
 
 def read_body(text: str) -> dict[str, Any]:
-    """Read what is posted to a system. Raises BadInput where it is not a JSON object."""
+    """Parse the request body for a system. Raises BadInput if it is not a JSON object."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput("--body", f"is not JSON: {error}", hint='{"query": "{question}"}') from error
+        raise BadInput(
+            "--body", f"is not valid JSON: {error}", hint='for example {"query": "{question}"}'
+        ) from error
     if not isinstance(body, dict):
-        raise BadInput("--body", "is not a JSON object", hint='{"query": "{question}"}')
+        raise BadInput("--body", "is not a JSON object", hint='for example {"query": "{question}"}')
     return body
 
 
 def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
-    """Make an addition of the project here, write it, and say what it is and what comes next."""
+    """Make an addition to the current project, write it, and print the new keys and the next command."""
     from flows.adding.addition import write_addition
     from flows.settings import find_project, load_params
 
@@ -255,7 +277,7 @@ def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(describe_addition(addition, lines), indent=1, ensure_ascii=False))
         return
-    print_line(f"{addition.kind} {addition.name} is in params.yaml:")
+    print_line(f"added {addition.kind} {addition.name} to params.yaml:")
     for keys, line in lines.items():
         print_line(f"  line {line}: {keys}")
     for said in addition.said:
@@ -264,7 +286,7 @@ def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
 
 
 def describe_addition(addition: Addition, lines: dict[str, int]) -> dict[str, object]:
-    """Return an addition as one JSON document."""
+    """Return an addition as the document that `--json` prints."""
     return {
         "kind": addition.kind,
         "name": addition.name,

@@ -1,4 +1,4 @@
-"""The commands over a project's graph. Nothing heavy is imported until a command needs it."""
+"""Commands that work on a project's graph. A command imports heavy packages only when it runs."""
 
 from __future__ import annotations
 
@@ -13,29 +13,34 @@ from flows.commands.cli_options import AskAgain, BudgetTokens, BudgetUsd, Json, 
 def run(
     targets: Targets = None,
     replay: Replay = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Without Prefect.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Run without Prefect.")] = False,
     engine: Annotated[
         str | None,
-        typer.Option(
-            metavar="threads|dask|ray", help="What does the shards of stages that split; see docs/engines.md."
-        ),
+        typer.Option(metavar="threads|dask|ray", help="Where shards of stages run; see docs/engines.md."),
     ] = None,
     only_failed: Annotated[
-        bool, typer.Option("--only-failed", help="Only what failed or was stopped in its last run.")
+        bool,
+        typer.Option(
+            "--only-failed", help="Run only stages that failed or were interrupted in their last run."
+        ),
     ] = False,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Edit params.yaml first; repeatable."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Set a key of params.yaml before the run. Repeatable."
+        ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Only the first N items, into data/.preview/; dvc.lock stays as it is."),
+        typer.Option(
+            min=1, help="Use only the first N items; write to data/.preview/ and leave dvc.lock unchanged."
+        ),
     ] = None,
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
     ask_again: AskAgain = None,
 ) -> None:
-    """Bring artifacts up to date: stale stages run, fresh ones are left alone.
+    """Bring artifacts up to date: run the stale stages and skip the fresh ones.
 
     Example: benchloom run grammar --set roles.generator.temperature=0.7
     """
@@ -58,11 +63,13 @@ def run(
 
 
 def stage(
-    name: Annotated[str, typer.Argument(help="Its name, as in dvc.yaml: grammar.fill_in")],
-    key: Annotated[str, typer.Argument(help="What it is fanned out over: a database's name.")] = "",
+    name: Annotated[str, typer.Argument(help="The stage's name in dvc.yaml, such as grammar.fill_in.")],
+    key: Annotated[
+        str, typer.Argument(help="The entry that the stage runs for, such as a database's name.")
+    ] = "",
     replay: Replay = False,
 ) -> None:
-    """Run one stage and write its outputs, as `dvc repro` does; nothing is recorded.
+    """Run one stage and write its outputs, as `dvc repro` does. Neither dvc.lock nor run records change.
 
     Example: benchloom stage grammar.fill_in films
     """
@@ -73,10 +80,11 @@ def stage(
 
 def graph(
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; end with 1 on a difference.")
+        bool,
+        typer.Option("--check", help="Change nothing; print the difference and exit with 1 if there is one."),
     ] = False,
 ) -> None:
-    """Write dvc.yaml and the parameters' schema from the flows' declarations; stages of your own stay.
+    """Write dvc.yaml and the parameter schema from the flows' declarations. Keep stages that you added.
 
     Example: benchloom graph --check
     """
@@ -86,7 +94,7 @@ def graph(
 
 
 def plan(targets: Targets = None, ask_again: AskAgain = None, as_json: Json = False) -> None:
-    """Say what would run and why, and what it would ask and cost. Touches nothing.
+    """Show which stages would run and why, with model calls, tokens, cost and time. Changes nothing.
 
     Example: benchloom plan grammar --json
     """
@@ -98,12 +106,14 @@ def plan(targets: Targets = None, ask_again: AskAgain = None, as_json: Json = Fa
 def status(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FLOW|STAGE|ENTRY]...", help="Flows, stages, entries of params.yaml; all."),
+        typer.Argument(
+            metavar="[FLOW|STAGE|ENTRY]...", help="Flows, stages, or entries of params.yaml. Default: all."
+        ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every artifact, the fresh ones too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List every artifact, including fresh ones.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show how much of each flow is fresh, and what is stale (why), missing or failed.
+    """Show how much of each flow is fresh, and list stale (and why), missing and failed artifacts.
 
     Example: benchloom status films
     """
@@ -114,10 +124,11 @@ def status(
 
 def snapshot(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[DATABASE]...", help="Databases with a url; all of them.")
+        list[str] | None,
+        typer.Argument(metavar="[DATABASE]...", help="Names of databases that have a URL. Default: all."),
     ] = None,
 ) -> None:
-    """Write down what database servers hold, for DVC to hash; `run` does it before every run.
+    """Record the content of database servers in files that DVC can hash. `run` does so before every run.
 
     Example: benchloom snapshot warehouse
     """
@@ -128,18 +139,22 @@ def snapshot(
 
 def lineage(
     target: Annotated[
-        str, typer.Argument(help="An artifact's path, or report.json#/pointer of a figure.", metavar="TARGET")
+        str,
+        typer.Argument(help="An artifact's path, or report.json#/POINTER for a figure.", metavar="TARGET"),
     ],
-    row: Annotated[str | None, typer.Option(help="The id of one of its rows, or its beginning.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Walk all of its rows.")] = False,
+    row: Annotated[str | None, typer.Option(help="A row's id, or a unique prefix of one.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Trace every row of the artifact.")] = False,
     as_json: Json = False,
-    html: Annotated[bool, typer.Option("--html", help="Write a page to walk.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="Write an HTML page to browse the lineage.")] = False,
     openlineage: Annotated[
-        bool, typer.Option("--openlineage", help="Write the stages as OpenLineage events, or send them.")
+        bool,
+        typer.Option("--openlineage", help="Write the stages as OpenLineage events, or send the events."),
     ] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the page or the events go.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file for the page or the events.")
+    ] = None,
 ) -> None:
-    """Trace a figure, an artifact, or one of its rows, back to the sources. Exit 1 where there is a gap.
+    """Trace a figure, an artifact or a row back to its sources. Exit with 1 if the trace has a gap.
 
     Example: benchloom lineage data/grammar/films/balanced.parquet --row 0066af
     """

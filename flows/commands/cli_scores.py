@@ -1,10 +1,10 @@
-"""The commands that score and evaluate, with or without a graph."""
+"""Commands that score predictions, evaluate systems and compare results."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,38 +12,55 @@ from flows.commands.cli_options import BudgetTokens, BudgetUsd, Json, Replay
 
 
 def score(
-    metric: Annotated[str, typer.Argument(help="Its name: rms, grammar, hotpotqa, ... (docs/scoring.md)")],
-    file: Annotated[str, typer.Argument(help=".jsonl, .csv, .tsv or .parquet; - reads JSON Lines.")],
+    metric: Annotated[
+        str, typer.Argument(help="The metric's name: rms, grammar, hotpotqa, ... (docs/scoring.md).")
+    ],
+    file: Annotated[
+        str, typer.Argument(help="A .jsonl, .csv, .tsv or .parquet file; - reads JSON Lines from stdin.")
+    ],
     rule: Annotated[
-        str | None, typer.Option(help="Where a metric has several; all nests the figures by rule.")
+        str | None,
+        typer.Option(help="The rule, if the metric has several. `all` groups the figures by rule."),
     ] = None,
     items: Annotated[
-        Path | None, typer.Option(metavar="OUT.jsonl", help="Write every item's own scores there.")
+        Path | None, typer.Option(metavar="OUT.jsonl", help="Write the scores of each item to this file.")
     ] = None,
     ci: Annotated[bool, typer.Option("--ci", help="Add 95% bootstrap intervals.")] = False,
-    draws: Annotated[int, typer.Option(min=1, help="How many draws --ci takes.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of --ci.")] = 0,
-    databases: Annotated[Path | None, typer.Option(help="execution: DIR/<db_id>/<db_id>.sqlite")] = None,
-    url: Annotated[str | None, typer.Option(help="execution: a database's SQLAlchemy URL.")] = None,
-    timeout: Annotated[float | None, typer.Option(help="execution: seconds for a query; 30.")] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Number of bootstrap draws for --ci.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap for --ci.")] = 0,
+    databases: Annotated[
+        Path | None, typer.Option(help="execution: a folder with <db_id>/<db_id>.sqlite.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="execution: the SQLAlchemy URL of the database.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="execution: time limit for a query in seconds. Default: 30.")
+    ] = None,
     keep_distinct: Annotated[
-        bool, typer.Option("--keep-distinct", help="execution, test-suite: leave DISTINCT in.")
+        bool,
+        typer.Option("--keep-distinct", help="execution, rule test-suite: keep DISTINCT in the queries."),
     ] = False,
     reading: Annotated[
         str | None,
-        typer.Option(help="execution, ds1000: how replies are read: lenient (default), released or none."),
+        typer.Option(
+            help="execution, ds1000: how to extract code from replies: lenient (default), released or none."
+        ),
     ] = None,
     closed: Annotated[
-        bool, typer.Option("--closed", help="grammar: an answer without all its true documents is incorrect.")
+        bool,
+        typer.Option(
+            "--closed", help="grammar: count an answer as incorrect if it misses one of its true documents."
+        ),
     ] = False,
-    turns: Annotated[int | None, typer.Option(help="multiturn: the most turns; 5.")] = None,
+    turns: Annotated[int | None, typer.Option(help="multiturn: maximum number of turns. Default: 5.")] = None,
     drop_zero: Annotated[
-        bool, typer.Option("--drop-zero", help="correlation: leave out items with a 0.")
+        bool, typer.Option("--drop-zero", help="correlation: exclude items that contain a 0.")
     ] = False,
-    level: Annotated[str | None, typer.Option(help="agreement: nominal, ordinal or interval.")] = None,
+    level: Annotated[
+        str | None, typer.Option(help="agreement: level of measurement: nominal, ordinal or interval.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Score predictions of your own; no project, server or model is needed.
+    """Score your predictions from a file. Needs no project, server or model.
 
     Example: benchloom score hotpotqa answers.jsonl --rule all --ci --json
     """
@@ -74,75 +91,88 @@ def score(
     )
 
 
-QaColumn = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="qa: the column with it; '' reads none.")
-]
+def declare_column(content: str, *words: str) -> Any:
+    """Return the option of `evaluate qa` that names the column with this content."""
+    return typer.Option(*words, metavar="COLUMN", help=f"qa: the column with {content}; '' for none.")
 
 
 def evaluate(
     flow: Annotated[
         str,
         typer.Argument(
-            help="By whose rules: grammar, longform, qa, ragcheck, streambench or tanq.", metavar="FLOW"
+            help="The evaluation: grammar, longform, qa, ragcheck, streambench or tanq.", metavar="FLOW"
         ),
     ],
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The dataset, as --dataset.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="The dataset; same as --dataset.")
+    ] = None,
     dataset: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="A folder or file of questions with answers; see the FLOW's page."),
+        typer.Option(
+            metavar="PATH", help="A folder or file of questions with answers; the format is in docs/FLOW.md."
+        ),
     ] = None,
     system: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="A name of `systems` in params.yaml, or for --answers; repeatable."
+            metavar="NAME", help="A system of params.yaml, or a name for the system of --answers. Repeatable."
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A model alone, as the role `answerer` asks it; repeatable."),
+        typer.Option(
+            metavar="NAME", help="A model without retrieval, called as the role `answerer`. Repeatable."
+        ),
     ] = None,
     answers: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Judge the answers of this file; no system is asked."),
+        typer.Option(metavar="FILE", help="Judge the answers in this file; call no system."),
     ] = None,
     endpoint: Annotated[
         str,
         typer.Option(
-            metavar="URL", help="Where the models of --model and --judge are, up to /v1 (OpenAI's)."
+            metavar="URL",
+            help="Base URL of an OpenAI-compatible endpoint for --model and --judge, up to /v1.",
         ),
     ] = "",
     key_env: Annotated[
-        str, typer.Option(metavar="NAME", help="The environment variable with the key for --endpoint.")
+        str,
+        typer.Option(metavar="NAME", help="The environment variable that holds the API key for --endpoint."),
     ] = "",
     documents: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="What the built-in RAG retrieves from.")
+        Path | None, typer.Option(metavar="PATH", help="The documents from which the built-in RAG retrieves.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Only N groups or questions, drawn by seed.")
+        int | None, typer.Option(min=1, help="Use only N groups or questions, sampled by seed.")
     ] = None,
     turns: Annotated[
-        int | None, typer.Option(min=1, help="ragcheck: lead conversations too, of N turns at most.")
+        int | None, typer.Option(min=1, help="ragcheck: also hold conversations of at most N turns.")
     ] = None,
     language: Annotated[
-        str, typer.Option(metavar="CODE", help="ragcheck: of the questions; default: en, of JSQuAD ja.")
+        str,
+        typer.Option(
+            metavar="CODE", help="ragcheck: language of the questions. Default: en; for JSQuAD: ja."
+        ),
     ] = "",
     score: Annotated[
         str,
-        typer.Option(metavar="HOW", help="qa: rules (default), judge or both (default with --judge)."),
+        typer.Option(metavar="HOW", help="qa: rules, judge or both. Default: rules; with --judge: both."),
     ] = "",
     judge: Annotated[
-        str, typer.Option(metavar="NAME", help="qa: the model that judges; default: the role `judge`.")
+        str, typer.Option(metavar="NAME", help="qa: the model that judges. Default: the role `judge`.")
     ] = "",
-    question: QaColumn = None,
-    answer: QaColumn = None,
-    contexts: QaColumn = None,
-    item_id: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="qa: the column with it; '' reads none.")
-    ] = None,
-    group: QaColumn = None,
-    tags: QaColumn = None,
+    question: Annotated[str | None, declare_column("questions")] = None,
+    answer: Annotated[str | None, declare_column("reference answers")] = None,
+    contexts: Annotated[str | None, declare_column("retrieved passages")] = None,
+    item_id: Annotated[str | None, declare_column("ids", "--id")] = None,
+    group: Annotated[str | None, declare_column("group ids (a group is resampled as a whole)")] = None,
+    tags: Annotated[str | None, declare_column("tags")] = None,
     as_of: Annotated[
-        str, typer.Option(metavar="LABEL", help="Ask anew under it; default: `evaluation.as_of`.")
+        str,
+        typer.Option(
+            metavar="LABEL",
+            help="Label of the calls; a new label repeats them. Default: `evaluation.as_of`.",
+        ),
     ] = "",
     replay: Replay = False,
     budget_usd: BudgetUsd = None,
@@ -150,12 +180,14 @@ def evaluate(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Default: data/evaluations/<system>-<hash>; of several, DIR/<system>."
+            metavar="DIR",
+            help="The output folder. Default: data/evaluations/<system>-<hash>. With several systems: "
+            "DIR/<system>.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run systems of yours over a dataset, and judge them; the graph and dvc.lock stay as they are.
+    """Run your systems on a dataset and judge the answers. Leaves the graph and dvc.lock unchanged.
 
     Example: benchloom evaluate grammar --dataset questions.jsonl --system good --documents corpus/
     """
@@ -163,7 +195,7 @@ def evaluate(
     from tasks.systems.evaluation import EvaluationOptions
 
     if (file is None) == (dataset is None):
-        raise typer.BadParameter("name one dataset: by --dataset PATH, or as FILE", param_hint="--dataset")
+        raise typer.BadParameter("give one dataset, by --dataset PATH or as FILE", param_hint="--dataset")
     place = (file or dataset or Path()).absolute()
     columns = {
         "question": question,
@@ -177,15 +209,16 @@ def evaluate(
     names = list(system or ())
     if answers is not None and (model or len(names) > 1):
         raise typer.BadParameter(
-            "is one system's file: give --system once, and no --model", param_hint="--answers"
+            "the file holds one system's answers: give --system once and no --model",
+            param_hint="--answers",
         )
     if answers is not None and not names:
         names = [re.sub(r"[^\w.-]+", "-", answers.name.partition(".")[0])]
     chosen = [*((name, False) for name in names), *((name, True) for name in model or ())]
     if not chosen:
-        raise typer.BadParameter("name one, or give --model NAME or --answers FILE", param_hint="--system")
+        raise typer.BadParameter("give --system NAME, --model NAME or --answers FILE", param_hint="--system")
     if len({name for name, _ in chosen}) < len(chosen):
-        raise typer.BadParameter("a name is given twice", param_hint="--system")
+        raise typer.BadParameter("the same name is given twice", param_hint="--system")
     several = [
         EvaluationOptions(
             place,
@@ -212,27 +245,37 @@ def evaluate(
 
 def compare(
     a: Annotated[
-        str, typer.Argument(help="An entry, ENTRY/SYSTEM, system, night, run's folder, git revision.")
+        str,
+        typer.Argument(
+            help="An entry, ENTRY/SYSTEM, a system, a night, an evaluation's folder, or a Git revision."
+        ),
     ],
-    b: Annotated[str, typer.Argument(help="What it is compared with; `workspace` is what lies here now.")],
+    b: Annotated[
+        str, typer.Argument(help="The side to compare A with; `workspace` is the current working tree.")
+    ],
     more: Annotated[
-        list[str] | None, typer.Argument(help="Further ones; every two of them are compared.")
+        list[str] | None, typer.Argument(help="Further sides; each pair of sides is compared.")
     ] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Entries or systems; all.")] = None,
-    metric: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Metrics to compare; all.")] = None,
-    items: Annotated[int, typer.Option(min=0, help="How many items each table names.")] = 5,
-    draws: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Its seed.")] = 0,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Entries or systems to compare. Default: all.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Metrics to compare. Default: all.")
+    ] = None,
+    items: Annotated[int, typer.Option(min=0, help="Number of changed items to list in each table.")] = 5,
+    draws: Annotated[int, typer.Option(min=100, help="Number of bootstrap draws.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     distance: Annotated[
-        float, typer.Option(min=0.0001, help="The difference that `needed` says how many pairs it takes for.")
+        float,
+        typer.Option(min=0.0001, help="The difference for which `needed` estimates the number of pairs."),
     ] = 0.05,
-    html: Annotated[bool, typer.Option("--html", help="Write a page with all changed items.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the page goes.")] = None,
+    html: Annotated[bool, typer.Option("--html", help="Write an HTML page with all changed items.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file for the page.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare systems, runs, nights or git revisions, in pairs over the same items.
+    """Compare systems, runs, nights or Git revisions in pairs, on the items that both have.
 
-    With three or more it also prints how well each item tells the systems apart.
+    With three or more systems it also prints how well each item discriminates between them.
 
     Example: benchloom compare films-weak films-good films-alone
     """

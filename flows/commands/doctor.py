@@ -1,4 +1,4 @@
-"""`benchloom doctor`: what is missing on this machine, and the command that mends it."""
+"""Check the machine and the project for `benchloom doctor`, with a command that fixes each problem."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tasks.lines import print_line
 
 MIN_PYTHON = (3, 11)
 ROOM = 1_000_000_000
-"""Bytes that a run of the sample and its caches stay well below."""
+"""Free bytes required; a run of the sample with its caches needs much less."""
 
 
 def doctor_command(*, as_json: bool) -> int:
-    """Carry out `benchloom doctor`; returns 1 where something is missing that a run needs."""
+    """Carry out `benchloom doctor`. Returns 1 if something that a run needs is missing, otherwise 0."""
     try:
         findings = list(examine(find_project()))
     except BadInput as error:
@@ -40,7 +40,7 @@ def doctor_command(*, as_json: bool) -> int:
 
 
 def examine(root: Path) -> Iterator[Finding]:
-    """Look at everything that a project needs, the needed before the useful."""
+    """Yield a finding for everything that a project needs, required things before optional ones."""
     yield check_python()
     yield from check_packages()
     yield from check_pins(root)
@@ -61,63 +61,67 @@ def examine(root: Path) -> Iterator[Finding]:
 
 
 def check_python() -> Finding:
-    """Look at the interpreter."""
+    """Check the version of the interpreter."""
     found = sys.version.split()[0]
     if sys.version_info >= MIN_PYTHON:
         return Finding("Python", "ok", found)
-    return Finding("Python", "missing", f"{found}; 3.11 or later is needed", "install Python 3.11 or later")
+    return Finding(
+        "Python", "missing", f"{found}; Python 3.11 or later is required", "install Python 3.11 or later"
+    )
 
 
 def check_packages() -> Iterator[Finding]:
-    """Hold the installed packages against what a run needs, and against the extras."""
+    """Compare the installed packages with what a run needs, and with the extras."""
     mend = f"{sys.executable} -m pip install 'benchloom[{{}}]'"
     needed = [*list_requirements(), *list_requirements(PROJECT)]
     if wrong := list_unmet(needed):
         yield Finding("packages", "missing", ", ".join(wrong), mend.format(PROJECT))
     else:
-        yield Finding("packages", "ok", f"{len(needed)} that a run needs")
+        yield Finding("packages", "ok", f"all {len(needed)} required packages are installed")
     for extra in list_extras():
         if extra != PROJECT and (wrong := list_unmet(list_requirements(extra))):
             yield Finding(f"extra {extra}", "optional", ", ".join(wrong), mend.format(extra))
 
 
 def check_pins(root: Path) -> Iterator[Finding]:
-    """Hold the installed packages against pyproject.toml: those that shape bytes, and the code's version."""
+    """Compare packages that affect the artifacts' bytes, and the code's version, with pyproject.toml."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return
     settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    own = settings.get("tool", {}).get("benchloom", {})
-    retrieval = {name: pin for name, pin in own.get("retrieval", {}).items() if is_installed(name)}
-    pins = {**retrieval, **own.get("bytes", {}), **own.get("contracts", {})}
+    pinned = settings.get("tool", {}).get("benchloom", {})
+    retrieval = {name: pin for name, pin in pinned.get("retrieval", {}).items() if is_installed(name)}
+    pins = {**retrieval, **pinned.get("bytes", {}), **pinned.get("contracts", {})}
     if wrong := list_unmet([f"{name}=={pin}" for name, pin in pins.items()]):
-        detail = f"{', '.join(wrong)}: artifacts would have other bytes than recorded"
+        detail = f"{', '.join(wrong)}: artifacts would differ from the recorded bytes"
         names = " ".join(text.partition(" ")[0] for text in wrong)
         yield Finding("byte pins", "missing", detail, f"{sys.executable} -m pip install {names}")
-    if own.get("version") and list_unmet([f"{PACKAGE}=={own['version']}"]):
-        detail = f"this project's is of {own['version']}, and {version(PACKAGE)} is installed"
+    if pinned.get("version") and list_unmet([f"{PACKAGE}=={pinned['version']}"]):
+        detail = f"the project's code is version {pinned['version']}, but {version(PACKAGE)} is installed"
         yield Finding("code", "optional", detail, "benchloom init --upgrade")
 
 
 def check_programs() -> Iterator[Finding]:
-    """Look for the programs that are called by name."""
+    """Check that programs which are called by name are on PATH."""
     benchloom = shutil.which("benchloom")
     if benchloom is None:
         folder = Path(sys.executable).parent
         mend = f'export PATH="{folder}:$PATH"'
-        yield Finding("benchloom on PATH", "optional", "`dvc repro` calls it by name", mend)
+        yield Finding("benchloom on PATH", "optional", "not found; `dvc repro` calls `benchloom`", mend)
     else:
         yield Finding("benchloom on PATH", "ok", benchloom)
     if shutil.which("git") is None:
-        yield Finding("git", "missing", "DVC works in a Git repository", "apt-get install git")
+        yield Finding("git", "missing", "not found; DVC needs Git", "apt-get install git")
     if shutil.which("chromium") is None:
-        yield Finding("Chromium", "optional", "`make look` drives it", "apt-get install chromium")
+        yield Finding(
+            "Chromium", "optional", "not found; only `make look` needs it", "apt-get install chromium"
+        )
 
 
 def check_folder(root: Path) -> Finding:
-    """Look whether the project is a DVC repository whose lock file is whole."""
+    """Check that the project is a DVC repository with a readable lock file."""
     if not (root / ".dvc").is_dir():
-        return Finding("DVC", "missing", f"{root} is no DVC repository", "git init && dvc init")
+        return Finding("DVC", "missing", f"{root} is not a DVC repository", "git init && dvc init")
     locks = root / ".dvc" / "tmp" / "rwlock"
     try:
         json.loads(locks.read_text(encoding="utf-8"))
@@ -125,21 +129,24 @@ def check_folder(root: Path) -> Finding:
         pass
     except ValueError:
         return Finding(
-            "DVC", "missing", f"{locks} was cut short; no other run may be going on", f"rm {locks}"
+            "DVC",
+            "missing",
+            f"{locks} is truncated; make sure that no other run is active, then delete it",
+            f"rm {locks}",
         )
     return Finding("DVC", "ok", str(root))
 
 
 def check_room(root: Path) -> Finding:
-    """Look whether there is room for artifacts and caches."""
+    """Check that there is disk space for artifacts and caches."""
     free = shutil.disk_usage(root).free
     if free < ROOM:
-        return Finding("disk", "missing", f"{free / 1e6:.0f} MB free, 1 GB is wanted", "dvc gc --workspace")
+        return Finding("disk", "missing", f"{free / 1e6:.0f} MB free, 1 GB is required", "dvc gc --workspace")
     return Finding("disk", "ok", f"{free / 1e9:.0f} GB free")
 
 
 def check_sections(params: Mapping[str, Any]) -> None:
-    """Validate every section of params.yaml but the databases, each of which is a finding by itself."""
+    """Validate params.yaml, except `databases`: each database is a finding of its own."""
     from flows.graph import DeclaredGraph
     from flows.sections import check_params, find_sections
 
@@ -148,10 +155,10 @@ def check_sections(params: Mapping[str, Any]) -> None:
 
 
 def print_findings(findings: list[Finding]) -> None:
-    """Print the findings for people: no table, since a command must be whole to be copied."""
+    """Print the findings as lines: in a table, a long command would break and could not be copied."""
     for finding in findings:
         print_line(f"{finding.state:<9} {finding.what}: {finding.detail}")
         if finding.mend:
             print_line(f"          mend: {finding.mend}")
     missing = [finding.what for finding in findings if finding.state == "missing"]
-    print(f"Missing: {', '.join(missing)}." if missing else "Nothing is missing that a run needs.")
+    print(f"Missing: {', '.join(missing)}." if missing else "Everything that a run needs is present.")

@@ -138,7 +138,7 @@ def evaluate_all(
     try:
         return [evaluate_system(run, session) for run in runs]
     except KeyboardInterrupt:
-        say("stopped; what was said so far is in the ledger, and the same command goes on from there")
+        say("stopped; all replies so far are in the ledger, and the same command continues from there")
         raise
     finally:
         session.close()
@@ -164,7 +164,7 @@ def evaluate_system(run: EvaluationRun, session: Session) -> Evaluated:
     place = name_path(run.out, run.base)
     say(f"written to {place}")
     if first := next(iter(figures[BASES]), ""):
-        say(f"a figure's sources: benchloom lineage '{place}/{FIGURES}#{first}'")
+        say(f"to trace a figure: benchloom lineage '{place}/{FIGURES}#{first}'")
     return Evaluated(run, figures, calls, bool(run.own.problems or measured.failures))
 
 

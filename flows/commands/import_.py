@@ -1,4 +1,4 @@
-"""`benchloom import`: bring in what others, or you, have written. Each importer is a command."""
+"""The `benchloom import` commands: one command for each importer of published or own data."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class ImportCommand(TyperCommand):
-    """The command of an importer, whose class is imported when its options are asked for."""
+    """The command of an importer. The importer's class is imported only when the options are read."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """List the importer's options."""
+        """Return the importer's options."""
         if self.callback is None:
             made = make_command(str(self.name))
             self.params, self.callback = made.params, made.callback
@@ -25,15 +25,15 @@ class ImportCommand(TyperCommand):
 
 
 class ImportGroup(TyperGroup):
-    """The importers as commands by their names: shipped ones, those of one's own files, and of packages."""
+    """All importers as commands by name: shipped ones, those in the project, and those of other packages."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        del self.commands  # looked for when it is asked for them
+        del self.commands  # the property below finds the importers only when they are needed
 
     @cached_property
     def commands(self) -> dict[str, Any]:  # type: ignore[override] # typer's is an attribute
-        """The commands. Imports no importer."""
+        """Importer name -> command. Imports no importer's module."""
         from flows.importers import list_importers
 
         return {
@@ -42,19 +42,19 @@ class ImportGroup(TyperGroup):
         }
 
 
-app = typer.Typer(cls=ImportGroup, help="Bring in what others, or you, have written.", no_args_is_help=True)
+app = typer.Typer(cls=ImportGroup, help="Import published data or your own data.", no_args_is_help=True)
 
 
 @app.callback()
 def describe() -> None:
-    """Bring in what others, or you, have written.
+    """Import published data or your own data.
 
     Example: benchloom import templates my-templates.jsonl --database shop --instead
     """
 
 
 def make_command(name: str) -> Any:
-    """Make the command of an importer: its fields are the options. Raises BadInput where it is none."""
+    """Return the command of an importer, with its fields as options. Raises BadInput for an unknown name."""
     from flows.importers import find_importer
 
     kind, where = find_importer(name)
@@ -98,7 +98,7 @@ def make_command(name: str) -> Any:
 
 
 def describe_option(name: str, option: Option) -> Any:
-    """Describe an importer's field to typer."""
+    """Return the Typer argument or option for an importer's field."""
     if option.default is ...:
         return typer.Argument(help=option.help, metavar=option.metavar)
     words = option.words or (f"--{name.replace('_', '-')}",)

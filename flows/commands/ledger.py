@@ -1,4 +1,4 @@
-"""`benchloom ledger`: look into the ledger, ship it, check it, serve it."""
+"""The `benchloom ledger` commands: count, export, import, verify, prune and serve recorded model calls."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tasks.models.recording.ledger import Ledger, ModelStats, PossiblyPaid
     from tasks.models.settings import EmbeddedModel, ModelRun
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Every model call ever made, by content.")
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Recorded model calls and replies.")
 
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 DAY_S = 86_400
 
 
 @app.command()
 def stats(as_json: AsJson = False) -> None:
-    """Count calls, tokens and dollars, by model, and what was possibly paid.
+    """Count calls, tokens and dollars by model, and list the cost of calls without a usable reply.
 
     Example: benchloom ledger stats --json
     """
@@ -41,20 +41,24 @@ def stats(as_json: AsJson = False) -> None:
     for row in models:
         typer.echo(describe_model(row))
     for row in possibly_paid:
-        typer.echo(f"possibly paid, at most: {describe_model(row)}")
+        typer.echo(f"no usable reply, cost at most: {describe_model(row)}")
 
 
 @app.command()
 def export(
-    flow: Annotated[str, typer.Argument(help="The flow whose calls are shipped.")],
+    flow: Annotated[str, typer.Argument(help="The flow whose calls to export.")],
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="Also the calls of stages that have not finished, and those shipped."),
+        typer.Option(
+            "--partial", help="Include calls of unfinished stages, and keep the calls exported before."
+        ),
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Default: data/ledger/FLOW.jsonl.gz")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The output file. Default: data/ledger/FLOW.jsonl.gz.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the calls that a flow's artifacts used as the ledger that ships with the project.
+    """Write the calls that a flow's artifacts use to the ledger file that ships with the project.
 
     Example: benchloom ledger export grammar
     """
@@ -73,8 +77,8 @@ def export(
             first = f"first {missing[0].id[:12]} of {missing[0].stage}"
             raise BadInput(
                 "data",
-                f"{len(missing)} of {len(calls)} calls are in no ledger, {first}",
-                hint="run the flow live, or import the ledger they were recorded in",
+                f"{len(missing)} of {len(calls)} calls are not in a ledger, {first}",
+                hint="run the flow live, or import the ledger in which they were recorded",
             )
         facts: dict[str, Any] = {}
         if partial:
@@ -82,13 +86,13 @@ def export(
             found = {key: entry for key in waiting if (entry := ledger.get(key)) is not None}
             entries |= found
             facts |= {"unfinished": len(found), "missing": len(missing)}
-            # What the removed artifact of a stage that runs again named; a whole export drops the rest.
+            # A stage that runs again has removed its artifact: only the shipped file still has its calls.
             entries = {**(read_shipped(shipped) if shipped.exists() else {}), **entries}
     kept = [entry for entry in entries.values() if entry is not None]
     if not kept:
-        more = "" if partial else "; --partial takes those of a stage that has not finished"
+        more = "" if partial else "; --partial includes calls of unfinished stages"
         hint = f"benchloom run {flow}{more}"
-        raise BadInput("data", f"has no calls of {flow} (*.calls.parquet)", hint=hint)
+        raise BadInput("data", f"contains no calls of {flow} (*.calls.parquet)", hint=hint)
     place = out or shipped
     count = write_shipped(place, kept)
     tell(as_json, {"path": str(place), "calls": count, **facts, "bytes": place.stat().st_size})
@@ -98,7 +102,7 @@ def export(
 def import_(
     path: Annotated[Path, typer.Argument(help="A shipped ledger (.jsonl.gz).")], as_json: AsJson = False
 ) -> None:
-    """Copy a shipped ledger's calls into the live one; a call that is there already stays as it is.
+    """Copy the calls of a shipped ledger into the live ledger. Existing calls are not changed.
 
     Example: benchloom ledger import colleague.jsonl.gz
     """
@@ -115,14 +119,14 @@ def import_(
 
 @app.command()
 def verify(
-    flow: Annotated[str | None, typer.Argument(help="Default: every flow.")] = None,
+    flow: Annotated[str | None, typer.Argument(help="The flow whose calls to verify. Default: all.")] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="How many calls, drawn by seed; default: all.")
+        int | None, typer.Option(min=1, help="Number of calls, sampled by seed. Default: all.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Ask recorded calls again, live and past the ledger, and compare the texts; exit 1 if any differs.
+    """Repeat recorded calls without the ledger and compare the replies. Exit with 1 if a reply differs.
 
     Example: benchloom ledger verify --sample 30
     """
@@ -136,7 +140,7 @@ def verify(
     calls = draw_sample(find_model_calls(find_root() / "data", flow or ""), sample, seed)
     if not calls:
         of = f"calls of {flow}" if flow else "calls"
-        raise BadInput("data", f"has no {of} (*.calls.parquet)", hint="benchloom run")
+        raise BadInput("data", f"contains no {of} (*.calls.parquet)", hint="benchloom run")
     run, models = load_models()
     done: list[RepeatedCall] = []
 
@@ -171,27 +175,28 @@ def verify(
 @app.command()
 def prune(
     older_than_days: Annotated[
-        float | None, typer.Option(min=0, help="Delete live calls recorded before that.")
+        float | None,
+        typer.Option(min=0, help="Delete live calls recorded more than this number of days ago."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help='Only calls to this model; "" is those with no model recorded.')
+        str | None, typer.Option(help='Only calls to this model. "" selects calls without a recorded model.')
     ] = None,
     damaged: Annotated[
-        bool, typer.Option("--damaged", help="Delete live calls that do not have their checksums.")
+        bool, typer.Option("--damaged", help="Delete live calls whose checksums do not match.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count; delete nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete old or damaged calls from the live ledger, and say what asking old ones again would cost.
+    """Delete old or damaged calls from the live ledger, and print what repeating the old calls would cost.
 
-    Shipped ledgers are never touched.
+    Shipped ledgers never change.
 
     Example: benchloom ledger prune --older-than-days 365 --model my-model --dry-run
     """
     from tasks.errors import BadInput
 
     if damaged == (older_than_days is not None):
-        raise BadInput("ledger prune", "needs --older-than-days or --damaged, and not both")
+        raise BadInput("ledger prune", "needs either --older-than-days or --damaged")
     if older_than_days is None:
         with open_ledger() as ledger:
             keys = ledger.list_damaged()
@@ -213,18 +218,18 @@ def prune(
 
 @app.command()
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free one.")] = 8093,
-    latency: Annotated[float, typer.Option(min=0, help="Seconds a reply takes.")] = 0.0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 selects a free port.")] = 8093,
+    latency: Annotated[float, typer.Option(min=0, help="Delay of a reply in seconds.")] = 0.0,
     faults: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of calls that fail when first asked.")
+        float, typer.Option(min=0, max=1, help="Share of calls whose first attempt fails.")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Draws the faults.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the faults.")] = 0,
     requests_per_minute: Annotated[
-        int | None, typer.Option(min=1, help="More than that are refused with 429.")
+        int | None, typer.Option(min=1, help="Reject further requests of the same minute with status 429.")
     ] = None,
-    batch_seconds: Annotated[float, typer.Option(min=0, help="Seconds a batch takes.")] = 0.0,
+    batch_seconds: Annotated[float, typer.Option(min=0, help="Duration of a batch in seconds.")] = 0.0,
 ) -> None:
-    """Answer the OpenAI protocol (chat, embeddings, batches) on loopback from the ledger, until Ctrl-C.
+    """Serve recorded replies over the OpenAI protocol (chat, embeddings, batches) on loopback until Ctrl-C.
 
     Example: benchloom ledger serve --port 8093 --latency 0.05 --faults 0.3 --seed 7
     """
@@ -244,12 +249,12 @@ def serve(
             identities=identities,
         )
         try:
-            serve_ledger(server, port, lambda url: typer.echo(f"answering at {url} from {ledger.address}"))
+            serve_ledger(server, port, lambda url: typer.echo(f"serving {ledger.address} at {url}"))
         except KeyboardInterrupt:
             typer.echo(json.dumps(server.counts.report()), err=True)
         except OSError as error:
             raise BadInput(
-                f"--port {port}", f"cannot be used: {error.strerror}", hint="--port 0 takes a free one"
+                f"--port {port}", f"cannot be used: {error.strerror}", hint="--port 0 selects a free port"
             ) from error
 
 
@@ -261,7 +266,7 @@ def find_root() -> Path:
 
 
 def load_models() -> tuple[ModelRun, dict[str, EmbeddedModel]]:
-    """Read what the model layer needs from params.yaml."""
+    """Read the model settings from params.yaml."""
     from flows.run.model_settings import read_models
     from flows.settings import load_params
 
@@ -269,7 +274,7 @@ def load_models() -> tuple[ModelRun, dict[str, EmbeddedModel]]:
 
 
 def open_ledger() -> Ledger:
-    """Open the live ledger under the project's shipped ones."""
+    """Open the live ledger together with the project's shipped ledgers."""
     from tasks.models.recording.ledger import Ledger
     from tasks.models.recording.ledger_address import find_ledger
 
@@ -278,12 +283,12 @@ def open_ledger() -> Ledger:
 
 
 def price_models(counted: Iterable[ModelStats]) -> list[dict[str, Any]]:
-    """Add to each model's counts what they cost by run.prices; null where the model has no price."""
+    """Add the cost in US dollars to the counts of each model; null for a model without a price."""
     return [{**asdict(count), "usd": price_tokens(count)} for count in counted]
 
 
 def price_doubts(possibly_paid: Iterable[PossiblyPaid]) -> list[dict[str, Any]]:
-    """Sum up by model what calls without a usable reply may have cost at most."""
+    """Return, by model, the maximum cost of the calls without a usable reply."""
     from tasks.models.recording.ledger import ModelStats
 
     sums: dict[str, list[int]] = {}
@@ -295,7 +300,7 @@ def price_doubts(possibly_paid: Iterable[PossiblyPaid]) -> list[dict[str, Any]]:
 
 
 def price_tokens(counted: ModelStats) -> float | None:
-    """Price a model's tokens by params.yaml: an embedded model costs nothing, an unknown one null."""
+    """Return the cost of a model's tokens in US dollars: 0 for an embedded model, None without a price."""
     from tasks.models.opening import list_prices
     from tasks.models.sending.budget import Budget
 

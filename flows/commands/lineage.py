@@ -75,11 +75,13 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
     with open_record(path, root) as (root, graph), open_lineage(root, graph) as lineage:
         if mark:
             if not (root / path).is_file():
-                raise BadInput(target, "is no report", hint=_name_outs(graph, path))
+                raise BadInput(target, "is not a report", hint=_name_outs(graph, path))
             nodes = [lineage.trace_figure(path, pointer, row=row, first=None if every else WALKED)]
         elif row is not None or every:
             if not (root / path).is_file() or not path.endswith(".parquet"):
-                raise BadInput(target, "is no artifact whose rows can be named", hint=_name_outs(graph, path))
+                raise BadInput(
+                    target, "is not an artifact whose rows can be named", hint=_name_outs(graph, path)
+                )
             ids = [row] if row is not None else list(lineage.lookup.index(root / path))
             nodes = [lineage.trace_row(path, row) for row in ids]
         elif path == LOCK:

@@ -1,4 +1,4 @@
-"""`benchloom model`: the models that run on this machine."""
+"""The `benchloom model` commands: download, start, list and stop embedded models."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ from flows.commands.ledger import AsJson, load_models
 if TYPE_CHECKING:
     from tasks.models.settings import EmbeddedModel
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="The embedded models: files and servers.")
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="Embedded models: their files and servers."
+)
 
 Name = Annotated[
-    str | None, typer.Argument(help="A name under `models:` in params.yaml; default: the only or first.")
+    str | None, typer.Argument(help="A model under `models:` in params.yaml. Default: the first.")
 ]
 
 
 @app.command()
 def pull(
     name: Name = None,
-    file: Annotated[Path | None, typer.Option(help="A copy of yours, instead of a download.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="A local copy of the file, instead of a download.")
+    ] = None,
 ) -> None:
-    """Bring a model's file into the user's cache folder, held to its checksum.
+    """Download a model's file to the user's cache folder and verify its checksum.
 
     Example: benchloom model pull
     """
@@ -39,11 +43,13 @@ def pull(
 @app.command()
 def serve(
     name: Name = None,
-    idle: Annotated[float, typer.Option(min=0, help="Seconds without a call until it ends; 0: never.")] = 0,
+    idle: Annotated[
+        float, typer.Option(min=0, help="Stop the server after this many seconds without a call; 0: never.")
+    ] = 0,
 ) -> None:
-    """Start a model's server on loopback, where none runs, and print its address.
+    """Start a model's server on loopback, unless it runs already, and print its URL.
 
-    Runs and colleagues' processes find it; `benchloom model stop` ends it.
+    Later runs of any project use this server. `benchloom model stop` stops it.
 
     Example: benchloom model serve
     """
@@ -55,7 +61,7 @@ def serve(
 
 @app.command(name="list")
 def list_(as_json: AsJson = False) -> None:
-    """List the embedded models: file, checksum, server.
+    """List the embedded models with file, checksum and server.
 
     Example: benchloom model list --json
     """
@@ -80,7 +86,7 @@ def list_(as_json: AsJson = False) -> None:
 
 @app.command()
 def stop(name: Name = None) -> None:
-    """End a model's server, or all of them.
+    """Stop the server of one model, or of all models.
 
     Example: benchloom model stop
     """
@@ -91,13 +97,13 @@ def stop(name: Name = None) -> None:
 
 
 def choose_model(name: str | None) -> tuple[str, EmbeddedModel]:
-    """Find a model of params.yaml by name. Raises BadInput that names those there are."""
+    """Return a model of params.yaml by its name. Raises BadInput that lists the known names."""
     from tasks.errors import BadInput
 
     _, models = load_models()
     if not models:
-        raise BadInput("params.yaml: models", "names no embedded model", hint="see docs/models.md")
+        raise BadInput("params.yaml: models", "lists no embedded model", hint="see docs/models.md")
     name = name or next(iter(models))
     if name not in models:
-        raise BadInput(f"model {name}", f"is not in params.yaml (there: {', '.join(models)})")
+        raise BadInput(f"model {name}", f"is not in params.yaml (known: {', '.join(models)})")
     return name, models[name]

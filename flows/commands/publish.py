@@ -63,7 +63,9 @@ def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int
     """
     require_extra("publish")
     if not options.to and not options.hub:
-        raise BadInput("benchloom publish", "needs a place", hint="--to FOLDER, --hub OWNER/NAME, or both")
+        raise BadInput(
+            "benchloom publish", "needs a destination", hint="--to FOLDER, --hub OWNER/NAME, or both"
+        )
     to, given = options.to.absolute() if options.to else None, Path(name).absolute()
     root = find_project()
     os.chdir(root)
@@ -135,8 +137,8 @@ def check_private(choice: Choice, sources: Sequence[Source], *, allowed: bool) -
         named = ", ".join(f"{source.told.title} ({source.told.licence})" for source in private)
         raise BadInput(
             choice.entry,
-            f"is made from what is not for others: {named}",
-            hint="say its licence in params.yaml, or in an about.json beside it; or --private-sources",
+            f"uses sources that may not be redistributed: {named}",
+            hint="state the licence in params.yaml or in the source's about.json, or use --private-sources",
         )
 
 
@@ -153,7 +155,7 @@ def tell(
         return
     print(f"{choice.entry}: {len(names)} sets ({', '.join(names)}), {calls:,} calls, {files} files in {out}")
     for path, why in choice.left_out.items():
-        print_line(f"left out: {path} ({why})")
+        print_line(f"excluded: {path} ({why})")
     for note in notes:
         print_line(note)
     if url:

@@ -39,7 +39,9 @@ def report_command(*, open_it: bool) -> int:
     reports = sorted({part.parent for name in (PAGE, RECORD) for part in folder.glob(f"*/*/{name}")})
     for report in reports:
         if not (report / PAGE).is_file():
-            raise BadInput(report / PAGE, f"is not there, and {RECORD} is", hint="run the report's stage")
+            raise BadInput(
+                report / PAGE, f"does not exist, although {RECORD} does", hint="run the report's stage"
+            )
     made = tell_time(time.time())
     links = [SiteLink("The graph", GRAPH, "every stage by flow and entry, how fresh and at what cost")]
     if (root / NIGHTS).is_file():

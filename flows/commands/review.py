@@ -1,4 +1,4 @@
-"""`benchloom review`: people accept, edit, reject and rate the rows of any artifact."""
+"""The `benchloom review` commands: export, import and serve forms in which people review artifact rows."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ if TYPE_CHECKING:
 app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="People's decisions and ratings on rows of artifacts.\n\n"
+    help="Let people accept, edit, reject and rate rows of artifacts.\n\n"
     "Example: benchloom review serve data/grammar/films/questions.parquet",
 )
 
 Artifact = Annotated[
-    Path, typer.Argument(metavar="ARTIFACT.parquet", help="Any artifact with ids and texts.")
+    Path, typer.Argument(metavar="ARTIFACT.parquet", help="An artifact whose rows have ids and texts.")
 ]
-Take = Annotated[int | None, typer.Option(min=1, metavar="N", help="Only N items, drawn by seed.")]
-Seed = Annotated[int, typer.Option(help="Draws the items.")]
+Take = Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only N items, sampled by seed.")]
+Seed = Annotated[int, typer.Option(help="Seed of the sample.")]
 Beside = Annotated[
     list[Path] | None,
-    typer.Option(metavar="ARTIFACT.parquet", help="Show the row of it that an item names, too; repeatable."),
+    typer.Option(
+        metavar="ARTIFACT.parquet",
+        help="Also show the row of this artifact to which an item refers. Repeatable.",
+    ),
 ]
 NAMED_LINES = 50
 
@@ -39,7 +42,8 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.csv|.jsonl", help="Default: FLOW-...-STAGE.csv, named after the artifact."
+            metavar="FILE.csv|.jsonl",
+            help="The output file. Default: FLOW-...-STAGE.csv, named after the artifact.",
         ),
     ] = None,
     take: Take = None,
@@ -47,7 +51,7 @@ def export(
     beside: Beside = None,
     as_json: Json = False,
 ) -> None:
-    """Write items as a form that people fill in: decision, edited, rating, reviewer, note.
+    """Write items to a form with columns for people: decision, edited, rating, reviewer, note.
 
     Example: benchloom review export data/grammar/films/questions.parquet --out form.csv --take 50
     """
@@ -69,13 +73,11 @@ def export(
 
 @app.command(name="import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="A filled-in form, .csv or .jsonl.")],
-    reviewer: Annotated[
-        str, typer.Option(metavar="NAME", help="Who decided in lines that name nobody.")
-    ] = "",
+    file: Annotated[Path, typer.Argument(help="A completed form, .csv or .jsonl.")],
+    reviewer: Annotated[str, typer.Option(metavar="NAME", help="The reviewer of lines without a name.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Merge a filled-in form's decisions into data/labels/review; exit 1 if a line was refused.
+    """Merge the decisions of a completed form into data/labels/review. Exit with 1 if a line is invalid.
 
     Example: benchloom review import form.csv --reviewer Anna
     """
@@ -128,10 +130,10 @@ def serve(
     seed: Seed = 0,
     beside: Beside = None,
 ) -> None:
-    """Serve a page on loopback to decide item by item, by keys; every decision is saved at once.
+    """Serve a page on loopback to review items one by one with the keyboard. Each decision is saved at once.
 
-    Several people may decide at once, each under a name; Ctrl-C ends it, and then it is told how every two
-    people agree, and which items are split.
+    Several people can review at the same time, each under a name. After Ctrl-C the command prints the
+    agreement of each pair of people and the items on which they disagree.
 
     Example: benchloom review serve data/grammar/films/questions.parquet --take 50
     """
@@ -164,43 +166,43 @@ def serve(
 
 
 def open_artifact(root: Path, path: Path, beside: list[Path] | None) -> ReviewedArtifact:
-    """Read an artifact, given below the current folder or below the project's."""
+    """Read an artifact by its path relative to the current folder or to the project."""
     from flows.review.items import read_artifact
 
     return read_artifact(root, find_path(root, path), [find_path(root, other) for other in beside or []])
 
 
 def find_path(root: Path, path: Path) -> Path:
-    """Return a path as it is typed below the project's folder, or below the current one if it is there."""
+    """Return the path relative to the current folder if it exists, otherwise relative to the project."""
     return path.absolute() if path.exists() else root / path
 
 
 def list_split(artifact: ReviewedArtifact, decisions: Decisions) -> list[str]:
-    """List the items of which as many would keep as reject, or on whose text people do not agree."""
+    """List the ids of items with as many accepts as rejects, or with different edited texts."""
     rulings = {item.id: decisions.decide_seen(item.id, item.seen) for item in artifact.items.values()}
     return [item for item, ruling in rulings.items() if ruling.state == "split"]
 
 
 def tell_refused(file: Path, refused: list[dict[str, Any]]) -> None:
-    """Name refused lines on stderr: the first ones with their reason, the others by their count."""
+    """Print invalid lines to stderr: the first `NAMED_LINES` with a reason, then the count of the rest."""
     for line in refused[:NAMED_LINES]:
         typer.echo(f"benchloom: {file}, line {line['line']}: {line['why']}", err=True)
     if len(refused) > NAMED_LINES:
-        typer.echo(f"benchloom: {file}: and {len(refused) - NAMED_LINES} more refused", err=True)
+        typer.echo(f"benchloom: {file}: {len(refused) - NAMED_LINES} more lines are invalid", err=True)
 
 
 def print_import(facts: dict[str, Any]) -> None:
-    """Print what an import did, for people."""
+    """Print the counts of an import as one line."""
     counts = ("new", "changed", "unchanged", "older", "left_open")
     told = ", ".join(f"{facts[name]} {name.replace('_', ' ')}" for name in counts)
     typer.echo(f"{facts['path']}: {facts['read']} read: {told}, {len(facts['refused'])} refused")
 
 
 def describe_people(pairs: list[PairAgreement], split: list[str]) -> list[str]:
-    """Say how every two people agree, and which items are split."""
+    """Return a line for the agreement of each pair of people, and one that lists the split items."""
     lines = []
     for pair in pairs:
         kappa = "-" if pair.kappa is None else f"{pair.kappa:.4f}"
         agree = "-" if pair.agree is None else f"{100 * pair.agree:.2f}%"
         lines.append(f"{pair.first}, {pair.second}: agree on {agree} of {pair.n} items, kappa {kappa}")
-    return [*lines, *([f"split, and so not accepted: {', '.join(split)}"] if split else [])]
+    return [*lines, *([f"split, therefore not accepted: {', '.join(split)}"] if split else [])]

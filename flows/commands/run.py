@@ -65,7 +65,7 @@ def run_command(
         require_engine(engine)
     if ask_again and (replay or limit is not None):
         other = "--replay" if replay else "--limit"
-        raise BadInput(f"--ask-again with {other}", "is a contradiction", hint="leave one of both out")
+        raise BadInput(f"--ask-again with {other}", "is a contradiction", hint="leave one of the two out")
     root = find_project()
     os.chdir(root)
     if assignments:
@@ -153,16 +153,16 @@ def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -
     if name == THREADS:
         return Computing(processes, say=run.say)
     if plain and engine is not None:
-        raise BadInput("--plain", f"--engine {engine} goes through Prefect", hint="leave one of both out")
+        raise BadInput("--plain", f"--engine {engine} needs Prefect", hint="leave one of the two out")
     if plain:
-        run.say(f"run.engine.name is {name}, which goes through Prefect: --plain does without both")
+        run.say(f"run.engine.name is {name}, which needs Prefect; --plain runs without either")
         return Computing(processes, say=run.say)
     return Computing(processes, ClusterEngine(name, settings, processes, run.stopping, run.say), run.say)
 
 
 def end_at_once(run: Run) -> None:
     """End this process without waiting for its stages: a second Ctrl-C. Their paths are free then."""
-    run.say("ended at once; the same command goes on from what is recorded")
+    run.say("interrupted; the same command continues from what is recorded")
     os._exit(Interrupted.exit_code)
 
 
@@ -345,7 +345,9 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
                 fresh.append(node)
                 continue
             if not node.stage:
-                raise BadInput(name, "is a command of your own", hint="--limit is for our stages")
+                raise BadInput(
+                    name, "is a command that you added", hint="--limit works only for Benchloom's stages"
+                )
             while fresh:
                 copy_tables(fresh.pop(), places)
             work = bind(node, params, places, run.make_ask).call(run.run_coroutine)
@@ -355,5 +357,5 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
     finally:
         run.finish()
     if not done:
-        run.say("nothing is stale, so there is nothing to preview; see `benchloom status`")
+        run.say("nothing is stale, so there is nothing to preview (`benchloom status`)")
     return 0

@@ -19,7 +19,7 @@ def snapshot_command(names: Sequence[str]) -> int:
     unknown = [name for name in names if name not in servers]
     if unknown:
         known = ", ".join(sorted(servers)) or "params.yaml names none"
-        raise BadInput(unknown[0], "is no database with a url", hint=known)
+        raise BadInput(unknown[0], "is not a database with a url", hint=known)
     wanted = list(names) or sorted(servers)
     for name in wanted:
         servers[name].require_driver()
@@ -41,7 +41,7 @@ def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEnt
         if entry.file is None:
             raise BadInput(
                 entry.label,
-                "has a url, and no file for the record of what it holds",
+                "has a url but no file for the record of its content",
                 hint=f"add file: snapshots/{name}.json",
             )
     return {name: entry.resolve_under(root) for name, entry in servers.items()}
@@ -61,7 +61,7 @@ def refresh_records(
         except DatabaseGone as error:
             if not (servers[name].file or Path()).is_file():
                 raise
-            say(f"{error}; until then its last record stands")
+            say(f"{error}; until then the last record is used")
 
 
 def list_unread_lines(entry: DatabaseEntry) -> list[str]:

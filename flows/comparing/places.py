@@ -66,11 +66,11 @@ def read_workspace(root: Path) -> Place:
     """Read what the working tree's `dvc.lock` records. Raises BadInput if nothing has run."""
     path = root / LOCK
     if not path.is_file():
-        raise BadInput(LOCK, "is not here: nothing has run", hint="benchloom run")
+        raise BadInput(LOCK, "does not exist: nothing has run", hint="benchloom run")
 
     def find(record: FileRecord) -> Path:
         if not (root / record.path).is_file():
-            raise BadInput(record.path, "is not here", hint="benchloom run, or dvc checkout")
+            raise BadInput(record.path, "does not exist", hint="benchloom run, or dvc checkout")
         return root / record.path
 
     return Place(
@@ -103,8 +103,8 @@ def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
             raise BadInput(
                 f"{record.path} of {label}",
                 f"is not in DVC's cache (md5 {record.md5})",
-                hint="dvc fetch --all-commits brings it from a remote; where it was never pushed, check "
-                "that revision out and `benchloom run`, which puts it there",
+                hint="dvc fetch --all-commits gets it from a remote; if it was never pushed, check "
+                "that revision out and run `benchloom run`",
             )
         return path
 
@@ -129,14 +129,14 @@ def read_evaluation(folder: Path, label: str) -> Place | None:
         about = json.loads((folder / FIGURES).read_bytes())
         flow, system, dataset = (str(about[name]) for name in ("flow", "system", "dataset"))
     except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(folder / FIGURES, "is no record of `benchloom evaluate`") from error
+        raise BadInput(folder / FIGURES, "is not a record of `benchloom evaluate`") from error
 
     def find(name: str) -> Path:
         if not (folder / f"{name}.parquet").is_file():
-            raise BadInput(folder, f"has no {name}.parquet", hint="benchloom evaluate makes it anew")
+            raise BadInput(folder, f"has no {name}.parquet", hint="benchloom evaluate creates it again")
         return folder / f"{name}.parquet"
 
-    scopes = [scope for own in list_flows() if own.name == flow for scope in own.list_scopes()]
+    scopes = [scope for known in list_flows() if known.name == flow for scope in known.list_scopes()]
     stages = [
         EvaluatedStage(scope, dataset, system, find)
         for scope in scopes
@@ -184,7 +184,7 @@ def _make_stage(
 
     def find_named(name: str) -> Path:
         if name not in files:
-            raise BadInput(record.name, f"was recorded with no artifact {name!r}")
+            raise BadInput(record.name, f"has no recorded artifact {name!r}")
         return find(files[name])
 
     entry = get_section(params, f"{scope.over}.{record.key}")
@@ -217,7 +217,7 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
     except YAMLError as error:
         raise BadInput(where, f"cannot be read: {str(error).strip().splitlines()[0]}") from error
     if not isinstance(found, dict):
-        raise BadInput(where, "holds no mapping")
+        raise BadInput(where, "contains no mapping")
     return found
 
 
@@ -229,6 +229,6 @@ def open_cache(root: Path) -> Callable[[str], Path]:
     try:
         repo = Repo(str(root))
     except DvcException as error:
-        raise BadInput(root, f"is no DVC repository: {error}", hint="dvc init") from error
+        raise BadInput(root, f"is not a DVC repository: {error}", hint="dvc init") from error
     cache = repo.cache.local
     return lambda md5: Path(cache.oid_to_path(md5))

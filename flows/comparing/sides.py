@@ -68,9 +68,9 @@ class Sides:
             kinds, found = self._find_kinds(word)
             if len(found) > 1:
                 ways = ", ".join(f"{kind}:{word}" for kind in kinds)
-                raise BadInput(word, f"names several things: say {ways}")
+                raise BadInput(word, f"is ambiguous: use {ways}")
         if not found:
-            raise BadInput(word, f"names nothing that can be compared; {self._describe()}")
+            raise BadInput(word, f"is not something to compare; {self._describe()}")
         return found[0]
 
     def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
@@ -115,7 +115,7 @@ class Sides:
         stages = [stage for stage in self._workspace.stages if name in (stage.key, stage.name)]
         if len(stages) > 1:
             ways = ", ".join(stage.name for stage in stages)
-            raise BadInput(word, f"is an entry of several sections: say {ways}")
+            raise BadInput(word, f"is an entry in several sections: use {ways}")
         strands = [
             strand
             for stage in stages
@@ -124,7 +124,7 @@ class Sides:
         ]
         if stages and not strands and slash:
             there = {strand.system for stage in stages for strand in stage.read_strands("workspace")}
-            raise BadInput(word, f"the entry {name} has no such system: it has {join_names(sorted(there))}")
+            raise BadInput(word, f"the entry {name} has no such system (known: {join_names(sorted(there))})")
         return Side(word, self._workspace.label, self._keep(strands)) if stages else None
 
     def _find_system(self, word: str) -> Side | None:
@@ -165,7 +165,7 @@ class Sides:
             "runs": list_folders(self.root),
         }
         said = [f"{kind}: {join_names(names)}" for kind, names in parts.items() if names]
-        return f"there are {'; '.join(said)}; {WORKSPACE}, and git's revisions" if said else "nothing has run"
+        return f"known: {'; '.join(said)}; {WORKSPACE}, and git's revisions" if said else "nothing has run"
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -215,21 +215,21 @@ def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Stran
         rest = drop_same(left, right)
         left, right = (rest, right) if rest else (left, drop_same(right, left))
         if not right:
-            raise BadInput(f"{a.label} and {b.label}", "name the same answers: nothing can differ")
+            raise BadInput(f"{a.label} and {b.label}", "refer to the same answers, so nothing can differ")
     for way in WAYS:
-        for one in list(left):
-            mine, theirs = (find_alike(one, strands, way) for strands in (left, right))
+        for side in list(left):
+            mine, theirs = (find_alike(side, strands, way) for strands in (left, right))
             if len(mine) == 1 and len(theirs) == 1:
-                pairs.append((one, theirs[0]))
-                left.remove(one)
+                pairs.append((side, theirs[0]))
+                left.remove(side)
                 right.remove(theirs[0])
-    for one in left:
-        mine, theirs = (find_alike(one, strands, WAYS[-1]) for strands in (left, right))
+    for side in left:
+        mine, theirs = (find_alike(side, strands, WAYS[-1]) for strands in (left, right))
         if theirs:
             raise BadInput(
                 f"{a.label} and {b.label}",
-                f"{list_names(mine)} could stand against {list_names(theirs)}",
-                hint="name one of each by ENTRY/SYSTEM, or keep some by --only",
+                f"it is unclear which of {list_names(mine)} to compare with which of {list_names(theirs)}",
+                hint="name one on each side as ENTRY/SYSTEM, or select with --only",
             )
     if not pairs:
         raise BenchloomError(

@@ -103,7 +103,7 @@ class MLflow(Hook):
 
     def _choose(self, stages: Sequence[StageEnd]) -> list[str]:
         paths = {output.path for stage in stages for output in stage.outputs}
-        return sorted(path for path in paths if any(fnmatchcase(path, own) for own in self.artifacts))
+        return sorted(path for path in paths if any(fnmatchcase(path, pattern) for pattern in self.artifacts))
 
 
 def list_metrics(end: RunEnd) -> Iterator[tuple[str, float]]:

@@ -197,12 +197,19 @@ def make_folder_card(
         tags=(layout,),
         sources=sources,
         sets=[
-            DatasetConfig(own.name, f"data/{own.name}.parquet", own.rows, f"the rows of `{own.name}`")
-            for own in artifacts
+            DatasetConfig(
+                artifact.name,
+                f"data/{artifact.name}.parquet",
+                artifact.rows,
+                f"the rows of `{artifact.name}`",
+            )
+            for artifact in artifacts
         ],
         artifacts=(),
         columns=list_columns(root / choice.lead.artifact, OwnCard({}, "", {})),
-        made=[f"`{own.name}`: {own.rows:,} rows as they lay in the folder" for own in artifacts],
+        made=[
+            f"`{artifact.name}`: {artifact.rows:,} rows as they lay in the folder" for artifact in artifacts
+        ],
         rebuild=[f"benchloom import {layout} FOLDER   # this folder"],
         limits=("No stage of the project made the items: they are those of the sources named above.",),
     )

@@ -54,7 +54,7 @@ def choose(recorder: Recorder, name: str) -> Choice:
     nodes = entries[entry]
     lead = find_lead(find_scope(nodes[0]), nodes)
     if lead is None:
-        raise BadInput(name, "has no artifact with its rows in dvc.yaml", hint="benchloom graph")
+        raise BadInput(name, "has no artifact of rows in dvc.yaml", hint="benchloom graph")
     contracts = [node for node in nodes if any(Path(out).name == CONTRACTS for out in node.outs)]
     check_fresh(recorder, name, (lead, *contracts))
     kept, left_out = list[Node](), dict[str, str]()
@@ -91,15 +91,15 @@ def find_entry(entries: Mapping[str, Sequence[Node]], name: str) -> str:
         return names[name]
     there = ", ".join(sorted(entries)) or "none; `benchloom run` makes them"
     several = [entry for entry in entries if entry.rpartition(".")[2] == name]
-    what = "names several datasets" if several else "is no dataset and no evaluation of params.yaml"
-    raise BadInput(name, what, hint=f"there are: {', '.join(several) or there}")
+    what = "names several datasets" if several else "is neither a dataset nor an evaluation of params.yaml"
+    raise BadInput(name, what, hint=f"known: {', '.join(several) or there}")
 
 
 def find_scope(node: Node) -> Scope:
     """Find the scope that a stage was declared in."""
     declared = find_stage(node.stage)
     if declared is None:
-        raise BadInput(node.name, "is declared by no flow")
+        raise BadInput(node.name, "is not declared by a flow")
     return declared.scope
 
 

@@ -42,7 +42,7 @@ def check_own(folder: Path, entry: str) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise BadInput(folder, "is a file", hint="name a new folder")
+        raise BadInput(folder, "is a file", hint="choose a new folder")
     files = {path.relative_to(folder).as_posix() for path in list_files(folder)}
     if not files:
         return
@@ -54,7 +54,7 @@ def check_own(folder: Path, entry: str) -> None:
     sums = parse_sums(listed)
     changed = sorted(name for name in files & sums.keys() if digest(folder / name) != sums[name])
     if changed:
-        raise BadInput(folder / changed[0], "was edited since it was published", hint="name a new folder")
+        raise BadInput(folder / changed[0], "was edited after it was published", hint="choose a new folder")
 
 
 def check_record(where: str, entry: str, record: str, files: Iterable[str], sums: str) -> None:
@@ -63,14 +63,20 @@ def check_record(where: str, entry: str, record: str, files: Iterable[str], sums
         told = json.loads(record or "{}")
         published = told.get("dataset", "")
     except (ValueError, AttributeError) as error:
-        raise BadInput(where, f"holds a {RECORD} that is none of ours", hint="name another place") from error
+        raise BadInput(
+            where, f"contains a {RECORD} that Benchloom did not write", hint="choose another destination"
+        ) from error
     if not published:
-        raise BadInput(where, "is not empty, and was not published by Benchloom", hint="name another place")
+        raise BadInput(
+            where, "is not empty and was not published by Benchloom", hint="choose another destination"
+        )
     if published != entry:
-        raise BadInput(where, f"holds another dataset, {published}", hint="name another place")
+        raise BadInput(where, f"contains another dataset, {published}", hint="choose another destination")
     foreign = sorted(set(files) - parse_sums(sums).keys() - {SUMS})
     if foreign:
-        raise BadInput(where, f"holds {foreign[0]}, which was not published", hint="name another place")
+        raise BadInput(
+            where, f"contains {foreign[0]}, which was not published", hint="choose another destination"
+        )
 
 
 def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry]:
@@ -83,8 +89,8 @@ def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry
         lost = next(key for key, entry in found.items() if entry is None)
         raise BadInput(
             choice.entry,
-            f"{len(keys) - len(entries)} of {len(keys)} calls are in no ledger, first {lost[:12]}",
-            hint="benchloom ledger import the ledger that they were recorded in",
+            f"{len(keys) - len(entries)} of {len(keys)} calls are not in a ledger, first {lost[:12]}",
+            hint="run `benchloom ledger import` with the ledger in which they were recorded",
         )
     return entries
 
@@ -160,13 +166,15 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
 
     token = os.environ.get(TOKEN)
     if not token:
-        raise BadInput(TOKEN, "is not set", hint="export a token that may write, of the hub's settings page")
+        raise BadInput(
+            TOKEN, "is not set", hint="export a token with write access from the hub's settings page"
+        )
     api = HfApi(endpoint=os.environ.get(ENDPOINT), token=token)
     try:
         url = api.create_repo(repository, repo_type=DATASET, private=not public, exist_ok=True)
         info = api.dataset_info(repository)
         if not (public or info.private):
-            raise BadInput(repository, "is public", hint="--public, if that is meant")
+            raise BadInput(repository, "is public", hint="give --public if you intend that")
         there = {file.rfilename for file in info.siblings or ()} - OF_THE_HUB
         if there:
             record, sums = (
@@ -179,7 +187,7 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
             commit_message=f"Publish {entry}", parent_commit=info.sha, delete_patterns=sorted(there - new),
         )  # fmt: skip
     except HFValidationError as error:
-        raise BadInput(repository, "is no name of a repository", hint="OWNER/NAME") from error
+        raise BadInput(repository, "is not a repository name", hint="OWNER/NAME") from error
     except HfHubHTTPError as error:
         said = " ".join(str(error.server_message or error).split())[:300]
         raise BenchloomError(f"{api.endpoint}: {repository}: {error.response.status_code}: {said}") from error

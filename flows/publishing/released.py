@@ -79,9 +79,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         read = json.loads(path.read_bytes())
     except ValueError as error:
-        raise BadInput(path, "is not JSON", hint="make the folder again") from error
+        raise BadInput(path, "is not valid JSON", hint="create the folder again") from error
     if not isinstance(read, dict):
-        raise BadInput(path, "is no JSON object", hint="make the folder again")
+        raise BadInput(path, "is not a JSON object", hint="create the folder again")
     return read
 
 
@@ -108,7 +108,7 @@ def find_release(root: Path, choice: Choice, key: str) -> Release | None:
     if not flow.released:
         if key:
             names = ", ".join(flow.name for flow in list_flows() if flow.released)
-            raise BadInput(OPTION, f"is of other datasets than {flow.name}'s", hint=f"of {names}")
+            raise BadInput(OPTION, f"does not apply to {flow.name}", hint=f"use it for {names}")
         return None
     samples = {f"{scope.samples}{ROWS}" for scope in flow.list_scopes() if scope.samples}
     if Path(choice.lead.artifact).name in samples:

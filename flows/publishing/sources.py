@@ -99,7 +99,7 @@ def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, An
         names = list_names(params, node)
         for name in node.upstream:
             above = nodes[name]
-            entries = (nodes[one] for one in node.upstream if nodes[one].stage == above.stage)
+            entries = (nodes[name] for name in node.upstream if nodes[name].stage == above.stage)
             keys = {entry.key for entry in entries}
             if name in seen or (len(keys) > 1 and names & keys and above.key not in names):
                 continue
@@ -155,7 +155,7 @@ def describe_folder(about: Path) -> Iterator[DatasetSource]:
         told = json.loads(about.read_bytes())
         own = {key: str(told.get(key) or "") for key in ("title", "name", "licence", "source", "attribution")}
     except (ValueError, AttributeError) as error:
-        raise BadInput(about, "does not say what this folder is", hint="import it again") from error
+        raise BadInput(about, "does not describe this folder", hint="import it again") from error
     if own["licence"] == OF_THE_DATABASE:
         return
     url = own["source"] if own["source"].startswith(("http://", "https://")) else ""

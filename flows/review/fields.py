@@ -31,13 +31,13 @@ def make_decision(
     """
     choice = read_text(fields, "decision").strip().lower()
     if choice and choice not in CHOICES:
-        raise BadItem(f"decision is {choice[:40]!r}, none of {', '.join(CHOICES)}")
+        raise BadItem(f"decision is {choice[:40]!r}; expected one of {', '.join(CHOICES)}")
     if edited and choice != EDIT:
-        raise BadItem(f"has an edited text, and the decision is {choice or 'empty'}, not edit")
+        raise BadItem(f"has an edited text, but the decision is {choice or 'empty'}, not edit")
     changed = {name: text for name, text in edited.items() if text != item.texts[name]}
     if choice == EDIT and not changed:
         what = "says what it said" if edited else "is empty"
-        raise BadItem(f"decision is edit, and the edited text {what}")
+        raise BadItem(f"decision is edit, but the edited text {what}")
     return Decision(
         item.id,
         artifact.path,
@@ -57,12 +57,12 @@ def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> 
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise BadItem(f"{name} is {describe_type(value)}; text is wanted")
+        raise BadItem(f"{name} is {describe_type(value)}; expected text")
     if len(value) > most:
         raise BadItem(f"{name} is longer than {most:,} characters")
     text = value.replace("\r\n", "\n").replace("\r", "\n")
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
-        raise BadItem(f"{name} holds a control character")
+        raise BadItem(f"{name} contains a control character")
     return text
 
 
@@ -70,9 +70,9 @@ def read_name(fields: Mapping[str, object]) -> str:
     """Return the name of who decided, its white space and accents in one form. Raises BadItem."""
     name = " ".join(unicodedata.normalize("NFC", read_text(fields, "reviewer")).split())
     if not name:
-        raise BadItem("names no reviewer (in the column `reviewer`, or by --reviewer)")
+        raise BadItem("has no reviewer (fill in the column `reviewer`, or give --reviewer)")
     if len(name) > MAX_NAME or not name.isprintable() or name.startswith(FORMULA):
-        raise BadItem(f"reviewer is {name[:MAX_NAME]!r}; at most {MAX_NAME} characters of a name are wanted")
+        raise BadItem(f"reviewer is {name[:MAX_NAME]!r}; expected at most {MAX_NAME} characters")
     return name
 
 
@@ -83,7 +83,7 @@ def read_rating(fields: Mapping[str, object]) -> int | None:
         return None
     digit = value.strip() if isinstance(value, str) else str(value)
     if isinstance(value, bool | float) or digit not in {"1", "2", "3", "4", "5"}:
-        raise BadItem(f"rating is {digit[:40]!r}; a whole number from 1 to 5 is wanted")
+        raise BadItem(f"rating is {digit[:40]!r}; expected a whole number from 1 to 5")
     return int(digit)
 
 
@@ -98,7 +98,7 @@ def read_time(fields: Mapping[str, object], now: datetime) -> str:
             raise BadItem(f"at is {text[:40]!r}, which is in the future")
         return format_time(moment)
     except (ValueError, OverflowError) as error:
-        raise BadItem(f"at is {text[:40]!r}; a time such as 2031-11-23T14:05 is wanted") from error
+        raise BadItem(f"at is {text[:40]!r}; expected a time such as 2031-11-23T14:05") from error
 
 
 def read_cell(fields: Mapping[str, object], name: str) -> str:
@@ -107,7 +107,9 @@ def read_cell(fields: Mapping[str, object], name: str) -> str:
     if text.startswith(ESCAPE) and text.removeprefix(ESCAPE).startswith(FORMULA):
         return text.removeprefix(ESCAPE)
     if text.startswith(FORMULA) and not _is_number(text):
-        raise BadItem(f"{name} begins with {text[0]!r}, as a formula does; put an apostrophe before it")
+        raise BadItem(
+            f"{name} begins with {text[0]!r}, like a spreadsheet formula; put an apostrophe before it"
+        )
     return text
 
 

@@ -130,7 +130,7 @@ def _find_artifact(path: Path, lines: Sequence[FormLine]) -> str:
             if not isinstance(named, str) or not named.strip() or "\0" in named:
                 raise BadInput(path, "names no artifact", line=line.number, hint=HINT)
             return named.strip()
-    raise BadInput(path, "holds no line", hint=HINT)
+    raise BadInput(path, "contains no line", hint=HINT)
 
 
 def _check_columns(
@@ -141,7 +141,7 @@ def _check_columns(
     unknown = [name for name in columns if name not in known and not _is_beside(name)]
     missing = [name for name in artifact.judged if name not in columns]
     if unknown:
-        raise BadInput(path, f"has a column {unknown[0][:40]!r} that is not the form's", line=1, hint=HINT)
+        raise BadInput(path, f"has an unknown column {unknown[0][:40]!r}", line=1, hint=HINT)
     if missing:
         raise BadInput(path, f"has no column {missing[0]!r}", line=1, hint=HINT)
 
@@ -163,12 +163,12 @@ def _read_line(
         raise BadItem(line.problem)
     fields = line.record
     if unknown := [name for name in fields if name not in known and not _is_beside(name)]:
-        raise BadItem(f"has a field {unknown[0][:40]!r} that is not the form's")
+        raise BadItem(f"has an unknown field {unknown[0][:40]!r}")
     item = artifact.items.get(read_text(fields, "item").strip())
     if item is None:
         raise BadItem(f"item {read_text(fields, 'item')[:40]!r} is not in {artifact.path}")
     if read_text(fields, "artifact").strip() != artifact.path:
-        raise BadItem(f"is of another artifact than {artifact.path}, which the form begins with")
+        raise BadItem(f"belongs to another artifact than {artifact.path}, the artifact of the first line")
     edited = _read_edited(artifact, fields, is_csv)
     read = read_cell if is_csv else read_text
     typed = {name: read(fields, name) for name in ("reviewer", "note")}
@@ -176,7 +176,7 @@ def _read_line(
         return None
     _check_texts(artifact, item, fields, is_csv)
     if not read_text(fields, "decision").strip():
-        raise BadItem("has a rating, a note or an edited text, and no decision")
+        raise BadItem("has a rating, a note or an edited text, but no decision")
     typed["reviewer"] = typed["reviewer"] or reviewer
     return make_decision(artifact, item, {**fields, **typed}, edited, now)
 
@@ -184,7 +184,7 @@ def _read_line(
 def _read_edited(artifact: ReviewedArtifact, fields: Mapping[str, object], is_csv: bool) -> dict[str, str]:
     if not artifact.editable:
         if fields.get("edited") not in (None, ""):
-            raise BadItem(f"has an edited text, and {artifact.path} has no column to edit")
+            raise BadItem(f"has an edited text, but {artifact.path} has no column to edit")
         return {}
     read = read_cell if is_csv else read_text
     texts = {name: read(fields, name_edit(artifact, name)).strip() for name in artifact.editable}
@@ -200,6 +200,6 @@ def _check_texts(
         shown = cut_cell(text) if is_csv else text
         if not isinstance(cell, str) or not is_same_text(cell, shown):
             raise BadItem(
-                f"{name} is not what {artifact.path} has: it was made anew since, or edited in place "
-                "(a new text goes under `edited`)"
+                f"{name} differs from {artifact.path}: the artifact changed since, or this column was edited "
+                "(write a new text into `edited`)"
             )

@@ -61,7 +61,7 @@ def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> Review
     columns = [name for name in _list_shown(schema) if not _is_id(record[name] for record in records)]
     texts = [name for name in columns if _is_text(schema.field(name).type)]
     if not texts:
-        raise BadInput(place, "has no column of text to judge", hint="see docs/review.md")
+        raise BadInput(place, "has no text column to review", hint="see docs/review.md")
     editable = tuple(name for name in EDITABLE if name in texts)
     others = [_read_beside(root, other) for other in beside]
     items = {}
@@ -83,11 +83,11 @@ def locate_artifact(root: Path, path: Path) -> str:
     inside = Path(os.path.normpath(root / path))
     place = inside.relative_to(root) if inside.is_relative_to(root) else None
     if place is None or place.suffix != ".parquet" or place.parts[:1] != (DATA,) or len(place.parts) < 3:
-        raise BadInput(path, "is no artifact of this project", hint="data/FLOW/.../STAGE.parquet")
+        raise BadInput(path, "is not an artifact of this project", hint="data/FLOW/.../STAGE.parquet")
     if any(part.startswith(".") for part in place.parts):
-        raise BadInput(path, "is a preview, and what is decided on it would be lost", hint="benchloom run")
+        raise BadInput(path, "is a preview, so decisions on it would be lost", hint="benchloom run")
     if not inside.is_file():
-        raise BadInput(place.as_posix(), "does not exist", hint="benchloom run makes it")
+        raise BadInput(place.as_posix(), "does not exist", hint="benchloom run creates it")
     return place.as_posix()
 
 
@@ -99,9 +99,9 @@ def _read_records(file: Path, place: str) -> tuple[pa.Schema, list[Record]]:
     except (OSError, pa.ArrowException, ValueError) as error:
         raise BadInput(place, f"cannot be read as Parquet: {' '.join(str(error).split())}") from error
     if "id" not in names or not _is_text(schema.field("id").type):
-        raise BadInput(place, "has no column `id` of text, so its rows cannot be named")
+        raise BadInput(place, "has no text column `id` to identify its rows")
     if len({record["id"] for record in records} - {None, ""}) != len(records):
-        raise BadInput(place, "has rows without an id, or two of one id", hint="run its stage again")
+        raise BadInput(place, "has rows without an id, or with the same id", hint="run its stage again")
     return schema, records
 
 

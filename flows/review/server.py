@@ -162,7 +162,7 @@ async def _serve(server: ReviewServer, port: int, announce: Callable[[str], None
             await web.TCPSite(runner, "127.0.0.1", port).start()
         except OSError as error:
             what = f"cannot be used: {error.strerror}"
-            raise BadInput(f"--port {port}", what, hint="--port 0 takes a free one") from error
+            raise BadInput(f"--port {port}", what, hint="--port 0 selects a free port") from error
         announce(f"http://127.0.0.1:{runner.addresses[0][1]}")
         await asyncio.Event().wait()
     finally:

@@ -101,7 +101,7 @@ class Bound:
     def _write(self, result: object) -> Work:
         rows = self.rows_in
         if isinstance(result, Drafts):
-            dropped = Counter(each.reason for each in result.dropped)
+            dropped = Counter(drop.reason for drop in result.dropped)
             written = self._write_rows(result)
             return Work(rows, written, dict(sorted(dropped.items())))
         missing = [path for path in self.node.outs if not self.places.place(path).exists()]
@@ -227,15 +227,15 @@ def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:
         ):
             raise BadInput(
                 node.name,
-                f"asked by the prompt {prompt!r}, which its flow's page does not name",
-                hint="prompts=(...), then `benchloom graph`",
+                f"used the prompt {prompt!r}, which the flow's module does not declare",
+                hint="add it to prompts=(...), then run `benchloom graph`",
             )
         sections = {".".join(name.split(".")[:2]) for name in node.params}
         if role != SYSTEM and not sections & {"roles", f"roles.{role}"}:
             raise BadInput(
                 node.name,
-                f"asked the role {role!r}, which its flow's page does not name",
-                hint="roles=(...), then `benchloom graph`",
+                f"used the role {role!r}, which the flow's module does not declare",
+                hint="add it to roles=(...), then run `benchloom graph`",
             )
 
 
@@ -267,7 +267,9 @@ def find_section(node: Node) -> str:
         return own
     found = [name for name in node.params if node.key and name.endswith(f".{node.key}")]
     if len(found) != 1:
-        raise BadInput("dvc.yaml", f"{node.name} declares no one parameter <section>.${{key}} for its entry")
+        raise BadInput(
+            "dvc.yaml", f"{node.name} must declare exactly one parameter <section>.${{key}} for its entry"
+        )
     return found[0]
 
 
@@ -312,7 +314,7 @@ def prepare_out(node: Node, places: Places, name: str) -> Path:
     kind = tuple(folders.values()) if name == "out" else folders[name]
     found = [path for path in node.outs if path.startswith(kind) != (name == "out")]
     if len(found) != 1:
-        raise BadInput("dvc.yaml", f"{node.name} writes `{name}` by itself, so it must have one output")
+        raise BadInput("dvc.yaml", f"{node.name} writes `{name}` itself, so it must have exactly one output")
     out = places.place(found[0])
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.is_dir():
@@ -329,5 +331,5 @@ def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
 
 def limit_rows(row: type, limit: int | None) -> int | None:
     """Say how many rows a preview takes: a schema's columns are no items and stay whole."""
-    items = any(each.name == "origin" for each in dataclasses.fields(row))
+    items = any(attribute.name == "origin" for attribute in dataclasses.fields(row))
     return limit if items else None

@@ -61,7 +61,7 @@ def find_evaluating(stage: str) -> Scope:
     found = find_stage(stage)
     scopes = [scope for scope in list_evaluating() if found is not None and scope == found.scope]
     if not scopes:
-        raise BadInput(f"stage {stage}", "has an argument `evaluated`, and its scope has no evaluates=")
+        raise BadInput(f"stage {stage}", "has an argument `evaluated`, but its scope has no evaluates=")
     return scopes[0]
 
 
@@ -79,5 +79,7 @@ def read_artifact(find: Find, name: str, where: str, hint: Any) -> list[Any]:
     except BadInput as error:
         said = str(error).removeprefix(f"{path}: ").removesuffix(" (run its stage again)")
         raise BadInput(
-            f"{name} of {where}", said, hint="the code of now reads what it wrote itself"
+            f"{name} of {where}",
+            said,
+            hint="the current code reads only what it wrote itself; evaluate again",
         ) from error

@@ -25,7 +25,7 @@ def locate_module(stage: str) -> str:
     loaded = sys.modules.get(exact)
     if loaded is not None and not hasattr(loaded, "__path__"):
         return exact
-    return find_module(stage, Path(tasks.__file__ or "").parents[1], [own.name for own in list_stages()])
+    return find_module(stage, Path(tasks.__file__ or "").parents[1], [stage.name for stage in list_stages()])
 
 
 def load_function(module: str, name: str) -> Callable[..., Any]:

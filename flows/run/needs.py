@@ -34,7 +34,7 @@ JAPANESE = "ja"
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. mend: the command that puts it right, where it is not."""
+    """A thing that was looked at. mend: the command that puts it right, where it is not."""
 
     what: str
     state: Literal["ok", "missing", "optional"]
@@ -84,7 +84,12 @@ def examine_needs(
             yield Finding(user, "missing", f"needs {names}", f"pip install '{PACKAGE}[{extra}]'")
     for file, stage in used.files.items():
         if not (root / file).exists():
-            yield Finding(stage, "missing", f"{file} is not there", "bring it back, or correct its path")
+            yield Finding(
+                stage,
+                "missing",
+                f"{file} does not exist",
+                "restore the file, or correct its path in params.yaml",
+            )
     endpoints = {name: run.endpoints[name] for name in sorted(used.models) if name in run.endpoints}
     systems = {name: run.systems.get(name, SystemRun()) for name in sorted(used.systems)}
     found = [require(check_endpoint(name, endpoint, models)) for name, endpoint in endpoints.items()]
@@ -225,7 +230,9 @@ def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedM
         return Finding(what, "optional", detail, f"pip install '{PACKAGE}[{extra}]'")
     if has_files(models[name]):
         return Finding(what, "ok", str(find_file(models[name])))
-    return Finding(what, "optional", "not pulled; only live calls need it", f"benchloom model pull {name}")
+    return Finding(
+        what, "optional", "not downloaded; only live calls need it", f"benchloom model pull {name}"
+    )
 
 
 def check_key(what: str, place: Endpoint | SystemRun, *further: str) -> Finding:
@@ -234,7 +241,7 @@ def check_key(what: str, place: Endpoint | SystemRun, *further: str) -> Finding:
     missing = [name for name in wanted if not os.environ.get(name)]
     if not missing:
         return Finding(what, "ok", str(place.url or "a function of the project"))
-    detail = f"the environment has no {missing[0]}; only live calls need it"
+    detail = f"the environment variable {missing[0]} is not set; only live calls need it"
     return Finding(what, "optional", detail, f"export {missing[0]}=...")
 
 
@@ -265,7 +272,7 @@ def check_databases(root: Path, params: Mapping[str, Any]) -> Iterator[Finding]:
     """Look for each database's file, or its password and driver."""
     databases = get_section(params, "databases") or {}
     if not databases:
-        yield Finding("databases", "missing", "params.yaml names none", "edit params.yaml: databases")
+        yield Finding("databases", "missing", "params.yaml lists no database", "edit params.yaml: databases")
     for name in databases:
         yield check_database(root, name, params)
 
@@ -277,16 +284,23 @@ def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
         entry = parse_database(params, name)
         if entry.file is None:
             entry.connect().dispose()
-            return Finding(what, "ok", "its driver and password are here")
+            return Finding(what, "ok", "the driver and the password are available")
     except BadInput as error:
         return Finding(what, "missing", str(error), f"edit params.yaml: databases.{name}")
     if (root / entry.file).is_file():
         return Finding(what, "ok", str(entry.file))
     if f"- {entry.file}" not in (root / "dvc.yaml").read_text(encoding="utf-8"):
-        return Finding(what, "missing", f"no file {entry.file}", f"edit params.yaml: databases.{name}.file")
+        return Finding(
+            what,
+            "missing",
+            f"the file {entry.file} does not exist",
+            f"edit params.yaml: databases.{name}.file",
+        )
     if has_packages(root):
-        return Finding(what, "ok", f"{entry.file} will be made by its stage")
-    return Finding(what, "missing", f"the packages whose files {entry.file} is made from", "make setup")
+        return Finding(what, "ok", f"a stage will create {entry.file}")
+    return Finding(
+        what, "missing", f"the packages from which {entry.file} is built are not installed", "make setup"
+    )
 
 
 def has_packages(root: Path) -> bool:

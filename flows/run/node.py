@@ -1,4 +1,4 @@
-"""One stage of a project's graph, as dvc.yaml resolves it."""
+"""A stage of a project's graph, as dvc.yaml resolves it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORD = re.compile(r"\w[\w.-]*")
 
 @dataclass(frozen=True)
 class Node:
-    """One stage of the graph. Paths are relative to the project."""
+    """A stage of the graph. Paths are relative to the project."""
 
     name: str
     """DVC's name: `grammar-schema@films`."""
@@ -66,6 +66,6 @@ def split_command(command: str) -> tuple[str, str]:
         return "", ""
     if len(words) not in (3, 4) or not all(WORD.fullmatch(word) for word in words[2:]):
         raise BadInput(
-            "dvc.yaml", f"`{command[:80]}` is no stage's command", hint="benchloom stage NAME [KEY]"
+            "dvc.yaml", f"`{command[:80]}` is not a stage's command", hint="benchloom stage NAME [KEY]"
         )
     return words[2], words[3] if len(words) == 4 else ""

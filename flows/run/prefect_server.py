@@ -72,13 +72,13 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
     except BenchloomError as error:
         if needed:
             raise
-        say(f"{error}; this run goes on without Prefect")
+        say(f"{error}; this run continues without Prefect")
         yield None
         return
     os.environ["PREFECT_API_URL"] = f"{server.url}/api"
     os.environ[AUTH] = read_auth(root)
     os.environ.setdefault(RETRIES, "2")
-    say(f"Prefect's pages: {server.url} (password: {(folder / AUTH_FILE).relative_to(root)})")
+    say(f"Prefect's web interface: {server.url} (password: {(folder / AUTH_FILE).relative_to(root)})")
     with keep_server(folder, SERVER):
         yield server.url
 
@@ -104,7 +104,9 @@ def check_foreign() -> None:
         status = getattr(getattr(problem, "response", None), "status_code", None)
         said = f"status {status}" if status else f"{type(problem).__name__}: {problem}"
         line = " ".join(said.split())[:200]
-        raise BenchloomError(f"PREFECT_API_URL: {address} is no Prefect server that answers ({line}); {hint}")
+        raise BenchloomError(
+            f"PREFECT_API_URL: {address} does not answer as a Prefect server ({line}); {hint}"
+        )
     if found.split(".")[:1] != __version__.split(".")[:1]:
         raise BenchloomError(f"PREFECT_API_URL: the server at {address} has Prefect {found[:20]}; {hint}")
 
@@ -131,7 +133,7 @@ def stand_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[
     if running is None or running.url != describe_url(port):
         require_free_port(port)
     if running is not None and stop_server(folder, SERVER):
-        say(f"the Prefect server at {running.url} makes room for one that stays, on port {port}")
+        say(f"the Prefect server at {running.url} is replaced by a permanent one on port {port}")
     try:
         write_text(file, str(port))
         yield
@@ -158,7 +160,7 @@ def read_port(root: Path) -> int | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise BadInput(file, "holds no port", hint="`benchloom nightly deploy` writes it anew") from error
+        raise BadInput(file, "contains no port", hint="`benchloom nightly deploy` writes it again") from error
 
 
 def describe_url(port: int | None) -> str | None:

@@ -74,7 +74,7 @@ def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
         if waiting.intersection(run.recorder.nodes[name].upstream):
             waiting.add(name)
     if lost := [name for name in left if name not in waiting]:
-        run.say(f"Prefect did not come to {len(lost)} of {len(names)} stages: they go on without it")
+        run.say(f"Prefect did not start {len(lost)} of {len(names)} stages; they run without it")
     run_plain(run, left, workers)
 
 
@@ -105,7 +105,7 @@ class Pages:
         if not self.lost:
             self.lost = True
             self.run.say(
-                "Prefect's server no longer answers, and this run goes on without it "
+                "Prefect's server no longer answers; this run continues without it "
                 f"({type(error).__name__}: {' '.join(str(error).split())})"
             )
 

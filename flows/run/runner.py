@@ -1,4 +1,4 @@
-"""One run: takes each stage through DVC's record and its function, in the order of the graph."""
+"""A run: takes each stage through DVC's record and its function, in the order of the graph."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Run:
             return StageOutcome(node.name, "fresh")
         with self.recorder.hold(node.name):
             for path, kept in self.recorder.keep_foreign(node.name):
-                self.say(f"{path}: no run of {node.name} wrote what lies there; it is kept as {kept}")
+                self.say(f"{path}: was not written by a run of {node.name}; the file is kept as {kept}")
             if (hashes := self.recorder.restore(node.name, cached=not again)) is not None:
                 self.recorder.adopt(node.name, hashes)
                 return StageOutcome(node.name, "restored")
@@ -190,7 +190,7 @@ class Run:
             return asyncio.run(end_when(work, self.stopping))
         except asyncio.CancelledError as error:
             if self.stopping.is_set():
-                raise Interrupted("the run was stopped; what it was told is in the ledger") from error
+                raise Interrupted("the run was stopped; all replies so far are in the ledger") from error
             raise
 
     def finish(self) -> None:
@@ -213,7 +213,7 @@ class Run:
         try:
             save_outcome(self.root, outcome)
         except OSError as error:
-            self.say(f"{outcome.stage}: its outcome is not kept for `status`: {error.strerror}")
+            self.say(f"{outcome.stage}: the outcome cannot be saved for `status`: {error.strerror}")
         if self.hooks is not None:
             self.hooks.end_stage(self, outcome)
 

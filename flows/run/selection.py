@@ -73,11 +73,9 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
     for target in targets:
         asking = [name for name in select_matches(nodes, [target]) if nodes[name].asks]
         if not asking:
-            raise BadInput(f"--ask-again {target}", "asks no model: there is nothing to ask again")
+            raise BadInput(f"--ask-again {target}", "calls no model, so there is no call to repeat")
         if lost := [name for name in asking if name not in names]:
-            raise BadInput(
-                f"--ask-again {target}", f"{lost[0]} is not among the stages of this run; name it, too"
-            )
+            raise BadInput(f"--ask-again {target}", f"{lost[0]} is not a stage of this run; name it, too")
         found.update(asking)
     return frozenset(found)
 
@@ -101,9 +99,9 @@ def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:
         near = difflib.get_close_matches(key, [entry.partition(".")[2] for entry in named], n=1)
         meant = f"did you mean {f'{block}@' if block else ''}{near[0]}? " if near else ""
         if named:
-            raise BadInput(target, f"there is no entry {key!r}", hint=f"{meant}there are: {_cut(named)}")
+            raise BadInput(target, f"there is no entry {key!r}", hint=f"{meant}known: {_cut(named)}")
     raise BadInput(
-        target, "is no flow, stage, entry or artifact of dvc.yaml", hint=_suggest(nodes, target, entries)
+        target, "is not a flow, stage, entry or artifact of dvc.yaml", hint=_suggest(nodes, target, entries)
     )
 
 

@@ -94,7 +94,7 @@ def ensure_server(
             _wait_until_ready(server, path, folder / f"{name}.log")
     except portalocker.LockException as error:
         raise BenchloomError(
-            f"the {name} server is being started by another process, for more than {START_PATIENCE_S:.0f} s"
+            f"the {name} server has been starting in another process for more than {START_PATIENCE_S:.0f} s"
         ) from error
     touch_server(folder, name)
     return server
@@ -188,7 +188,7 @@ def require_free_port(port: int) -> None:
             raise BadInput(
                 f"port {port}",
                 f"is not free: {_describe_listener(port) or error.strerror}",
-                hint="`benchloom nightly deploy --port` takes another",
+                hint="choose another by `benchloom nightly deploy --port`",
             ) from error
 
 
@@ -227,13 +227,13 @@ def _end_process(process: psutil.Process) -> None:
     """End a process and its children: asked first, then killed."""
     with suppress(psutil.NoSuchProcess):
         family = [*process.children(recursive=True), process]
-        for each in family:
+        for process in family:
             with suppress(psutil.NoSuchProcess):
-                each.send_signal(signal.SIGTERM)
+                process.send_signal(signal.SIGTERM)
         _, alive = psutil.wait_procs(family, timeout=10)
-        for each in alive:
+        for process in alive:
             with suppress(psutil.NoSuchProcess):
-                each.kill()
+                process.kill()
 
 
 def supervise(state_file: Path, idle_s: float, command: Sequence[str]) -> int:

@@ -46,7 +46,7 @@ class DatasetSource:
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """One configuration of a dataset: its name, file in the folder, number of rows and description."""
+    """A configuration of a dataset: its name, file in the folder, number of rows and description."""
 
     name: str
     file: str

@@ -14,7 +14,7 @@ from tasks.artifacts.parquet import count_rows
 
 @dataclass(frozen=True)
 class CallStatistics:
-    """One model call without its texts. estimated: whether its tokens are estimates of ours."""
+    """A model call without its texts. estimated: whether its tokens are estimates of ours."""
 
     id: str
     role: str

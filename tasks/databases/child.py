@@ -52,7 +52,7 @@ class ReaderProgram:
 
 
 class ReaderProcess:
-    """One process that reads one database. Used by one thread at a time.
+    """A process that reads one database. Used by one thread at a time.
 
     Raises DatabaseGone if the server cannot be reached, BadInput if the account may write.
     """

@@ -16,7 +16,7 @@ ESCAPED = re.compile(r"[%.:\[\]'\"`\\]|[^\S ]|[\x00-\x1f\x7f]|^ | $|(?<= ) ")
 
 @dataclass(frozen=True)
 class Column:
-    """One column of one table. It never contains a value of a cell."""
+    """A column of one table. It never contains a value of a cell."""
 
     id: str
     """`table.column`, as `make_column_id` writes it"""

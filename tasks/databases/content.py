@@ -38,7 +38,7 @@ SESSION = {
 
 
 class TableContent(Settings):
-    """One table. sha256: sum of the SHA-256 of its rows, modulo 2**256."""
+    """A table. sha256: sum of the SHA-256 of its rows, modulo 2**256."""
 
     columns: dict[str, str]
     """Column name -> its generic type, key and reference."""
@@ -76,8 +76,8 @@ def read_content(entry: DatabaseEntry) -> DatabaseContent:
                 connection.exec_driver_sql(statement)
             columns = reflect_connection(connection)
             tables = {
-                name: _read_table(connection, name, list(own))
-                for name, own in groupby(columns, key=lambda column: column.table)
+                name: _read_table(connection, name, list(table_columns))
+                for name, table_columns in groupby(columns, key=lambda column: column.table)
             }
     except SQLAlchemyError as error:
         raise entry.explain(error, "its tables cannot be read") from None
@@ -104,7 +104,7 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
         hint = f"benchloom snapshot {entry.name} makes it"
         raise BadInput(path, f"no record of what {entry.label} holds", hint=hint) from None
     except ValidationError:
-        raise BadInput(path, f"is no record of a database, as the file of {entry.label} must be") from None
+        raise BadInput(path, f"is not a record of a database, as the file of {entry.label} must be") from None
 
 
 @contextmanager
@@ -126,7 +126,10 @@ def check_columns(entry: DatabaseEntry, columns: Sequence[Column]) -> None:
     """Raise BadInput if a server's columns are not those of its record."""
     if entry.url is None or entry.file is None:
         return
-    found = {name: describe_columns(own) for name, own in groupby(columns, key=lambda column: column.table)}
+    found = {
+        name: describe_columns(table_columns)
+        for name, table_columns in groupby(columns, key=lambda column: column.table)
+    }
     recorded = {name: content.columns for name, content in load_record(entry).tables.items()}
     if found != recorded:
         names = sorted(name for name in {*found, *recorded} if found.get(name) != recorded.get(name))

@@ -32,7 +32,7 @@ DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 
 
 class DatabaseEntry(BaseModel):
-    """One database: a SQLite file, or a SQLAlchemy URL whose password is in the environment."""
+    """A database: a SQLite file, or a SQLAlchemy URL whose password is in the environment."""
 
     # A refused URL may contain a password, so errors must not repeat the input.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -122,7 +122,7 @@ class DatabaseEntry(BaseModel):
     def locate_file(self) -> Path:
         """Return the SQLite file. Raises BadInput if there is none."""
         if self.file is None or self.url is not None:
-            raise BadInput(self.label, "is no SQLite file")
+            raise BadInput(self.label, "is not a SQLite file")
         if not self.file.is_file():
             raise BadInput(
                 self.file,

@@ -43,7 +43,7 @@ class JoinTree:
 
 @dataclass(frozen=True, order=True)
 class _JoinKey:
-    """One foreign key from `table` to `target`."""
+    """A foreign key from `table` to `target`."""
 
     table: str
     target: str
@@ -154,4 +154,4 @@ def _make_joins(hop: _Hop, start: str, end: str) -> list[Join]:
 
 
 def _swap_sides(on: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((theirs, own) for own, theirs in on)
+    return tuple((theirs, ours) for ours, theirs in on)

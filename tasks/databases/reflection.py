@@ -207,11 +207,11 @@ def _resolve_references(
         if table is None:
             continue
         spelling = {str(column["name"]).lower(): str(column["name"]) for column in shapes[table]}
-        for own, theirs in zip(
+        for column, theirs in zip(
             constraint["constrained_columns"], constraint["referred_columns"], strict=False
         ):
             if str(theirs).lower() in spelling:
-                found.setdefault(own, make_column_id(table, spelling[str(theirs).lower()]))
+                found.setdefault(column, make_column_id(table, spelling[str(theirs).lower()]))
     return found
 
 

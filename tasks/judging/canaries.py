@@ -52,7 +52,7 @@ class KnownCase(NamedCase):
 
 
 class Canary(KnownCase):
-    """One canary."""
+    """A canary."""
 
     kind: Kind
     query: str
@@ -74,7 +74,7 @@ class Canary(KnownCase):
 
 
 class RuleCanary(NamedCase):
-    """One canary of the rules, with what a database would know of its answer."""
+    """A canary of the rules, with what a database would know of its answer."""
 
     query: str
     answer: str

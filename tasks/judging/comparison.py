@@ -95,7 +95,7 @@ class MetricChange:
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """One side of a changed case. scores: by metric."""
+    """A side of a changed case. scores: by metric."""
 
     answer: str
     note: str
@@ -188,8 +188,8 @@ def compare_strands(
     """
     pairs = list(pairs)
     found = [
-        replace(_compare(a, b, metrics, draws, seed), letters=own)
-        for (a, b), own in zip(pairs, letters or [("A", "B")] * len(pairs), strict=True)
+        replace(_compare(a, b, metrics, draws, seed), letters=pair_letters)
+        for (a, b), pair_letters in zip(pairs, letters or [("A", "B")] * len(pairs), strict=True)
     ]
     p_values = [change.p_value for strand in found for change in strand.metrics]
     tested = sum(p_value is not None for p_value in p_values)
@@ -222,7 +222,7 @@ def _finish(change: MetricChange, adjusted: float | None, alpha: float, distance
 def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int) -> StrandComparison:
     cases_a, cases_b = collect_cases(a), collect_cases(b)
     only_a, only_b = (
-        sorted(own.keys() - other.keys()) for own, other in ((cases_a, cases_b), (cases_b, cases_a))
+        sorted(side.keys() - other.keys()) for side, other in ((cases_a, cases_b), (cases_b, cases_a))
     )
     altered = sorted(find_altered(a, b))
     for key in altered:

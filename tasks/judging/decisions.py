@@ -142,9 +142,9 @@ class Decisions:
         pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         for acts in self.standing.values():
             decided = [(name, act) for name, act in sorted(acts.items()) if act.decision]
-            for (first, one), (second, other) in combinations(decided, 2):
-                if one.seen == other.seen:
-                    pairs[first, second].append((one.decision, other.decision))
+            for (first, choices), (second, other) in combinations(decided, 2):
+                if choices.seen == other.seen:
+                    pairs[first, second].append((choices.decision, other.decision))
         return [_compare(*people, ratings) for people, ratings in sorted(pairs.items())]
 
 

@@ -22,7 +22,7 @@ ESCAPE = "'"
 
 @dataclass(frozen=True)
 class FormLine:
-    """One line of a file, numbered from 1. record: None if it cannot be read; then `problem` says why."""
+    """A line of a file, numbered from 1. record: None if it cannot be read; then `problem` says why."""
 
     number: int
     record: dict[str, object] | None
@@ -58,7 +58,7 @@ def read_field(record: dict[str, object], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise BadItem(f"{name} is {describe_type(value)}; text or a whole number is wanted")
+        raise BadItem(f"{name} is {describe_type(value)}; expected text or a whole number")
     if len(value) > MAX_FIELD:
         raise BadItem(f"{name} is longer than {MAX_FIELD} characters")
     return value.strip()
@@ -119,7 +119,7 @@ def _read_csv(path: Path, text: str, columns: Sequence[str], hint: str) -> Itera
                 what = f"has {len(row)} fields where the header has {len(header)}"
                 yield FormLine(reader.line_num, None, what)
     except csv.Error as error:
-        raise BadInput(path, f"is no CSV: {error}", line=reader.line_num) from error
+        raise BadInput(path, f"is not valid CSV: {error}", line=reader.line_num) from error
 
 
 def _read_json(text: str) -> Iterator[FormLine]:

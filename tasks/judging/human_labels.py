@@ -31,7 +31,7 @@ LabelFile = Annotated[Path, AfterValidator(check_folder)]
 
 @dataclass(frozen=True)
 class HumanLabel:
-    """One person's verdict on one item."""
+    """A person's verdict on one item."""
 
     id: str
     label: str
@@ -88,7 +88,7 @@ def read_human_labels(path: Path, labels: Collection[str]) -> HumanLabels:
     if not kept:
         if unusable:
             raise BadInput(path, unusable[0].detail, line=unusable[0].line, hint=HINT)
-        raise BadInput(path, "holds no label", hint=HINT)
+        raise BadInput(path, "contains no label", hint=HINT)
     return HumanLabels(tuple(kept.values()), tuple(unusable))
 
 

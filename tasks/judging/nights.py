@@ -35,7 +35,7 @@ class AlarmRule(Settings):
 
 @dataclass(frozen=True)
 class NightSeries:
-    """One metric of one system in a night. n, mean: of all cases it was asked; the rest of those in pairs.
+    """A metric of one system in a night. n, mean: of all cases it was asked; the rest of those in pairs.
 
     difference: mean of this night less that of the night before, with its 95% interval; adjusted: the p
     value by Holm over all that the night compares. None where there are no pairs, or too few clusters.
@@ -107,7 +107,7 @@ class NightAlarm:
 
 @dataclass(frozen=True)
 class Night:
-    """One night. against: the accepted night that it was compared with, if any. gold: queries run again."""
+    """A night. against: the accepted night that it was compared with, if any. gold: queries run again."""
 
     label: str
     against: str | None
@@ -231,7 +231,7 @@ def judge_series(
         for strand in comparison.strands
         for change in strand.metrics
     }
-    return [_judge_metric(own, changes, judges, rule) for own in series]
+    return [_judge_metric(metric, changes, judges, rule) for metric in series]
 
 
 def _judge_metric(
@@ -281,16 +281,16 @@ def list_alarms(
     """List what a night raises an alarm for, the worst first. lost: systems that the night before had."""
     drifts = [judge for judge in judges if judge.drifted]
     return [
-        *(NightAlarm("regression", describe_fall(own)) for own in series if own.outcome == "fell"),
+        *(NightAlarm("regression", describe_fall(metric)) for metric in series if metric.outcome == "fell"),
         *(NightAlarm("judge drift", describe_drift(judge, series)) for judge in drifts),
         *(
             NightAlarm(
                 "unscored",
-                f"{own.name}: {own.n - own.n_scored} of {own.n} items could not be scored, more than "
-                f"{rule.unscored:.0%}",
+                f"{metric.name}: {metric.n - metric.n_scored} of {metric.n} items could not be scored, "
+                f"more than {rule.unscored:.0%}",
             )
-            for own in series
-            if own.outcome == "unscored"
+            for metric in series
+            if metric.outcome == "unscored"
         ),
         *(
             NightAlarm("lost", f"{name}: the night before has scores of it, and this one none")
@@ -312,7 +312,9 @@ def describe_fall(series: NightSeries) -> str:
 def describe_drift(judge: JudgeChange, series: Sequence[NightSeries]) -> str:
     """Say in one line how a judge changed, and which falls are therefore no regressions."""
     name = f"{judge.section}.{judge.entry}{f' ({judge.judge})' if judge.judge else ''}"
-    moved = [own.metric for own in series if own.outcome == "judge drift" and _judged_by(own, judge)]
+    moved = [
+        metric.metric for metric in series if metric.outcome == "judge drift" and _judged_by(metric, judge)
+    ]
     said = f"; fallen with it, and no regression: {', '.join(sorted(set(moved)))}" if moved else ""
     return (
         f"{name}: the judge drifted: right on {judge.right} of {judge.n} canaries, before on {judge.before} "

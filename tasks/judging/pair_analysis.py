@@ -21,8 +21,8 @@ def analyse_pairs(
     """
     sides = {
         strand: letter
-        for pair, own in zip(pairs, letters, strict=False)
-        for strand, letter in zip(pair, own, strict=True)
+        for pair, pair_letters in zip(pairs, letters, strict=False)
+        for strand, letter in zip(pair, pair_letters, strict=True)
     }
     return [
         analysis

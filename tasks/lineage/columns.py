@@ -41,8 +41,8 @@ def find_columns(
         return []
     joined: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     origins = pq.read_table(root / path, columns=[ORIGIN])[ORIGIN].to_pylist()
-    for number, own in enumerate(origins):
-        for origin in own or ():
+    for number, row_origins in enumerate(origins):
+        for origin in row_origins or ():
             stem, mark, row = origin["reference"].partition("#")
             if origin["kind"] == "row" and mark:
                 joined[stem].append((number, row))

@@ -63,14 +63,14 @@ def find_figure(path: Path, pointer: str) -> Figure:
     try:
         figures = _read_figures(path, path.stat().st_mtime_ns)
     except (OSError, ValueError) as error:
-        raise BadInput(path, f"is no report: {error}", hint="run the report's stage") from error
+        raise BadInput(path, f"is not a report: {error}", hint="run the report's stage") from error
     found = figures.get(pointer) or figures.get(pointer.removesuffix("/value"))
     if found is not None:
         return found
     below = [figure for figure in figures.values() if figure.pointer.startswith(pointer.rstrip("/") + "/")]
     shown = (below or list(figures.values()))[:SHOWN]
     known = "; ".join(f"{figure.pointer} is {figure.label}" for figure in shown)
-    raise BadInput(f"{path.name}#{pointer}", "is no figure", hint=f"there is {known}" if known else "")
+    raise BadInput(f"{path.name}#{pointer}", "is not a figure", hint=f"known: {known}" if known else "")
 
 
 @lru_cache(maxsize=2)

@@ -40,13 +40,15 @@ class ArtifactLocator:
         seen: set[str] = set()
         stages = [stage] if stage else []
         while stages:
-            deps = {file.path: None for one in stages for file in one.data}
+            deps = {file.path: None for stage in stages for file in stage.data}
             fits = {fit: None for dep in deps for fit in self._list_fits(dep, stem)}
             if fits:
                 return next(iter(fits)) if len(fits) == 1 else None
-            seen.update(one.name for one in stages)
+            seen.update(stage.name for stage in stages)
             writers = [self.graph.find_writer(dep) for dep in deps] if self.graph else []
-            stages = list({one.name: one for one in writers if one and one.name not in seen}.values())
+            stages = list(
+                {writer.name: writer for writer in writers if writer and writer.name not in seen}.values()
+            )
         return None
 
     def _list_fits(self, dep: str, stem: str) -> list[str]:

@@ -87,7 +87,7 @@ class RowLookup:
                 beside = ", ".join(sorted(file.name for file in path.parent.glob("*.parquet"))) or "nothing"
                 first = str(error).partition("\n")[0]
                 raise BadInput(
-                    path, f"cannot be read as Parquet: {first}", hint=f"there is {beside}"
+                    path, f"cannot be read as Parquet: {first}", hint=f"known: {beside}"
                 ) from error
             if ids is None:
                 raise BadInput(path, "has no column 'id', so no row of it can be named")

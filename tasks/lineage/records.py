@@ -23,7 +23,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """One recorded run of a stage. params: dotted name -> value."""
+    """A recorded run of a stage. params: dotted name -> value."""
 
     name: str
     command: str

@@ -127,7 +127,7 @@ def _fits(record: Record, where: Mapping[str, CellValue | tuple[CellValue, ...]]
     for expression, value in where.items():
         found = evaluate(record, expression)
         allowed = value if isinstance(value, tuple) else (value,)
-        if not any(one in allowed for one in (found if isinstance(found, tuple) else (found,))):
+        if not any(value in allowed for value in (found if isinstance(found, tuple) else (found,))):
             return False
     return True
 

@@ -27,7 +27,7 @@ class MeasureWords(Settings):
 
 
 class SourceDatabase(Settings):
-    """One entry of `longform.databases`: a database whose schema questions are made from."""
+    """An entry of `longform.databases`: a database whose schema questions are made from."""
 
     file: Path
     """A SQLite file. Its schema is used, and rows of the groups that questions name."""
@@ -57,7 +57,7 @@ class SourceDatabase(Settings):
 
 
 class LongformSet(Settings):
-    """One entry of `longform.sets`: questions over some databases."""
+    """An entry of `longform.sets`: questions over some databases."""
 
     databases: Names
     """Names under `longform.databases`."""
@@ -76,7 +76,7 @@ class MorePeers(Settings):
 
 
 class AgentEvaluation(Settings):
-    """One entry of `longform.evaluations`: agents and models on a question set, and who judges them."""
+    """An entry of `longform.evaluations`: agents and models on a question set, and who judges them."""
 
     set: str
     """A name under `longform.sets`."""

@@ -50,7 +50,7 @@ class FigureBar:
 
 @dataclass(frozen=True)
 class ModelPanel:
-    """One model of Figure 2."""
+    """A model of Figure 2."""
 
     model: str
     bars: tuple[FigureBar, ...]
@@ -62,7 +62,7 @@ class ModelPanel:
 
 @dataclass(frozen=True)
 class ModelBars:
-    """One model of Figure 4: the sequential agent. steps: share of Perfect after revision, `all` of all."""
+    """A model of Figure 4: the sequential agent. steps: share of Perfect after revision, `all` of all."""
 
     model: str
     bar: FigureBar
@@ -72,7 +72,7 @@ class ModelBars:
 
 @dataclass(frozen=True)
 class QueryPoint:
-    """One interaction of Figure 3. quality: 1 or 0 for a match or none, or the score 1 to 5."""
+    """An interaction of Figure 3. quality: 1 or 0 for a match or none, or the score 1 to 5."""
 
     interaction: str
     model: str

@@ -9,7 +9,7 @@ from tasks.settings import Settings
 
 
 class OwnAgent(Settings):
-    """One entry of `longform.systems`: a system of the user's on a question set."""
+    """An entry of `longform.systems`: a system of the user's on a question set."""
 
     set: str
     """A name under `longform.sets`."""

@@ -45,7 +45,7 @@ def _make_item(record: Record, source: ItemSource) -> LongformItem:
     name, item_id = (take_text(record, field, default="") for field in ("database", "id"))
     claims = record.get("claims") or []
     if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
-        raise BadItem("claims is no list of objects with `text` and `sql`")
+        raise BadItem("claims is not a list of objects with `text` and `sql`")
     unread = tuple(Claim(take_text(claim, "text"), take_text(claim, "sql"), (), "") for claim in claims)
     own = Origin("file", LINES)
     return LongformItem(
@@ -68,7 +68,7 @@ def _dump(record: Record, folder: Path) -> str:
     name = take_text(record, "database")
     file = _find_file(folder, name)
     if file is None:
-        raise BadItem(f"database {name[:60]!r} is no file of the folder")
+        raise BadItem(f"database {name[:60]!r} is not a file of the folder")
     try:
         tables = read_database(file).tables
     except sqlite3.Error as error:

@@ -120,9 +120,9 @@ def measure_people(
     judge, reviewer = (
         measure_agreement(
             verdicts,
-            [HumanLabel(f"{row.interaction} {row.part}", _level(row.label), row.rater) for row in own],
+            [HumanLabel(f"{row.interaction} {row.part}", _level(row.label), row.rater) for row in labels],
         )
-        for own in (answers, steps)
+        for labels in (answers, steps)
     )
     return PeopleAgreement(judge if answers or not steps else None, reviewer if steps else None)
 

@@ -86,7 +86,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Request:
-    """One model call, as it is sent and as its ledger key is computed."""
+    """A model call, as it is sent and as its ledger key is computed."""
 
     model: str
     messages: tuple[Mapping[str, str], ...]

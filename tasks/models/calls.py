@@ -12,7 +12,7 @@ from tasks.models.recording.entries import LedgerEntry
 
 @dataclass(frozen=True)
 class Call:
-    """One call. `id` is its ledger key; `row` is the smallest id of the rows that share the call."""
+    """A call. `id` is its ledger key; `row` is the smallest id of the rows that share the call."""
 
     id: str
     stage: str

@@ -49,7 +49,7 @@ class RequestBuilder:
         """Find a role by name. Raises BadInput that names the parameter."""
         if name not in self.roles:
             known = ", ".join(sorted(self.roles)) or "none"
-            raise BadInput(f"params.yaml: roles.{name}", f"is missing; {self.stage} asks it (there: {known})")
+            raise BadInput(f"params.yaml: roles.{name}", f"is missing; {self.stage} asks it (known: {known})")
         return self.roles[name]
 
     def render(

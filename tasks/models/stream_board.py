@@ -19,7 +19,7 @@ RECENT = 20
 
 @dataclass
 class StreamProgress:
-    """One stream. right: steps with the bit 1 so far."""
+    """A stream. right: steps with the bit 1 so far."""
 
     name: str
     total: int

@@ -120,9 +120,9 @@ def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterato
     elif not schema["properties"]:
         yield schema["title"]
     else:
-        for field, own in schema["properties"].items():
+        for field, field_schema in schema["properties"].items():
             if value.get(field) is not None:
-                yield from _write_value(value[field], own, field)
+                yield from _write_value(value[field], field_schema, field)
             elif field in schema["required"]:
                 raise BadCall(f"{name} has no argument {field!r}")
 

@@ -12,7 +12,7 @@ Scoring = Literal["rules", "judge", "both"]
 
 
 class QaSet(Settings):
-    """One entry of `qa.sets`: a table of questions and answers."""
+    """An entry of `qa.sets`: a table of questions and answers."""
 
     file: Path
     """A CSV, TSV, JSON Lines or Parquet file, or a folder of the package `datasets`."""
@@ -21,7 +21,7 @@ class QaSet(Settings):
 
 
 class QaSystem(Settings):
-    """One entry of `qa.systems`: a system on a set of questions, and how its answers are scored."""
+    """An entry of `qa.systems`: a system on a set of questions, and how its answers are scored."""
 
     set: str
     """A name under `qa.sets`."""

@@ -58,7 +58,7 @@ def find_table(folder: Path) -> Path:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise BadInput(folder, "holds no table of questions", hint=HINT)
+        raise BadInput(folder, "contains no table of questions", hint=HINT)
     names = ", ".join(path.name for path in found[:6])
     raise BadInput(folder, f"holds several: {names}", hint=f"name one, such as {folder / found[0].name}")
 
@@ -67,7 +67,7 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
     """Yield the rows of a folder that `datasets` saved, numbered from 1 over its files. Raises BadInput."""
     files = sorted(folder.glob("*.arrow"))
     if not files:
-        raise BadInput(folder, "holds no .arrow file", hint="save the dataset again: save_to_disk")
+        raise BadInput(folder, "contains no .arrow file", hint="save the dataset again: save_to_disk")
     if has_indices(folder / STATE):
         raise BadInput(
             folder, "holds a selection of rows", hint="save it by flatten_indices().save_to_disk()"

@@ -29,7 +29,7 @@ LEAK, PROBING, FLAGGED = "leak", "probing", "flagged"
 
 @dataclass(frozen=True)
 class ConversationFigure:
-    """One figure of Part II. kind: `mean`, `difference` (system - other), `sign` or `rate`.
+    """A figure of Part II. kind: `mean`, `difference` (system - other), `sign` or `rate`.
 
     dataset: empty for all of them. A `sign` counts the datasets whose difference has the same sign as over
     all, and n is the number of datasets; otherwise n counts conversations, pairs of them, or guards.

@@ -36,7 +36,7 @@ class End(Label):
 
 @dataclass(frozen=True)
 class ConversationTurn:
-    """One turn of a conversation.
+    """A turn of a conversation.
 
     query, said: question and system's answer (T1); tentative: composed answer (T2); grade: its grade (T3);
     final: rewritten answer (T6); final_grade: its grade (T7). None for a task that did not run.

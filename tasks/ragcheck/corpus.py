@@ -39,7 +39,7 @@ def _read_documents(folder: Path) -> dict[str, Document]:
     for line, record in read_lines(folder, DOCUMENTS):
         name = read_text(record, "id", path, line)
         if name in documents:
-            raise BadInput(path, f"the id {name!r} stands twice", line=line)
+            raise BadInput(path, f"the id {name!r} occurs twice", line=line)
         title = read_text(record, "title", path, line, "")
         documents[name] = Document(name, title, read_text(record, "text", path, line), ())
     return documents

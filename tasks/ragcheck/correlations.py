@@ -33,7 +33,7 @@ NO_CONTEXTS = {
 
 @dataclass(frozen=True)
 class MeasureCorrelation:
-    """One line of figure 2: a measure's mean and its correlation with people's ratings.
+    """A line of figure 2: a measure's mean and its correlation with people's ratings.
 
     dataset: empty for all of them. judge: empty for measures without one. n = scored + unsure + failed +
     skipped; the mean is over `scored`. pairs: the number of answers correlated: rated by people and scored
@@ -62,7 +62,7 @@ class MeasureCorrelation:
 
 @dataclass
 class MeasureValues:
-    """One measure's values of one system's answers."""
+    """A measure's values of one system's answers."""
 
     by_answer: dict[str, float | None]
     """Answer id -> value; None if it failed. Answers that were skipped are absent."""

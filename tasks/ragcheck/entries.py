@@ -31,7 +31,7 @@ class RatingScale(Settings):
 
 
 class Assessment(Settings):
-    """One entry of `ragcheck.correctness`; its key is that of a question set."""
+    """An entry of `ragcheck.correctness`; its key is that of a question set."""
 
     systems: Names
     """Names under `systems:`."""
@@ -48,7 +48,7 @@ class Assessment(Settings):
 
 
 class Continuity(Settings):
-    """One entry of `ragcheck.continuity`; its key is that of a question set."""
+    """An entry of `ragcheck.continuity`; its key is that of a question set."""
 
     systems: Names
     """Names under `systems:`; every pair of them is compared."""

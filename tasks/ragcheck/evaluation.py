@@ -62,7 +62,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     targets = [question for question in drafts.rows if not question.history]
     if options.turns and not targets:
         raise BadInput(
-            options.dataset, "holds no question that begins a conversation, which --turns asks for"
+            options.dataset, "contains no question that begins a conversation, which --turns asks for"
         )
     documents, problems = read_documents(options, entry, question_set)
     notes = [

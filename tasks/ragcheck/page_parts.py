@@ -32,7 +32,7 @@ AGREEMENT = (
 
 @dataclass(frozen=True)
 class JudgeReport:
-    """One judge's reliability.
+    """A judge's reliability.
 
     n: replies; unscored: those without a grade; people: agreement with people, per system if several.
     """

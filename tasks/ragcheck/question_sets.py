@@ -17,7 +17,7 @@ QUESTIONS, DOCUMENTS = "questions.jsonl", "documents.jsonl"
 
 
 class QuestionSet(Settings):
-    """One entry of `ragcheck.sets`."""
+    """An entry of `ragcheck.sets`."""
 
     kind: Literal["mtrag", "jsquad", "lines"]
     path: Path
@@ -53,14 +53,16 @@ def recognise_set(path: Path, language: str = "", take: int | None = None) -> Qu
         kind = "mtrag"
     else:
         raise BadInput(
-            path, "is no set of questions", hint=f"a folder with {QUESTIONS}, MT-RAG's tasks, or a SQuAD file"
+            path,
+            "is not a set of questions",
+            hint=f"a folder with {QUESTIONS}, MT-RAG's tasks, or a SQuAD file",
         )
     code = language or ("ja" if kind == "jsquad" else "en")
     try:
         return QuestionSet(kind=kind, path=path, language=code, take=take)
     except ValidationError as error:
         raise BadInput(
-            f"--language {language}", "is no language: two or three letters, as in en or ja"
+            f"--language {language}", "is not a language: two or three letters, as in en or ja"
         ) from error
 
 
@@ -76,9 +78,9 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]
             try:
                 record = json.loads(line)
             except ValueError as error:
-                raise BadInput(path, f"is no JSON: {error}", line=number) from error
+                raise BadInput(path, f"is not valid JSON: {error}", line=number) from error
             if not isinstance(record, dict):
-                raise BadInput(path, "is no JSON object", line=number)
+                raise BadInput(path, "is not a JSON object", line=number)
             yield number, record
 
 

@@ -52,7 +52,7 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
     """
     drafts = {"mtrag": _read_mtrag, "jsquad": _read_jsquad, "lines": _read_lines}[entry.kind](entry)
     if not drafts.rows:
-        raise BadInput(entry.path, "holds no question with a reference answer", hint="docs/ragcheck.md")
+        raise BadInput(entry.path, "contains no question with a reference answer", hint="docs/ragcheck.md")
     ids = [question.id for question in drafts.rows]
     if len(set(ids)) < len(ids):
         raise BadInput(entry.path, "holds two questions of one name")
@@ -131,7 +131,7 @@ def _read_lines(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
         key = read_text(record, "id", path, line)
         row_id = make_id("lines", key)
         if row_id in kept:
-            raise BadInput(path, f"the id {key!r} stands twice", line=line)
+            raise BadInput(path, f"the id {key!r} occurs twice", line=line)
         kept[row_id] = ReferenceQuestion(
             row_id,
             key,

@@ -24,6 +24,6 @@ def build_systems(
     for name in names:
         if name not in entries:
             known = ", ".join(sorted(entries)) or "none"
-            raise BadInput(f"params.yaml: systems.{name}", f"is missing (there: {known})")
+            raise BadInput(f"params.yaml: systems.{name}", f"is missing (known: {known})")
     built = [build_system(name, entries[name], documents, ask) for name in names]
     return built, {document.id for document in documents}

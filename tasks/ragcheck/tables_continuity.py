@@ -100,13 +100,13 @@ def tabulate_pairs(
     lines = {
         dataset: [
             slice_by(
-                (f"{one} less {other}", name, dataset or ALL),
+                (f"{first} less {other}", name, dataset or ALL),
                 dataset=dataset,
-                system=one,
+                system=first,
                 other=other,
                 measure=name,
             )
-            for one, other in combinations(systems, 2)
+            for first, other in combinations(systems, 2)
             for name in MEASURES
         ]
         for dataset in datasets

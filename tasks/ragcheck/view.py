@@ -280,5 +280,6 @@ def _view_passages(title: str, passages: Sequence[Passage]) -> Block:
 
 def _view_calls(*origins: Sequence[Origin]) -> Block:
     return blocks.calls(
-        "Calls", [origin.reference for own in origins for origin in own if origin.kind == "call"]
+        "Calls",
+        [origin.reference for row_origins in origins for origin in row_origins if origin.kind == "call"],
     )

@@ -43,14 +43,14 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
     def __post_init__(self) -> None:
         """Refuse an unknown level."""
         if self.level not in LEVELS:
-            raise BadInput(f"--level {self.level}", "is no level", hint=f"there are {', '.join(LEVELS)}")
+            raise BadInput(f"--level {self.level}", "is not a level", hint=f"known: {', '.join(LEVELS)}")
 
     def read(self, record: Record) -> tuple[Rating | None, ...]:
         """Read a list of ratings: numbers; at level nominal also text, true or false."""
         ratings = record.get("ratings")
         if not isinstance(ratings, list) or not ratings:
             raise BadItem(
-                f"ratings is {describe_type(ratings) if ratings != [] else 'an empty list'}; a list is wanted"
+                f"ratings is {describe_type(ratings) if ratings != [] else 'an empty list'}; expected a list"
             )
         return tuple(self.read_rating(rating) for rating in ratings)
 
@@ -66,7 +66,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
                 if self.level == "nominal"
                 else f"numbers (--level {self.level}) or null"
             )
-            raise BadItem(f"ratings holds {describe_type(rating)}; {wanted} are wanted")
+            raise BadItem(f"ratings holds {describe_type(rating)}; expected {wanted}")
         return f"text {rating}" if isinstance(rating, str) else f"bool {rating}"
 
     def make_accumulator(self, rule: str) -> RatingAccumulator:

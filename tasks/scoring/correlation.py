@@ -31,7 +31,7 @@ CELLS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class ScorePair:
-    """One item's scores. human: of one or several raters."""
+    """An item's scores. human: of one or several raters."""
 
     human: tuple[float, ...]
     judge: float | None
@@ -60,11 +60,11 @@ class Correlation(Metric[ScorePair]):
         ratings: list[Any] = human if isinstance(human, list) else [human]
         for rating in ratings:
             if not is_number(rating):
-                raise BadItem(f"human holds {describe_type(rating)}; a number or a list of numbers is wanted")
+                raise BadItem(f"human holds {describe_type(rating)}; expected a number or a list of numbers")
         if not ratings:
             raise BadItem("human is an empty list")
         if judge is not None and not is_number(judge):
-            raise BadItem(f"judge is {describe_type(judge)}; a number is wanted")
+            raise BadItem(f"judge is {describe_type(judge)}; expected a number")
         return ScorePair(tuple(ratings), judge)
 
     def make_accumulator(self, rule: str) -> PairAccumulator:

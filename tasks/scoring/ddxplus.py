@@ -37,7 +37,7 @@ class DDXPlus(Metric[LabelPrediction]):
         """Read gold, a label's number, and prediction, a text."""
         gold = record.get("gold")
         if isinstance(gold, bool) or not isinstance(gold, int) or not 0 <= gold < LABELS:
-            raise BadItem(f"gold is {gold!r:.40}; a label from 0 to {LABELS - 1} is wanted")
+            raise BadItem(f"gold is {gold!r:.40}; expected a label from 0 to {LABELS - 1}")
         return LabelPrediction(gold, get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:

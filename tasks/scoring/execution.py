@@ -180,7 +180,7 @@ class TestSuites:
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise BadInput(folder, "is no folder", hint="--databases DIR: DIR/<db_id>/<db_id>.sqlite")
+            raise BadInput(folder, "is not a folder", hint="--databases DIR: DIR/<db_id>/<db_id>.sqlite")
         self._folder = folder
         self._snapshots: list[Snapshot] = []
         self._addresses: dict[str, tuple[str, ...]] = {}
@@ -201,7 +201,7 @@ class TestSuites:
 
     def _open(self, name: str) -> list[Snapshot]:
         if name != Path(name).name or name == "..":
-            raise BadItem(f"db_id {quote_name(name)} is no plain name")
+            raise BadItem(f"db_id {quote_name(name)} is not a plain name")
         own = self._folder / name / f"{name}.sqlite"
         try:
             others = sorted(path for path in own.parent.glob("*.sqlite") if path != own)

@@ -34,7 +34,7 @@ Ids = frozenset[str | int]
 
 
 class JudgedQuery(NamedTuple):
-    """One text query: its judgement, and its retrieved and true documents.
+    """A text query: its judgement, and its retrieved and true documents.
 
     correct: None if it was not judged. retrieved: a digest of the set of ids. matches: whether retrieved and
     true ids are the same set; None if the true ones are unknown.
@@ -82,7 +82,7 @@ class Grammar(Metric[JudgedQuery]):
         """Read group, judgement and both lists of ids."""
         group = record.get("group")
         if group is None or type(group) not in ID_TYPES:
-            raise BadItem(f"group is {describe_type(group)}; text or a whole number is wanted")
+            raise BadItem(f"group is {describe_type(group)}; expected text or a whole number")
         retrieved = read_ids(record, "retrieved_document_ids")
         true = None if record.get("true_document_ids") is None else read_ids(record, "true_document_ids")
         score = score_label(read_judgement(record))
@@ -117,7 +117,7 @@ def read_ids(record: Record, field: str) -> Ids:
     """Read a list of document ids as a set. Raises BadItem."""
     ids = record.get(field)
     if not isinstance(ids, list):
-        raise BadItem(f"{field} is {describe_type(ids)}; a list of document ids is wanted")
+        raise BadItem(f"{field} is {describe_type(ids)}; expected a list of document ids")
     if not ID_TYPES.issuperset(map(type, ids)):
         wrong = next(given for given in ids if type(given) not in ID_TYPES)
         raise BadItem(f"{field} holds {describe_type(wrong)}; ids are text or whole numbers")
@@ -134,7 +134,7 @@ def digest_ids(ids: Ids) -> bytes:
 
 
 class RowValues(TypedDict):
-    """One row's scores. accuracy: 1, 0, or None if unscored. context: rule -> accuracy; None if unknown."""
+    """A row's scores. accuracy: 1, 0, or None if unscored. context: rule -> accuracy; None if unknown."""
 
     accuracy: int | None
     context: dict[str, dict[str, int] | None]

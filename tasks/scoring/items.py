@@ -162,7 +162,7 @@ def parse_record(raw: bytes) -> Record:
     except ValueError as error:
         raise BadItem(f"is not readable: {error}") from error
     if not isinstance(record, dict):
-        raise BadItem(f"is no JSON object but {describe_type(record)}")
+        raise BadItem(f"is not a JSON object but {describe_type(record)}")
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and is_deeper(record, MAX_DEPTH):
         raise BadItem(f"is nested deeper than {MAX_DEPTH}")
     return record
@@ -177,12 +177,12 @@ def load_json(raw: bytes) -> object:
 def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
     """Explain in one clause why a line is not JSON."""
     if NOT_JSON.search(raw):
-        return "holds NaN or Infinity, which are no JSON"
+        return "holds NaN or Infinity, which are not valid JSON"
     if "depth" in error.msg:
         return "is nested too deep"
     if "UTF-8" in error.msg:
         return "is not valid UTF-8"
-    return f"is no JSON: {error.msg} (column {error.colno})"
+    return f"is not valid JSON: {error.msg} (column {error.colno})"
 
 
 def is_deeper(value: object, depth: int) -> bool:
@@ -208,7 +208,7 @@ def get_id(record: Record) -> str | int:
     if key is None or key == "":
         raise BadItem("has no id")
     if type(key) not in ID_TYPES:
-        raise BadItem(f"id is {describe_type(key)}; text or a whole number is wanted")
+        raise BadItem(f"id is {describe_type(key)}; expected text or a whole number")
     found: str | int = key
     return found
 
@@ -230,7 +230,7 @@ def get_text(record: Record, field: str) -> str:
     """Return a field that must be text. Raises BadItem."""
     value = record.get(field)
     if not isinstance(value, str):
-        raise BadItem(f"{field} is {describe_type(value)}; text is wanted")
+        raise BadItem(f"{field} is {describe_type(value)}; expected text")
     return value
 
 

@@ -14,7 +14,7 @@ class UnknownLabel(ValueError):
 
 
 class Label(StrEnum):
-    """One kind of label; subclass it, and name each member with (wire, shown, score).
+    """A kind of label; subclass it, and name each member with (wire, shown, score).
 
     A member equals its wire word, which a judge writes and artifacts store. shown: what pages print, the wire
     word by default. score: what the label counts in a mean; None leaves it unscored.

@@ -24,7 +24,7 @@ ItemValues = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One item's score under one rule.
+    """An item's score under one rule.
 
     values: its scores by the figures' names; None if a figure leaves this item out.
     outcome: a word for `--items`, if the metric defines outcomes.

@@ -40,12 +40,12 @@ class MultiTurn(Metric[Scores]):
         """Read a list of 1 to `turns` scores."""
         scores = record.get("scores")
         if not isinstance(scores, list):
-            raise BadItem(f"scores is {describe_type(scores)}; a list of numbers is wanted")
+            raise BadItem(f"scores is {describe_type(scores)}; expected a list of numbers")
         if not 1 <= len(scores) <= self.turns:
-            raise BadItem(f"scores has {len(scores)} turns; 1 to {self.turns} are wanted (--turns)")
+            raise BadItem(f"scores has {len(scores)} turns; expected 1 to {self.turns} (--turns)")
         for score in scores:
             if not is_number(score) or not 0 <= score <= TOP_SCORE:
-                raise BadItem(f"scores holds {score!r:.40}; numbers from 0 to {TOP_SCORE} are wanted")
+                raise BadItem(f"scores holds {score!r:.40}; expected numbers from 0 to {TOP_SCORE}")
         return tuple(scores)
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:

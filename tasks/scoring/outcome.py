@@ -6,7 +6,7 @@ from tasks.scoring.label import Label
 
 
 class Outcome(Label):
-    """One answer's outcome. Those without a score are no verdict on the answer.
+    """An answer's outcome. Those without a score are no verdict on the answer.
 
     `benchloom score` counts them as failed; StreamBench counts their steps as wrong (section 3.1).
     """

@@ -22,7 +22,7 @@ RELEASED_NAMES, OWN_NAMES = ("action", "action_input"), ("api", "arguments")
 def check_reading(given: str, allowed: tuple[str, ...] = (*READINGS, NONE), where: str = "--reading") -> str:
     """Return a reading's name. Raises BadInput for an unknown one."""
     if given not in allowed:
-        raise BadInput(where, f"{given!r} is not a reading", hint=f"there are {', '.join(allowed)}")
+        raise BadInput(where, f"{given!r} is not a reading", hint=f"known: {', '.join(allowed)}")
     return given
 
 

@@ -14,7 +14,7 @@ from tasks.scoring.tables import Cell, CellTable, join_values
 
 
 class Triplet(NamedTuple):
-    """One value of one cell."""
+    """A value of one cell."""
 
     entity: str
     relation: str
@@ -22,7 +22,7 @@ class Triplet(NamedTuple):
 
 
 class CodedTexts(NamedTuple):
-    """One field of all triplets: its distinct texts, and each triplet's index among them."""
+    """A field of all triplets: its distinct texts, and each triplet's index among them."""
 
     texts: list[str]
     codes: IntArray

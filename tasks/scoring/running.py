@@ -50,7 +50,7 @@ class Bootstrap:
 
 @dataclass
 class RuleScores:
-    """One rule's scores, in the order of the items."""
+    """A rule's scores, in the order of the items."""
 
     rule: str
     accumulator: Accumulator[Any]
@@ -104,7 +104,7 @@ def choose_rules(metric: Metric[Any], rule: str | None) -> tuple[str, ...]:
     if rule == ALL:
         return metric.rules
     if rule not in metric.rules:
-        hint = f"there are {', '.join((*metric.rules, ALL))}" if metric.rules else "it has only one"
+        hint = f"known: {', '.join((*metric.rules, ALL))}" if metric.rules else "it has only one"
         raise BadInput(f"score {metric.name}", f"has no rule {rule}", hint=hint)
     return (rule,)
 

@@ -40,7 +40,7 @@ def get_table(record: Record, field: str) -> CellTable:
     if isinstance(value, str):
         return parse_table(value)
     if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
-        raise BadItem(f"{field} is {describe_type(value)}; a table's text or a list of rows is wanted")
+        raise BadItem(f"{field} is {describe_type(value)}; expected a table's text or a list of rows")
     return CellTable(tuple(tuple(read_cell(cell, field) for cell in row) for row in value))
 
 
@@ -68,7 +68,7 @@ def read_value(value: object, field: str) -> str:
     if isinstance(value, str) or is_number(value):
         return str(value).strip().lower()
     raise BadItem(
-        f"{field} holds {describe_type(value)} as a cell; text, a number, null or a list of them is wanted"
+        f"{field} holds {describe_type(value)} as a cell; expected text, a number, null or a list of them"
     )
 
 

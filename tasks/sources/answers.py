@@ -35,7 +35,7 @@ class KeptAnswers:
         try:
             return orjson.loads(path.read_bytes())
         except orjson.JSONDecodeError as error:
-            raise BadInput(path, f"is no JSON: {error}", hint=ASKED_AGAIN) from error
+            raise BadInput(path, f"is not valid JSON: {error}", hint=ASKED_AGAIN) from error
 
     def ask_once(self, fields: Mapping[str, str], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return the answer to a request of these fields: the kept one, or else `ask`'s, which is kept then.
@@ -49,7 +49,7 @@ class KeptAnswers:
             record = self.read(name)
             answer = record.get("answer") if isinstance(record, dict) else None
             if not isinstance(answer, dict):
-                raise BadInput(self.find(name), "is no kept answer", hint=ASKED_AGAIN)
+                raise BadInput(self.find(name), "is not a kept answer", hint=ASKED_AGAIN)
             return answer
         answer = ask()
         self.keep(name, {"url": self._url, "parameters": dict(fields), "answer": answer})

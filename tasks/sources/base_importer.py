@@ -1,7 +1,6 @@
-"""What every importer is: a class whose fields are its command's options, and which brings a source in.
+"""The base class of importers: its fields are the command's options, and `bring_in` imports a source.
 
-`benchloom import NAME` makes the class with this name, in a file that is named like it, and calls `bring_in`
-(flows/importing.py).
+`benchloom import NAME` finds the class in the file with that name and calls `bring_in` (flows/importing.py).
 """
 
 from __future__ import annotations
@@ -18,17 +17,18 @@ from tasks.errors import BadInput
 from tasks.files import remove_empty, write_beside
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,60}")
-CONTACT = "How a server's people can reach you."
+CONTACT = "Your e-mail address, sent to the server so that its operators can reach you."
 NOT_STATED = "not stated"
-"""The licence of a source that says nothing of it."""
+"""The licence of a source that does not state one."""
 Held = TypeVar("Held")
 
 
 @dataclass(frozen=True)
 class Option:
-    """A field of an importer that its command sets; an argument, if it has no default.
+    """A field of an importer that the command line sets; an argument if it has no default.
 
-    words: on the command line, if they are not the field's name. least: number. variable: of the environment.
+    words: the names on the command line, if they differ from the field's name. least: the minimum.
+    variable: the environment variable that also sets the field.
     """
 
     help: str
@@ -40,7 +40,7 @@ class Option:
 
 
 def argument(help: str, metavar: str) -> Any:  # noqa: A002 - as the command line names it
-    """Declare a field that is an argument of the command."""
+    """Declare a field as an argument of the command."""
     return Option(help, metavar)
 
 
@@ -52,16 +52,16 @@ def option(
     least: int | None = None,
     variable: str | None = None,
 ) -> Any:
-    """Declare a field that is an option of the command."""
+    """Declare a field as an option of the command."""
     return Option(help, metavar, words, default, least, variable)
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did.
+    """The result of an import.
 
-    said: lines for people. files: path below the project -> text. settings: keys of params.yaml -> value.
-    ended: where a source could not be read to its end; then the command ends with 1.
+    said: lines to print. files: path in the project -> text. settings: keys of params.yaml -> value.
+    ended: the places where a source could not be read to its end; the command then exits with 1.
     """
 
     said: Sequence[str]
@@ -72,7 +72,7 @@ class Imported:
 
 @dataclass(frozen=True)
 class ImportStep:
-    """Work that any process can do. part: the file or folder that is there when it is done."""
+    """A unit of work for any process. part: the file or folder that exists once the work is done."""
 
     name: str
     work: Callable[..., object]
@@ -82,58 +82,58 @@ class ImportStep:
 
 @dataclass(frozen=True)
 class Project:
-    """The project that a source is imported into. stack: what ends when all of the import is written."""
+    """The project into which a source is imported. stack: closed after the whole import is written."""
 
     root: Path
     stack: ExitStack
     find: Callable[[str], Any]
-    """Return `a.b.c` of params.yaml; {} if a part is missing."""
+    """Return the value of `a.b.c` in params.yaml; {} if a part is missing."""
     parse: Callable[[str, type[Any]], Any]
-    """Validate a section of params.yaml by a pydantic model."""
+    """Validate a section of params.yaml with a pydantic model."""
     parse_database: Callable[[str], Any]
-    """Validate an entry of `databases`, with its file's path made whole."""
+    """Validate an entry of `databases` and make its file's path absolute."""
     look_at: Callable[[Path | None], tuple[str, str]]
-    """Return what is wrong with a SQLite file, empty if nothing is, and how large its tables are."""
+    """Return the problem of a SQLite file (empty if there is none) and the size of its tables."""
     keep: Callable[[Path], None]
-    """Move a person's file out of the way, and say where it is kept."""
+    """Move a person's file out of the way, and print where it is kept."""
     work: Callable[[Sequence[ImportStep], str, int | None], None]
-    """Do pieces on an engine by so many workers."""
+    """Run steps on an engine with this number of workers."""
     say: Callable[[str], None]
-    """Print a line that a waiting person should see."""
+    """Print a progress line."""
     tell: Callable[[str, Sequence[str]], None]
-    """Print the first of many problems, each behind what it is about."""
+    """Print the first of many problems, each with its subject in front."""
 
     def hold(self, context: AbstractContextManager[Held]) -> Held:
-        """Enter a context that ends when all of the import is written."""
+        """Enter a context that closes after the whole import is written."""
         return self.stack.enter_context(context)
 
     def place(self, path: Path) -> Path:
-        """Name a draft of a file below the project: it takes its place if the import ends well."""
+        """Return the path of a draft that replaces a file of the project if the import succeeds."""
         self.stack.callback(remove_empty, (self.root / path).parent)
         return self.hold(write_beside(self.root / path))
 
 
 class BaseImporter(ABC):
-    """Brings one source in. Its fields by `argument` and `option` are those of its command.
+    """Imports one source. Fields declared by `argument` and `option` become those of the command.
 
-    The class's docstring is the command's help.
+    The class's docstring becomes the command's help.
     """
 
     name: ClassVar[str]
-    """The command, `benchloom import <name>`."""
+    """The command's name in `benchloom import <name>`."""
 
     def __init__(self, **options: Any) -> None:
-        """options: field -> value; options that are not named have their defaults."""
+        """options: field -> value; a field that is not given has its default."""
         known = self.list_options()
         if unknown := sorted(options.keys() - known.keys()):
             raise TypeError(f"{type(self).__name__} has no option {unknown[0]}")
         self.where = f"importer {self.name}"
-        """Where the class comes from, for errors."""
+        """The class's origin, for error messages."""
         vars(self).update({name: found.default for name, found in known.items()} | options)
 
     @classmethod
     def list_options(cls) -> dict[str, Option]:
-        """List the fields that the command sets: arguments first, inherited options last."""
+        """Return the fields that the command sets: arguments first, inherited options last."""
         names: list[str] = []
         for base in reversed(cls.__mro__):
             names = [*(name for name in vars(base) if name not in names), *names]
@@ -143,26 +143,28 @@ class BaseImporter(ABC):
 
     @abstractmethod
     def bring_in(self, project: Project) -> Imported:
-        """Read the source. Raises BadInput, with nothing changed, where nothing can be imported."""
+        """Import the source. Raises BadInput and changes nothing if no record can be imported."""
 
 
 def check_name(name: str) -> None:
-    """Raise BadInput for a name that a folder of imported data may not have."""
+    """Raise BadInput for a name that is not allowed for a folder of imported data."""
     if not NAME.fullmatch(name):
-        raise BadInput("--name", f"{name[:80]!r} is no name", hint="lower-case letters, digits, - and _")
+        raise BadInput(
+            "--name", f"{name[:80]!r} is not a valid name", hint="use lower-case letters, digits, - and _"
+        )
 
 
 def count_reasons(skipped: Mapping[str, int], place: str, listed: int | None = None) -> list[str]:
-    """Write how many records were skipped for each reason, and the file in `place` that lists them.
+    """Return lines with the number of skipped records by reason, and the file in `place` that lists them.
 
-    listed: how many of them, if not all.
+    listed: the number of records in the file, if not all.
     """
     lines = [f"skipped: {reason}: {count:,}" for reason, count in sorted(skipped.items())]
-    each = "each" if listed in (None, sum(skipped.values())) else f"each of the first {listed:,}"
-    return [*lines, f"{each} of these is a line of {place}/skipped.jsonl"] if lines else []
+    which = "all of them" if listed in (None, sum(skipped.values())) else f"the first {listed:,} of them"
+    return [*lines, f"{place}/skipped.jsonl lists {which}"] if lines else []
 
 
 def name_worst(skipped: Mapping[str, int]) -> str:
-    """Write the three reasons for which most records were skipped."""
+    """Return the three most frequent reasons for skipped records, with counts."""
     worst = sorted(skipped.items(), key=lambda pair: -pair[1])[:3]
     return "; ".join(f"{reason}: {count:,}" for reason, count in worst)

@@ -197,9 +197,9 @@ def _list_currency_aliases(code: str, label: str) -> Iterable[str]:
 
 
 def _name_city(draft: GraphDraft, name: str, country: str, packaged: PackagedLands) -> str:
-    for own, (city, article) in packaged.cities.items():
+    for place, (city, article) in packaged.cities.items():
         if city.countrycode == country and name in (city.name, article.title, *city.alternatenames):
-            return own
+            return place
     made = f"city/{make_slug(name)}-{country.lower()}"
     draft.add_thing(made, name)
     draft.link(made, "P31", "class/city")

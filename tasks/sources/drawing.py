@@ -33,13 +33,13 @@ def draw_evenly(
     for entry in entries:
         strata[name_stratum(entry)].append(entry)
     waiting = [
-        order_by_seed(own, seed, name_entry, "drawn")
-        for _, own in order_by_seed(strata.items(), seed, lambda pair: pair[0], "stratum")
+        order_by_seed(members, seed, name_entry, "drawn")
+        for _, members in order_by_seed(strata.items(), seed, lambda pair: pair[0], "stratum")
     ]
     drawn: list[Drawn] = []
     place = 0
     while waiting and (take is None or len(drawn) < take):
-        waiting = [own for own in waiting if len(own) > place]
-        drawn += [own[place] for own in waiting]
+        waiting = [stratum for stratum in waiting if len(stratum) > place]
+        drawn += [stratum[place] for stratum in waiting]
         place += 1
     return drawn if take is None else drawn[:take]

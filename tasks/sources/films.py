@@ -35,7 +35,7 @@ class Films(Settings):
 
 @dataclass(frozen=True)
 class _Film:
-    """One film of the source, with its lists split."""
+    """A film of the source, with its lists split."""
 
     cells: tuple[Cell, ...]
     linked: Mapping[str, list[str]]

@@ -80,11 +80,11 @@ class Importer(BaseImporter):
     stratum: ClassVar[str] = ""
     """The field of `details` that a draw is even over; empty where there is none."""
 
-    path: Path = argument("The folder, an archive of it, or the file, as published.", "PATH")
-    called: str = option("Of the folder under data/raw/streambench.", "NAME", "--name")
-    take: int | None = option("So many items, drawn by seed. Default: all.", "N", least=1)
-    seed: int = option("Of the draw.", "N", default=42)
-    shots: Path | None = option('Examples of your own: JSON Lines with "text" and "answer".', "FILE")
+    path: Path = argument("The published folder, an archive of the folder, or the data file.", "PATH")
+    called: str = option("Name of the new folder under data/raw/streambench.", "NAME", "--name")
+    take: int | None = option("Number of items to import, sampled by seed. Default: all.", "N", least=1)
+    seed: int = option("Seed of the sample.", "N", default=42)
+    shots: Path | None = option('Your own few-shot examples: JSON Lines with "text" and "answer".', "FILE")
 
     folder: Path
     file: Path
@@ -180,11 +180,11 @@ class Importer(BaseImporter):
             missing = "--databases DIR says where they are" if sieve.skipped["no_database"] else ""
             reasons = name_worst(sieve.skipped) or "it is empty"
             advice = "; ".join(filter(None, (reasons, sieve.first, missing)))
-            raise BadInput(self.path, f"gave no item of {sieve.read:,}", hint=advice)
+            raise BadInput(self.path, f"none of {sieve.read:,} records can be imported", hint=advice)
         if not take:
             return items
         if count < take:
-            raise BadInput("--take", f"asks for {take:,} items, and there are {count:,}")
+            raise BadInput("--take", f"is {take:,}, but the source has {count:,} items")
         drawn = draw_evenly(
             pairs, take, self.seed, lambda pair: pair[0], lambda pair: pair[1] if self.stratum else ""
         )
@@ -200,7 +200,7 @@ class Importer(BaseImporter):
         files = call(self.where, lambda: self.list_files(items))
         for name in files:
             if Path(name).is_absolute() or ".." in Path(name).parts:
-                raise BadInput(self.where, f"its file {name[:80]!r} would lie outside of the dataset")
+                raise BadInput(self.where, f"the file {name[:80]!r} would be outside of the dataset's folder")
         return files
 
 
@@ -251,11 +251,13 @@ def watch(
         number += 1
         place, record = pair if isinstance(pair, tuple) and len(pair) == 2 else ("", None)
         if not isinstance(place, str) or not isinstance(record, kind | LeftOutRecord):
-            problem = f"its record {number:,} is no pair of a place and a {kind.__name__}"
+            problem = f"record {number:,} is not a pair of a place and a {kind.__name__}"
             raise BadInput(where, problem, hint=PAGE)
         if isinstance(record, kind) and (lack := find_lack(record)):
             raise BadInput(
-                where, f"{place}: its {kind.__name__} has no text {lack!r}", hint="a LeftOutRecord"
+                where,
+                f"{place}: the {kind.__name__} has no text {lack!r}",
+                hint="yield a LeftOutRecord instead",
             )
         yield place, record
 

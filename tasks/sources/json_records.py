@@ -43,7 +43,7 @@ def read_records(path: Path) -> Iterator[tuple[str, object]]:
         elif begin == b"{":
             yield from _read_lines(path, stream)
         else:
-            raise BadInput(path, "is empty" if not begin else "is no JSON", hint=HINT)
+            raise BadInput(path, "is empty" if not begin else "is not valid JSON", hint=HINT)
 
 
 def _peek_sign(stream: io.BufferedReader) -> bytes:
@@ -65,7 +65,7 @@ def _read_array(path: Path, stream: io.BufferedReader) -> Iterator[tuple[str, ob
             yield f"record {number}", record
     except (ijson.JSONError, TooLong, UnicodeDecodeError, RecursionError, *BROKEN) as error:
         if not number:
-            raise BadInput(path, f"is no JSON: {say(error)}", hint=HINT) from error
+            raise BadInput(path, f"is not valid JSON: {say(error)}", hint=HINT) from error
         yield f"record {number + 1}", BrokenRecord(say(error), ended=True)
 
 
@@ -124,7 +124,7 @@ def _unfold(place: str, record: object) -> Iterator[tuple[str, object]]:
     if isinstance(record, dict):
         listed = [name for name in LISTS if isinstance(record.get(name), list)]
         if len(listed) == 1 and not any("question" in name and name not in LISTS for name in record):
-            for number, own in enumerate(record[listed[0]], 1):
-                yield f"record {number}", own
+            for number, part in enumerate(record[listed[0]], 1):
+                yield f"record {number}", part
             return
     yield place, record

@@ -34,7 +34,7 @@ class _Paragraph(TypedDict):
 
 
 class _Article(TypedDict):
-    """One article of the published file; nothing of it has been checked."""
+    """An article of the published file; nothing of it has been checked."""
 
     title: NotRequired[str]
     paragraphs: list[_Paragraph]
@@ -42,7 +42,7 @@ class _Article(TypedDict):
 
 @dataclass(frozen=True)
 class Paragraph:
-    """One paragraph. id: `<article>.<paragraph>`, both as indexes, since the layout has no other id."""
+    """A paragraph. id: `<article>.<paragraph>`, both as indexes, since the layout has no other id."""
 
     id: str
     title: str
@@ -51,7 +51,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Item:
-    """One question. reference: its answer, empty if nobody found one."""
+    """A question. reference: its answer, empty if nobody found one."""
 
     id: str
     title: str
@@ -69,7 +69,7 @@ def read_squad(path: Path) -> tuple[list[Item], list[Paragraph]]:
     try:
         articles = json.loads(file.read_text(encoding="utf-8"))["data"]
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(file, f"is no SQuAD file: {type(error).__name__}: {error}") from error
+        raise BadInput(file, f"is not a SQuAD file: {type(error).__name__}: {error}") from error
     items: list[Item] = []
     paragraphs: list[Paragraph] = []
     for number, article in enumerate(articles if isinstance(articles, list) else [articles]):

@@ -35,7 +35,7 @@ class _Context(TypedDict):
 
 
 class _Record(TypedDict):
-    """One line of the published files; nothing of it has been checked."""
+    """A line of the published files; nothing of it has been checked."""
 
     task_id: str
     Collection: NotRequired[str]
@@ -49,7 +49,7 @@ class _Record(TypedDict):
 
 @dataclass(frozen=True)
 class SourcePassage:
-    """One passage of the corpus."""
+    """A passage of the corpus."""
 
     id: str
     title: str
@@ -58,7 +58,7 @@ class SourcePassage:
 
 @dataclass(frozen=True)
 class Task:
-    """One question of a conversation. history: the previous (question, answer) pairs."""
+    """A question of a conversation. history: the previous (question, answer) pairs."""
 
     id: str
     collection: str
@@ -77,7 +77,7 @@ def read_tasks(path: Path) -> list[Task]:
     """
     files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if not files:
-        raise BadInput(path, f"holds no {PATTERN}", hint="the folder of MT-RAG's reference tasks")
+        raise BadInput(path, f"contains no {PATTERN}", hint="the folder of MT-RAG's reference tasks")
     return [task for file in files for task in _read_file(file)]
 
 
@@ -105,9 +105,9 @@ def _read_file(path: Path) -> Iterator[Task]:
             try:
                 yield _read_task(json.loads(line))
             except KeyError as error:
-                raise BadInput(path, f"is no MT-RAG task: has no {error}", line=number) from error
+                raise BadInput(path, f"is not an MT-RAG task: has no {error}", line=number) from error
             except (TypeError, ValueError, IndexError, RecursionError) as error:
-                raise BadInput(path, f"is no MT-RAG task: {error}", line=number) from error
+                raise BadInput(path, f"is not an MT-RAG task: {error}", line=number) from error
 
 
 def _read_task(record: _Record) -> Task:

@@ -123,8 +123,8 @@ def _read_lines(path: Path) -> dict[str, CountryFacts]:
     records = [_read(path, TypeAdapter(dict[str, object]), line) for line in lines]
     adapter = TypeAdapter(CountryFacts)
     known = [{key: value for key, value in record.items() if value is not None} for record in records]
-    facts = [_read(path, adapter, to_json(own)) for own in known]
-    return {own.ISO.alpha3: own for own in facts}
+    facts = [_read(path, adapter, to_json(land)) for land in known]
+    return {land.ISO.alpha3: land for land in facts}
 
 
 def _read(path: Path, adapter: TypeAdapter[Record], text: bytes) -> Record:

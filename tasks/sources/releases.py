@@ -64,11 +64,13 @@ def _find_folder(path: Path, folder: Path, markers: Sequence[str]) -> Path:
         for depth in range(DEPTH + 1):
             found = sorted(folder.glob("/".join(["*"] * depth + [marker])))
             if len(found) > 1:
-                places = ", ".join(str(one.parent.relative_to(folder)) for one in found[:3])
+                places = ", ".join(str(path.parent.relative_to(folder)) for path in found[:3])
                 raise BadInput(path, f"has {marker} in several folders ({places})", hint="name one of them")
             if found:
                 return found[0].parent
-    raise BadInput(path, f"holds no {' nor '.join(markers)}", hint="the folder or archive as it is published")
+    raise BadInput(
+        path, f"contains no {' nor '.join(markers)}", hint="the folder or archive as it is published"
+    )
 
 
 def _unpack(path: Path, folder: Path) -> None:
@@ -88,7 +90,7 @@ def _unpack(path: Path, folder: Path) -> None:
                 continue
             content = tar.extractfile(entry) if entry.isreg() and not entry.issparse() else None
             if content is None:
-                raise BadInput(path, f"has something in it that is no file: {entry.name[:80]}")
+                raise BadInput(path, f"has something in it that is not a file: {entry.name[:80]}")
             place.write(entry.name, content)
 
 

@@ -28,7 +28,7 @@ class SqlImporter(Importer):
     database_folders: ClassVar[tuple[str, ...]]
 
     databases: Path | None = option(
-        "Where the databases are: DIR/<id>/<id>.sqlite. Default: beside it.", "DIR"
+        "The folder with the databases, DIR/<id>/<id>.sqlite. Default: next to PATH.", "DIR"
     )
     keep: bool = False
     """Whether questions without a database are items, too."""
@@ -60,7 +60,9 @@ class SqlImporter(Importer):
         if self.databases is None:
             return [self.folder / name for name in self.database_folders]
         if not self.databases.is_dir():
-            raise BadInput("--databases", f"{self.databases} is no folder", hint="<folder>/<id>/<id>.sqlite")
+            raise BadInput(
+                "--databases", f"{self.databases} is not a folder", hint="<folder>/<id>/<id>.sqlite"
+            )
         return [self.databases, *(self.databases / name for name in self.database_folders)]
 
     @cached_property

@@ -60,7 +60,11 @@ def make_question(key: str, database: object, question: object, query: object) -
     """Make a question of published fields, or say which of them is amiss."""
     name, text, sql = tidy(database), tidy_line(question), tidy(query).rstrip("; \n")
     if not (name and text and sql):
-        lost = [word for word, own in (("database", name), ("question", text), ("SQL", sql)) if not own]
+        lost = [
+            word
+            for word, text_part in (("database", name), ("question", text), ("SQL", sql))
+            if not text_part
+        ]
         return LeftOutRecord("incomplete", f"{key}: no {' and no '.join(lost)}")
     if not PLAIN_NAME.fullmatch(name):
         return LeftOutRecord("bad_name", f"{key}: {name[:80]!r}")
@@ -101,11 +105,11 @@ def make_sql_shots(
     questions: Iterable[tuple[str, SqlQuestion | LeftOutRecord]],
 ) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
     """Make shots of questions."""
-    for where, own in questions:
-        if isinstance(own, LeftOutRecord):
-            yield where, own
+    for where, pair in questions:
+        if isinstance(pair, LeftOutRecord):
+            yield where, pair
         else:
-            yield where, DatasetShot(own.key, own.question, own.question, own.query)
+            yield where, DatasetShot(pair.key, pair.question, pair.question, pair.query)
 
 
 def read_create_statements(path: Path) -> str:
@@ -122,7 +126,7 @@ def read_create_statements(path: Path) -> str:
                 "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
             ).fetchall()
     except (sqlite3.Error, ValueError, OverflowError) as error:
-        raise BadInput(path, f"is no database that can be read: {' '.join(str(error).split())}") from error
+        raise BadInput(path, f"is not a database that can be read: {' '.join(str(error).split())}") from error
     statements = [shorten_statement(str(row[0])) for row in rows]
     text = "\n\n".join(statements)
     if not statements:

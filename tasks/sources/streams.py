@@ -31,7 +31,7 @@ NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
 class TooLong(ValueError):
-    """One record of a file takes more bytes, or levels in each other, than it may."""
+    """A record of a file takes more bytes, or levels in each other, than it may."""
 
 
 @contextmanager

@@ -102,7 +102,7 @@ class PublishedProof:
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """One entry of an answer's columns: a value of a property.
+    """An entry of an answer's columns: a value of a property.
 
     texts: what may name it, the best first; shown: how the table shows it, as our own publications say.
     """
@@ -188,7 +188,9 @@ class RecordReader:
             passed, given = entry.get("filter_pass"), entry.get("instance_type")
             if not isinstance(passed, bool | None):
                 self.others[f"{place}filter_pass"] += 1
-            values = [self._read_value(*own) for own in self._list_objects(entry, "extension_answer", place)]
+            values = [
+                self._read_value(*part) for part in self._list_objects(entry, "extension_answer", place)
+            ]
             yield PublishedTanqAnswer(
                 PublishedThing(
                     find_line(entry, (LABEL,)),
@@ -222,7 +224,7 @@ class RecordReader:
         item = find_item(entry, ("extension_wikidata_id",)) or make_line(own.get(ITEM))
         article = _read_page(entry.get("extension_wikipedia_id"))
         texts = dict.fromkeys((*_find_texts(metadata), *filter(None, (article, item))))
-        proofs = [self._read_proof(*own) for own in self._list_objects(entry, "proof", place)]
+        proofs = [self._read_proof(*part) for part in self._list_objects(entry, "proof", place)]
         return PublishedValue(
             name,
             label or name,
@@ -314,26 +316,26 @@ def _walk(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
     if depth > MOST_DEPTH:
         return
     if isinstance(value, Mapping):
-        for key, own in value.items():
+        for key, inner in value.items():
             if key not in (ITEM, SHOWN):
-                yield from _walk(own, str(key), depth + 1)
+                yield from _walk(inner, str(key), depth + 1)
     elif isinstance(value, list):
-        for own in value:
-            yield from _walk(own, name, depth + 1)
+        for inner in value:
+            yield from _walk(inner, name, depth + 1)
     elif text := make_line(value):
         yield name, text
 
 
 def _read_things(given: object) -> Iterator[PublishedThing]:
     """Read things: ids, addresses, titles, or objects that have them."""
-    for own in list_values(given):
-        if isinstance(own, Mapping):
-            ids = {name: text for name, text in _walk(own, "", 0) if name not in NAMES}
-            item = find_item(ids, tuple(ids)) or make_line(own.get(ITEM))
+    for value in list_values(given):
+        if isinstance(value, Mapping):
+            ids = {name: text for name, text in _walk(value, "", 0) if name not in NAMES}
+            item = find_item(ids, tuple(ids)) or make_line(value.get(ITEM))
             article = next((_read_page(text) for name, text in ids.items() if "wikipedia" in name), "")
-            name = find_line(own, NAMES) or article or item
+            name = find_line(value, NAMES) or article or item
         else:
-            item, name = find_item({ITEM: own}, (ITEM,)), _read_page(own)
+            item, name = find_item({ITEM: value}, (ITEM,)), _read_page(value)
             article = "" if item else name
             name = item or name
         if name:
@@ -343,9 +345,10 @@ def _read_things(given: object) -> Iterator[PublishedThing]:
 def _list_names(given: object) -> tuple[str, ...]:
     """List names of a list of texts or objects, or the keys of an object that are not false."""
     if isinstance(given, Mapping):
-        given = [key for key, own in given.items() if own]
+        given = [key for key, amount in given.items() if amount]
     names = (
-        find_line(own, NAMES) if isinstance(own, Mapping) else make_line(own) for own in list_values(given)
+        find_line(value, NAMES) if isinstance(value, Mapping) else make_line(value)
+        for value in list_values(given)
     )
     return tuple(dict.fromkeys(filter(None, names)))
 

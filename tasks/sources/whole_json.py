@@ -14,7 +14,7 @@ def read_json_object(path: Path) -> dict[str, object]:
     """Read a file of one object. Raises BadInput for anything else."""
     value = _read(path)
     if not isinstance(value, dict):
-        raise BadInput(path, "holds no JSON object")
+        raise BadInput(path, "contains no JSON object")
     return value
 
 
@@ -22,7 +22,7 @@ def read_json_list(path: Path) -> list[object]:
     """Read a file of one list. Raises BadInput for anything else."""
     value = _read(path)
     if not isinstance(value, list):
-        raise BadInput(path, "holds no JSON list")
+        raise BadInput(path, "contains no JSON list")
     return value
 
 
@@ -36,7 +36,7 @@ def _read(path: Path) -> object:
     except FileNotFoundError as error:
         raise BadInput(path, "is not there", hint="the folder as it is published") from error
     except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(path, f"is no JSON: {' '.join(str(error).split())}") from error
+        raise BadInput(path, f"is not valid JSON: {' '.join(str(error).split())}") from error
     return value
 
 

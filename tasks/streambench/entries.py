@@ -29,7 +29,7 @@ Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_check_se
 
 
 class QuestionDatabase(Settings):
-    """One entry of `streambench.databases`: a text-to-SQL dataset from questions of GRAMMAR's."""
+    """An entry of `streambench.databases`: a text-to-SQL dataset from questions of GRAMMAR's."""
 
     questions: Path
     """A Parquet file with id, question, sql, sql_template: data/grammar/<database>/balanced.parquet."""
@@ -47,7 +47,7 @@ class QuestionDatabase(Settings):
 
 
 class Stream(Settings):
-    """One entry of `streambench.streams`: items of datasets in a seeded order."""
+    """An entry of `streambench.streams`: items of datasets in a seeded order."""
 
     order: Order = "hashed"
     """`hashed`: by the hashes of seed and item. `released`: the paper's, of a dataset that `benchloom import
@@ -118,7 +118,7 @@ Choices = Annotated[tuple[NamedChoice, ...], Field(min_length=1), AfterValidator
 
 
 class StreamEvaluation(Settings):
-    """One entry of `streambench.evaluations`: methods and models over a stream."""
+    """An entry of `streambench.evaluations`: methods and models over a stream."""
 
     stream: str
     """A name under `streambench.streams`."""
@@ -141,7 +141,7 @@ class StreamEvaluation(Settings):
 
 
 class OwnStream(Settings):
-    """One entry of `streambench.systems`: a system of the user's in the agent's place."""
+    """An entry of `streambench.systems`: a system of the user's in the agent's place."""
 
     stream: str
     system: str
@@ -156,7 +156,7 @@ class OwnStream(Settings):
 
 
 class StreamOverview(Settings):
-    """One entry of `streambench.overviews`: evaluations of several streams joined on one page."""
+    """An entry of `streambench.overviews`: evaluations of several streams joined on one page."""
 
     evaluations: Names | None = None
     """Names under `streambench.evaluations`; null takes all of them. Of two over one stream the first shows a

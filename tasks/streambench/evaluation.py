@@ -82,7 +82,9 @@ def check_folder(folder: Path) -> Path:
     """Return a dataset's folder, whole. Raises BadInput for what is none."""
     if not folder.is_dir():
         raise BadInput(
-            folder, "is no folder", hint="a folder with items.jsonl and dataset.json; see docs/streambench.md"
+            folder,
+            "is not a folder",
+            hint="a folder with items.jsonl and dataset.json; see docs/streambench.md",
         )
     whole = folder.resolve()
     if whole.parent == whole.parent.parent:

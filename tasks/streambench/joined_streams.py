@@ -113,16 +113,16 @@ def read_evaluations(
         raise BadInput(SECTION, "has no evaluation that an overview could show")
     if lost := [name for name in names if name not in declared]:
         there = ", ".join(sorted(declared)) or "none"
-        raise BadInput(f"evaluation {lost[0]}", f"is not under {SECTION} (there: {there})")
+        raise BadInput(f"evaluation {lost[0]}", f"is not under {SECTION} (known: {there})")
     return [_read_evaluation(folder, name, declared[name]) for name in names]
 
 
 def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
     """Make the columns, in the paper's order of kinds."""
     by_stream: dict[str, list[ReadEvaluation]] = {}
-    for one in evaluations:
-        by_stream.setdefault(one.entry.stream, []).append(one)
-    columns = [column for stream, own in by_stream.items() for column in _join_stream(stream, own)]
+    for evaluation in evaluations:
+        by_stream.setdefault(evaluation.entry.stream, []).append(evaluation)
+    columns = [column for stream, shown in by_stream.items() for column in _join_stream(stream, shown)]
     datasets = [column.dataset for column in columns]
     titled = [
         _name_column(
@@ -136,7 +136,7 @@ def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
 
 def _name_column(column: StreamColumn, title: str) -> StreamColumn:
     systems = {
-        system: [replace(one, column=title, run=f"{title}: {one.step.run}") for one in steps]
+        system: [replace(scored, column=title, run=f"{title}: {scored.step.run}") for scored in steps]
         for system, steps in column.runs.systems.items()
     }
     return replace(column, title=title, runs=StreamRuns(systems))
@@ -167,11 +167,11 @@ def find_choice(
 ) -> list[ScoredStep]:
     """List the steps of a method in all columns. model: those with this model alone."""
     return [
-        one
+        scored
         for column in columns
         for system in column.runs.select(model=model)
         if system.choice == choice and (model is None or not system.shared)
-        for one in column.runs.systems[system]
+        for scored in column.runs.systems[system]
     ]
 
 
@@ -199,12 +199,14 @@ def _join_stream(stream: str, evaluations: Sequence[ReadEvaluation]) -> list[Str
     owners: dict[StreamSystem, ReadEvaluation] = {}
     systems: dict[StreamSystem, Sequence[ScoredStep]] = {}
     unshown: list[tuple[str, str]] = []
-    for one in evaluations:
-        for system, steps in one.runs.systems.items():
-            if owners.setdefault(system, one) is one:
+    for evaluation in evaluations:
+        for system, steps in evaluation.runs.systems.items():
+            if owners.setdefault(system, evaluation) is evaluation:
                 systems[system] = steps
             else:
-                unshown += [(one.name, run) for run in dict.fromkeys(own.step.run for own in steps)]
+                unshown += [
+                    (evaluation.name, run) for run in dict.fromkeys(scored.step.run for scored in steps)
+                ]
     datasets = StreamRuns(systems).datasets
     return [
         _make_column(stream, dataset, systems, owners, len(datasets) > 1, tuple(unshown))
@@ -220,9 +222,12 @@ def _make_column(
     mixed: bool,
     unshown: tuple[tuple[str, str], ...],
 ) -> StreamColumn:
-    own = {system: [one for one in steps if one.item.dataset == dataset] for system, steps in systems.items()}
-    sources = {one.step.run: owners[system] for system, steps in own.items() for one in steps}
-    kind = next(one.item.kind for steps in own.values() for one in steps)
+    own = {
+        system: [scored for scored in steps if scored.item.dataset == dataset]
+        for system, steps in systems.items()
+    }
+    sources = {scored.step.run: owners[system] for system, steps in own.items() for scored in steps}
+    kind = next(scored.item.kind for steps in own.values() for scored in steps)
     return StreamColumn(dataset, dataset, stream, kind, StreamRuns(own), sources, mixed, unshown)
 
 

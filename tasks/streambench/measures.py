@@ -44,7 +44,7 @@ def count_steps(
     why: str = "",
 ) -> Cell:
     """Make a cell of a figure over some steps; failed and unjudged ones are in its n."""
-    failed, unjudged = sum(one.failed for one in steps), sum(one.unjudged for one in steps)
+    failed, unjudged = sum(scored.failed for scored in steps), sum(scored.unjudged for scored in steps)
     return Cell(value, len(steps), failed, interval, STEPS, why, basis, unjudged)
 
 
@@ -57,12 +57,12 @@ def rate_right(steps: Steps, part: str = "") -> Cell:
     """
     if not steps:
         return leave_out("no step")
-    scores = [one.score.score for one in steps]
+    scores = [scored.score.score for scored in steps]
     runs = list_run_names(steps)
     if len(runs) == 1:
         interval, why = find_share_interval(sum(map(int, scores)), len(scores), "items")
     else:
-        items = [one.step.item for one in steps]
+        items = [scored.step.item for scored in steps]
         interval, why = find_mean_interval(scores, items, of="items", share=True)
     measure = f"mean over {part}" if part else "mean"
     return count_steps(fmean(scores), steps, interval, derive(measure, runs, "score"), why)
@@ -76,8 +76,10 @@ def _rate_part(steps: Steps, where: Where) -> Cell:
 
 def _estimate_error(steps: Steps, where: Where) -> Cell:
     """Compute the standard error (n - 1) of the shares of the seeds."""
-    seeds = {one.step.seed for one in steps}
-    shares = [fmean(one.score.score for one in steps if one.step.seed == seed) for seed in sorted(seeds)]
+    seeds = {scored.step.seed for scored in steps}
+    shares = [
+        fmean(scored.score.score for scored in steps if scored.step.seed == seed) for seed in sorted(seeds)
+    ]
     error = measure_error(shares)
     basis = derive("standard error over runs", list_run_names(steps), "score")
     return count_steps(error, steps, None, basis, "" if error is not None else "one seed")
@@ -107,15 +109,15 @@ def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
 
     every: the steps of all methods. A mean over runs weighs models alike only if each has as many runs.
     """
-    models, items = list_shared(every), {one.step.item for one in every}
+    models, items = list_shared(every), {scored.step.item for scored in every}
     if not models:
         return (), "no model was run with every method"
-    kept: Steps = [one for one in steps if {*one.system.agents} <= {*models}]
-    shared = {agent for one in steps if one.system.shared for agent in one.system.agents}
+    kept: Steps = [scored for scored in steps if {*scored.system.agents} <= {*models}]
+    shared = {agent for scored in steps if scored.system.shared for agent in scored.system.agents}
     if shared and shared != {*models}:
         return (), f"takes turns between {join_tied(sorted(shared))}: other models than those of the table"
     asked = _list_asked(kept)
-    if not asked or any(items - own for runs in asked.values() for own in runs):
+    if not asked or any(items - run_items for runs in asked.values() for run_items in runs):
         return (), "not run on every item"
     if len({len(runs) for runs in asked.values()}) > 1:
         return (), "its models have different numbers of runs"
@@ -124,10 +126,10 @@ def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
 
 def list_shared(every: Steps) -> tuple[str, ...]:
     """List the models that each method was run with on every item; ablations and turns of several aside."""
-    items = {one.step.item for one in every}
+    items = {scored.step.item for scored in every}
     whole: dict[MethodChoice, list[str]] = {}
     for system, runs in _list_asked(every).items():
-        if not (system.shared or system.ablated) and not any(items - own for own in runs):
+        if not (system.shared or system.ablated) and not any(items - run_items for run_items in runs):
             whole.setdefault(system.choice, []).append(system.models)
     names = dict.fromkeys(model for models in whole.values() for model in models)
     return tuple(name for name in names if all(name in models for models in whole.values()))
@@ -136,8 +138,8 @@ def list_shared(every: Steps) -> tuple[str, ...]:
 def _list_asked(steps: Steps) -> dict[StreamSystem, list[set[str]]]:
     """List the items of each run, by system."""
     runs: dict[tuple[StreamSystem, str], set[str]] = {}
-    for one in steps:
-        runs.setdefault((one.system, one.step.run), set()).add(one.step.item)
+    for scored in steps:
+        runs.setdefault((scored.system, scored.step.run), set()).add(scored.step.item)
     asked: dict[StreamSystem, list[set[str]]] = {}
     for (system, _), items in runs.items():
         asked.setdefault(system, []).append(items)
@@ -148,10 +150,10 @@ def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measu
     """Measure the mean of a figure of the metric over the steps that have it. values: by the steps' ids."""
 
     def fill(steps: Steps, where: Where) -> Cell:
-        counted = [one for one in steps if name in values[one.step.id]]
+        counted = [scored for scored in steps if name in values[scored.step.id]]
         if not counted:
             return leave_out("of no step")
-        mean = sum(values[one.step.id][name] for one in counted) / len(counted)
+        mean = sum(values[scored.step.id][name] for scored in counted) / len(counted)
         basis = derive(f"mean of the metric's {name}", list_run_names(counted), "score")
         return count_steps(mean, counted, None, basis)
 
@@ -178,11 +180,11 @@ def pair_steps(
     first: Iterable[ScoredStep], second: Iterable[ScoredStep]
 ) -> list[tuple[ScoredStep, ScoredStep]]:
     """Pair the steps of two methods on the same item in the order of the same seed."""
-    others = {(one.step.seed, one.step.item): one for one in second}
+    others = {(scored.step.seed, scored.step.item): scored for scored in second}
     return [
-        (one, others[one.step.seed, one.step.item])
-        for one in first
-        if (one.step.seed, one.step.item) in others
+        (scored, others[scored.step.seed, scored.step.item])
+        for scored in first
+        if (scored.step.seed, scored.step.item) in others
     ]
 
 
@@ -196,7 +198,7 @@ def sum_tokens(steps: Steps, column: str) -> Cell:
     if not steps:
         return leave_out("no step")
     runs = list_run_names(steps)
-    total = sum(read_tokens(one, column) for one in steps)
+    total = sum(read_tokens(scored, column) for scored in steps)
     single = len(runs) == 1
     basis = derive("sum" if single else "mean of the runs' sums", runs, column)
     return count_steps(total if single else total / len(runs), steps, None, basis)
@@ -206,7 +208,7 @@ def average_tokens(steps: Steps, column: str) -> Cell:
     """Average a column of tokens over steps."""
     if not steps:
         return leave_out("no step")
-    mean = fsum(read_tokens(one, column) for one in steps) / len(steps)
+    mean = fsum(read_tokens(scored, column) for scored in steps) / len(steps)
     return count_steps(mean, steps, None, derive("mean", list_run_names(steps), column))
 
 
@@ -221,9 +223,9 @@ def average_models(steps: Steps, column: str) -> Cell:
     costs = []
     names = list_run_names(steps)
     for run in names:
-        own = [one for one in steps if one.step.run == run]
-        for agent in dict.fromkeys(one.step.agent for one in own):
-            turns = [read_tokens(one, column) for one in own if one.step.agent == agent]
+        own = [scored for scored in steps if scored.step.run == run]
+        for agent in dict.fromkeys(scored.step.agent for scored in own):
+            turns = [read_tokens(scored, column) for scored in own if scored.step.agent == agent]
             costs.append((run, len(own) * fmean(turns)))
     means = [fmean(cost for run, cost in costs if run == name) for name in names]
     return count_steps(fmean(means), steps, None, derive("mean over models, by turn", names, column))

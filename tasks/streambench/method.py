@@ -117,7 +117,7 @@ class MethodSetup:
 
 
 class StreamMethod(ABC):
-    """One run of a method over a sequence: `step` then `learn`, for t = 1, 2, ..., T.
+    """A run of a method over a sequence: `step` then `learn`, for t = 1, 2, ..., T.
 
     All state is in memory and follows from the steps' arguments alone (no clock, file or chance but a seeded
     one): after a kill the run begins at t = 1 again, and the ledger answers what was asked.

@@ -96,7 +96,7 @@ class StreamRuns:
     @cached_property
     def datasets(self) -> tuple[str, ...]:
         """The datasets of the items, sorted."""
-        return tuple(sorted({one.item.dataset for one in self.steps}))
+        return tuple(sorted({scored.item.dataset for scored in self.steps}))
 
     @cached_property
     def choices(self) -> tuple[MethodChoice, ...]:
@@ -110,7 +110,7 @@ class StreamRuns:
 
     def list_steps(self, systems: Iterable[StreamSystem]) -> list[ScoredStep]:
         """List the steps of some systems: by seed and position of each."""
-        return [one for system in systems for one in self.systems[system]]
+        return [scored for system in systems for scored in self.systems[system]]
 
     def select(
         self, *, model: str | None = None, method: str | None = None, ablated: bool | None = False
@@ -126,14 +126,20 @@ class StreamRuns:
 
     def find_steps(self, method: str, model: str) -> list[ScoredStep]:
         """List the steps of a method's main run with one model alone."""
-        return self.list_steps(one for one in self.select(method=method, model=model) if not one.shared)
+        return self.list_steps(
+            choice for choice in self.select(method=method, model=model) if not choice.shared
+        )
 
     def name_group(self, choice: MethodChoice) -> str:
         """Tell streaming methods from others; one of the user's own streams if it ever held a memory."""
         if choice.method in TITLES:
             return NON_STREAMING if choice.method in WITHOUT_STATE else STREAMING
         own = self.list_steps(system for system in self.systems if system.choice == choice)
-        return STREAMING if any(one.step.memory_size or one.step.stored for one in own) else NON_STREAMING
+        return (
+            STREAMING
+            if any(scored.step.memory_size or scored.step.stored for scored in own)
+            else NON_STREAMING
+        )
 
 
 def gather_runs(
@@ -180,4 +186,4 @@ def name_method(choice: MethodChoice) -> str:
 
 def list_run_names(steps: Iterable[ScoredStep]) -> list[str]:
     """List the runs of steps, in order."""
-    return list(dict.fromkeys(one.step.run for one in steps))
+    return list(dict.fromkeys(scored.step.run for scored in steps))

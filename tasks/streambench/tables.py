@@ -94,7 +94,7 @@ def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> d
 
 def slice_steps(label: tuple[str, ...], steps: Iterable[ScoredStep]) -> Slice[ScoredStep]:
     """Slice by the runs that some steps are of."""
-    runs = frozenset(one.run for one in steps)
+    runs = frozenset(step.run for step in steps)
     return Slice(label, lambda one: one.run in runs)
 
 
@@ -105,7 +105,7 @@ def slice_systems(runs: StreamRuns) -> StepSlices:
 
 def slice_methods(runs: StreamRuns) -> StepSlices:
     """Make a line of each method over all its models; those that share a memory have one run a seed."""
-    found = {choice: [one for one in runs.select() if one.choice == choice] for choice in runs.choices}
+    found = {choice: [run for run in runs.select() if run.choice == choice] for choice in runs.choices}
     return [
         slice_steps((runs.name_group(choice), name_method(choice)), runs.list_steps(systems))
         for choice, systems in found.items()
@@ -144,7 +144,7 @@ def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
 
     def find(where: Where) -> Sequence[ScoredStep]:
         dataset = where.get("dataset")
-        return [one for one in runs.steps if dataset in (None, one.item.dataset)]
+        return [scored for scored in runs.steps if dataset in (None, scored.item.dataset)]
 
     return find
 
@@ -217,7 +217,7 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
     rows = [
         slice_steps(
             (title, memory, "single agent"),
-            [one for model in runs.models for one in runs.find_steps(method, model)],
+            [scored for model in runs.models for scored in runs.find_steps(method, model)],
         )
         for method, title, memory in (
             (ZERO_SHOT, "Zero-Shot", "none"),
@@ -278,7 +278,7 @@ def _uses(use: str) -> Callable[[ScoredStep], bool]:
 def tabulate_seeds(runs: StreamRuns) -> FigureTable:
     """Make Figure 4's table: mean and standard error over seeds (section 5.2, appendix C)."""
     seeds: dict[CellValue, str] = {
-        seed: f"seed {seed}" for seed in sorted({one.step.seed for one in runs.steps})
+        seed: f"seed {seed}" for seed in sorted({scored.step.seed for scored in runs.steps})
     }
     note = "Each seed is another order of the same items. The standard error is over seeds (n - 1)."
     table = Table(
@@ -296,7 +296,7 @@ def tabulate_seeds(runs: StreamRuns) -> FigureTable:
 
 def tabulate_kinds(runs: StreamRuns) -> FigureTable:
     """Make the table of accuracy by kind of item, the most frequent kinds first."""
-    kind_of = {one.item.id: read_kind(one.item) for one in runs.steps}
+    kind_of = {scored.item.id: read_kind(scored.item) for scored in runs.steps}
     sizes = Counter(kind for kind in kind_of.values() if kind)
     kinds = sorted(sizes, key=lambda kind: (-sizes[kind], kind))
     shown = kinds[:MOST_KINDS]
@@ -317,8 +317,8 @@ def read_kind(item: StreamItem) -> str:
 
 def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
     """Declare the table of the metric's own figures: F1 of HotpotQA, well-formed calls of ToolBench."""
-    values = {one.step.id: read_values(one) for one in runs.steps}
-    names = sorted({name for own in values.values() for name in own})
+    values = {scored.step.id: read_values(scored) for scored in runs.steps}
+    names = sorted({name for step_values in values.values() for name in step_values})
     return Table(
         "",
         "The metric's own figures",
@@ -353,24 +353,24 @@ def read_readings(one: ScoredStep) -> dict[str, float | None]:
 
 def tabulate_readings(runs: StreamRuns) -> FigureTable:
     """Make the table of right steps under each reading of the same replies, over all steps."""
-    readings = {one.step.id: read_readings(one) for one in runs.steps}
-    names = sorted({name for own in readings.values() for name in own})
+    readings = {scored.step.id: read_readings(scored) for scored in runs.steps}
+    names = sorted({name for step_readings in readings.values() for name in step_readings})
     title = "Right steps by how replies are read"
     if not names:
         return FigureTable("", title, BY_MODEL, (), (), ("Not shown: all readings read all replies alike.",))
 
     def rate(name: str) -> Measure[ScoredStep]:
         def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
-            if any(readings[one.step.id].get(name, 0.0) is None for one in steps):
+            if any(readings[scored.step.id].get(name, 0.0) is None for scored in steps):
                 return leave_out("a judge would decide, and was not asked")
-            share = fmean(readings[one.step.id].get(name, one.score.score) or 0.0 for one in steps)
+            share = fmean(readings[scored.step.id].get(name, scored.score.score) or 0.0 for scored in steps)
             basis = derive(f"mean, as {name} reads the replies", list_run_names(steps), "score")
             return count_steps(share, steps, None, basis)
 
         return Measure(name, fill, leave_out, "share")
 
     def count(steps: Sequence[ScoredStep], where: Where) -> Cell:
-        differ = sum(bool(readings[one.step.id]) for one in steps)
+        differ = sum(bool(readings[scored.step.id]) for scored in steps)
         basis = derive("replies that are read otherwise", list_run_names(steps), "score")
         return count_steps(differ, steps, None, basis)
 
@@ -433,5 +433,5 @@ def declare_tokens(
     number: str, title: str, heads: tuple[str, ...], rows: StepSlices, steps: Iterable[ScoredStep]
 ) -> Table[ScoredStep]:
     """Declare a table of tokens. steps: all of the page, of which some may have estimated counts."""
-    notes = (TOKENS_NOTE, *([ESTIMATED] if any(one.score.estimated for one in steps) else []))
+    notes = (TOKENS_NOTE, *([ESTIMATED] if any(scored.score.estimated for scored in steps) else []))
     return Table(number, title, heads, rows, TOKENS, notes=notes)

@@ -48,7 +48,7 @@ Columns = Sequence[StreamColumn]
 def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
     """Make every table of an overview, by key, in the order of the page."""
     by_title = {column.title: column for column in columns}
-    steps = [one for column in columns for one in column.runs.steps]
+    steps = [scored for column in columns for scored in column.runs.steps]
     datasets = [_slice_column(column.title, column) for column in columns]
     ways = [
         _slice_column(f"{column.title}, {way}", column, tokens=f"tokens_{way}")
@@ -122,7 +122,7 @@ def _slice_gained(columns: Columns) -> StepSlices:
         slice_steps((model, titles[method]), steps)
         for model in list_models(columns)
         for method in GAINED
-        if (steps := [one for column in columns for one in column.runs.find_steps(method, model)])
+        if (steps := [scored for column in columns for scored in column.runs.find_steps(method, model)])
     ]
 
 
@@ -166,18 +166,18 @@ def _declare_joined(columns: Columns, by_title: Mapping[str, StreamColumn]) -> T
     rows = [
         slice_steps(
             (column.title, column.kind, column.stream, source.name),
-            [one for one in column.runs.steps if column.sources[one.step.run] is source],
+            [scored for scored in column.runs.steps if column.sources[scored.step.run] is source],
         )
         for column in columns
-        for source in {one.name: one for one in column.sources.values()}.values()
+        for source in {source.name: source for source in column.sources.values()}.values()
     ]
     measures = (
-        count("items", "distinct", "item", lambda steps: len({one.item.id for one in steps})),
-        count("orders", "distinct", "seed", lambda steps: len({one.step.seed for one in steps})),
-        count("models", "distinct", "agent", lambda steps: len({one.step.agent for one in steps})),
+        count("items", "distinct", "item", lambda steps: len({scored.item.id for scored in steps})),
+        count("orders", "distinct", "seed", lambda steps: len({scored.step.seed for scored in steps})),
+        count("models", "distinct", "agent", lambda steps: len({scored.step.agent for scored in steps})),
         count("runs", "distinct", "run", lambda steps: len(list_run_names(steps))),
         count("steps", "count", "", len),
-        count("failed", "sum", "failed", lambda steps: sum(one.failed for one in steps)),
+        count("failed", "sum", "failed", lambda steps: sum(scored.failed for scored in steps)),
     )
     heads = ("dataset", "kind", "stream", "evaluation")
     return Table("", "What is joined", heads, rows, measures, notes=tuple(list_unshown(columns)))

@@ -38,10 +38,10 @@ class RunFile:
 def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
     """Show every step of an evaluation; what is long of a step is in its run's file."""
     files = name_files(runs)
-    titles = {one.step.method: one.system.title for one in runs.steps}
-    outcomes = sorted({one.step.outcome for one in runs.steps})
+    titles = {scored.step.method: scored.system.title for scored in runs.steps}
+    outcomes = sorted({scored.step.outcome for scored in runs.steps})
     offered = dict([RIGHT, WRONG, *((outcome.value, outcome.shown) for outcome in outcomes)])
-    seeds = dict.fromkeys(str(one.step.seed) for one in runs.steps)
+    seeds = dict.fromkeys(str(scored.step.seed) for scored in runs.steps)
     return Viewer(
         "step",
         "steps",
@@ -54,9 +54,9 @@ def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
             Filter("seed", "Seed", [(seed, seed) for seed in seeds]),
             Filter("outcome", "Outcome", list(offered.items())),
         ),
-        [_list_step(one, files[one.step.run]) for one in runs.steps],
+        [_list_step(scored, files[scored.step.run]) for scored in runs.steps],
         artifact,
-        shared={one.item.id: _show_item(one.item) for one in runs.steps},
+        shared={scored.item.id: _show_item(scored.item) for scored in runs.steps},
         walk=True,
     )
 
@@ -99,18 +99,25 @@ def show_runs(runs: StreamRuns, calls: Iterable[Call]) -> dict[str, RunFile]:
     by_key = {call.id: call for call in calls}
     by_file: defaultdict[str, list[ScoredStep]] = defaultdict(list)
     files = name_files(runs)
-    for one in runs.steps:
-        by_file[files[one.step.run]].append(one)
+    for scored in runs.steps:
+        by_file[files[scored.step.run]].append(scored)
     return {file: _show_run(file, steps, by_key) for file, steps in by_file.items()}
 
 
 def _show_run(file: str, steps: Sequence[ScoredStep], calls: Mapping[str, Call]) -> RunFile:
-    past = {one.step.position: one for one in steps}
-    keys = {key for one in steps for key in (*one.step.calls, *one.step.judge_calls, *one.step.shadow_calls)}
+    past = {scored.step.position: scored for scored in steps}
+    keys = {
+        key
+        for scored in steps
+        for key in (*scored.step.calls, *scored.step.judge_calls, *scored.step.shadow_calls)
+    }
     return RunFile(
-        {one.step.id: show_step(one, file, past) for one in steps},
+        {scored.step.id: show_step(scored, file, past) for scored in steps},
         {key: _show_call(calls[key]) for key in sorted(keys) if key in calls},
-        [(one.step.id, f"step {one.step.position}: {one.step.outcome.shown}", _mark(one)) for one in steps],
+        [
+            (scored.step.id, f"step {scored.step.position}: {scored.step.outcome.shown}", _mark(scored))
+            for scored in steps
+        ],
     )
 
 
@@ -185,7 +192,7 @@ def _show_calls(title: str, keys: Sequence[str], file: str, *, is_open: bool = F
 def view_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str], streams: Path) -> Viewer:
     """Show the runs that an overview joins, by column. pages: evaluation -> its page; streams: all data."""
     rows = [
-        _show_joined(column, run, [one for one in steps if one.step.run == run], pages, streams)
+        _show_joined(column, run, [scored for scored in steps if scored.step.run == run], pages, streams)
         for column in columns
         for steps in column.runs.systems.values()
         for run in list_run_names(steps)
@@ -202,9 +209,12 @@ def _show_joined(
     column: StreamColumn, run: str, steps: Sequence[ScoredStep], pages: Mapping[str, str], streams: Path
 ) -> ViewedRow:
     source, system = column.sources[run], steps[0].system
-    right, failed = sum(one.step.bit for one in steps), sum(one.failed for one in steps)
-    unjudged = sum(one.unjudged for one in steps)
-    tokens = [sum(one.score.tokens_in for one in steps), sum(one.score.tokens_out for one in steps)]
+    right, failed = sum(scored.step.bit for scored in steps), sum(scored.failed for scored in steps)
+    unjudged = sum(scored.unjudged for scored in steps)
+    tokens = [
+        sum(scored.score.tokens_in for scored in steps),
+        sum(scored.score.tokens_out for scored in steps),
+    ]
     share = f"{100 * right / len(steps):.1f}%"
     facts = [
         f"{right:,} of {len(steps):,} steps right ({share})",

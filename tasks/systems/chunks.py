@@ -60,7 +60,7 @@ def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: st
     splitter = None if chunk is None else load_text_splitter(encoding, chunk.tokens, chunk.overlap)
     for document in corpus:
         if document.id in seen:
-            raise BadInput(f"document {document.id}", "stands twice in the corpus")
+            raise BadInput(f"document {document.id}", "occurs twice in the corpus")
         seen.add(document.id)
         texts = [document.text] if splitter is None else splitter.chunks(document.text)
         for text in texts:

@@ -24,7 +24,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Document:
-    """One document of a corpus."""
+    """A document of a corpus."""
 
     id: str
     title: str

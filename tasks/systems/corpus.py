@@ -65,7 +65,7 @@ def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
         except OSError as error:
             problems.append(f"{name}: cannot be read ({error.strerror or type(error).__name__})")
     if not documents:
-        raise BadInput(path, "holds no document that can be read", hint="; ".join(problems[:3]))
+        raise BadInput(path, "contains no document that can be read", hint="; ".join(problems[:3]))
     return Corpus(tuple(documents[name] for name in sorted(documents)), tuple(problems))
 
 

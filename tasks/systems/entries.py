@@ -76,7 +76,7 @@ class OpenAiEntry(EntryModel):
 
 
 class HttpCall(EntryModel):
-    """One POST to a system, and where its JSON reply holds the retrieved passages (JMESPath).
+    """A POST to a system, and where its JSON reply holds the retrieved passages (JMESPath).
 
     With `passages`, the other paths are read within each member of that list; without it, each of them names
     a list, all of the same length.

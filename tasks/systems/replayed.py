@@ -107,7 +107,7 @@ def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
         if problem:
             raise BadInput(path, problem, line=number, hint=WANTED)
     if not answers.by_id and not answers.by_question:
-        raise BadInput(path, "holds no answer", hint=WANTED)
+        raise BadInput(path, "contains no answer", hint=WANTED)
     return answers
 
 

@@ -30,7 +30,7 @@ class RelationWords(Settings):
 
 
 class GraphSource(Settings):
-    """One entry of `tanq.sources`: a graph, the articles that bear it out, and list questions."""
+    """An entry of `tanq.sources`: a graph, the articles that bear it out, and list questions."""
 
     graph: Path
     """A folder with entities.parquet and claims.parquet, as `benchloom import wikidata` writes it."""
@@ -49,7 +49,7 @@ class GraphSource(Settings):
 
 
 class TanqSet(Settings):
-    """One entry of `tanq.sets`: questions of a source."""
+    """An entry of `tanq.sets`: questions of a source."""
 
     source: str
     """A name under `tanq.sources`."""
@@ -59,7 +59,7 @@ class TanqSet(Settings):
 
 
 class TableEvaluation(Settings):
-    """One entry of `tanq.evaluations`: baselines and models on a set."""
+    """An entry of `tanq.evaluations`: baselines and models on a set."""
 
     set: str
     """A name under `tanq.sets`."""

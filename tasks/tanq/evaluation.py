@@ -48,7 +48,7 @@ def _make_item(record: Record, source: ItemSource) -> TanqItem:
     kind = check_choice("kind", take_text(record, "kind", default=KINDS[0]), KINDS)
     given = record.get("proofs") or []
     if not isinstance(given, list):
-        raise BadItem("proofs is no list")
+        raise BadItem("proofs is not a list")
     proofs = tuple(_read_proof(proof, place) for place, proof in enumerate(given))
     text = write_table_text([[", ".join(cell) for cell in row] for row in table])
     return TanqItem(
@@ -88,7 +88,7 @@ def _read_table(table: object) -> list[list[tuple[str, ...]]]:
     if isinstance(table, str):
         table = [line.split("|") for line in table.strip("\n").split("\n")]
     if not isinstance(table, list) or not all(isinstance(row, list) for row in table) or len(table) < 2:
-        raise BadItem("answer_table is no table: lines of `a|b`, or a list of rows, the header first")
+        raise BadItem("answer_table is not a table: lines of `a|b`, or a list of rows, the header first")
     if sum(map(len, table)) > MOST_CELLS:
         raise BadItem(f"answer_table has more than {MOST_CELLS:,} cells")
     rows = [[_read_cell(cell) for cell in row] for row in table]
@@ -105,7 +105,7 @@ def _read_cell(cell: object) -> tuple[str, ...]:
     found = []
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-            raise BadItem("answer_table has a cell that is no text, number, null or list of these")
+            raise BadItem("answer_table has a cell that is not text, number, null or list of these")
         text = "" if value is None else " ".join(str(value).replace("\0", "").replace("|", " ").split())
         if len(text) > MOST_TEXT:
             raise BadItem(f"answer_table has a cell of more than {MOST_TEXT:,} characters")
@@ -115,7 +115,7 @@ def _read_cell(cell: object) -> tuple[str, ...]:
 
 def _read_proof(proof: object, place: int) -> ItemProof:
     if not isinstance(proof, dict):
-        raise BadItem("proofs has what is no object with `article` and `text`")
+        raise BadItem("proofs has what is not an object with `article` and `text`")
     article, text = take_text(proof, "article"), take_text(proof, "text")
     section = take_text(proof, "section", default="")
     return ItemProof(

@@ -112,4 +112,4 @@ def test_a_folder_that_is_gone_is_one_line(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "gone", capture_output=True, text=True, check=False
     )
-    assert_refused(done, "no such folder")
+    assert_refused(done, "the current folder no longer exists")

@@ -33,7 +33,7 @@ assert set(made_from.kind) >= {"row"} and made_from.reference[0] == f"balanced#{
 try:
     benchloom.samples(name="shpo")
 except benchloom.Unreadable as error:
-    assert "of 'shpo' are not there (there: databases.shop, shop)" in str(error), error
+    assert "of 'shpo' do not exist (known: databases.shop, shop)" in str(error), error
 else:
     raise AssertionError
 """
@@ -91,15 +91,15 @@ def test_a_dataset_is_read_by_its_card(tmp_path):
         (lambda at: benchloom.samples(at), "is neither a Benchloom project nor a dataset's folder"),
         (
             lambda at: benchloom.samples(at / "set", "c"),
-            r"configurations of 'c' are not there \(there: a, b\)",
+            r"configurations of 'c' do not exist \(known: a, b\)",
         ),
         (lambda at: benchloom.samples(at / "set"), r"b\.jsonl: cannot be read: "),
         (
             lambda at: benchloom.samples(at / "set", "a", form="polars"),
-            "form='polars': is `pandas` or `arrow`",
+            "form='polars': expected `pandas` or `arrow`",
         ),
-        (lambda at: benchloom.calls(at / "set"), "no calls lie there"),
-        (lambda at: benchloom.figures(at), r"no report\.json lies there"),
+        (lambda at: benchloom.calls(at / "set"), "contains no calls"),
+        (lambda at: benchloom.figures(at), r"contains no report\.json"),
         (lambda at: benchloom.lineage("a", "9", place=at / "set"), r"a has no row '9'"),
     ],
 )

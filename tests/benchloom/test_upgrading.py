@@ -203,5 +203,5 @@ def test_where_there_is_nothing_to_upgrade_it_says_so(tmp_path, shop):
     git(inner, "init", "-q")
     shutil.rmtree(shop / ".git")
     shop.rename(inner / "shop")
-    with pytest.raises(BadInput, match="lies in the repository of"):
+    with pytest.raises(BadInput, match="is part of the Git repository"):
         upgrade_command(inner / "shop")

@@ -99,7 +99,7 @@ ACTS = {
     ),
 }
 """Of the first three questions: one on which they disagree, one edited by each, one rejected by both."""
-TOLD = ("Anna, Ben: agree on 66.67% of 3 items, kappa 0.5000", "split, and so not accepted: q0, q1")
+TOLD = ("Anna, Ben: agree on 66.67% of 3 items, kappa 0.5000", "split, therefore not accepted: q0, q1")
 """2 of 3 alike; p_e = 1/3 * 0 + 1/3 * 1/3 + 1/3 * 2/3 = 1/3; kappa = (2/3 - 1/3) / (2/3)."""
 
 
@@ -132,7 +132,7 @@ def list_lost(root: Path) -> list[str]:
         act for by_person in load_decisions(root / DECISIONS).standing.values() for act in by_person.values()
     ]
     found = [replace(act, at=EPOCH) for act in acts]
-    wanted = [act.expect(name, number) for name, own in ACTS.items() for number, act in enumerate(own)]
+    wanted = [act.expect(name, number) for name, acts in ACTS.items() for number, act in enumerate(acts)]
     return [f"review: was not decided: {act}" for act in found if act not in wanted] + [
         f"review: is lost: {act}" for act in wanted if act not in found
     ]
@@ -172,9 +172,9 @@ def list_let_in(browser: Browser, url: str) -> list[str]:
         page.wait_for_timeout(SETTLED_MS)  # the browser tells of an answer after the page has it
         # What the empty page loads of its own is none of ours.
         statuses = [
-            one["statusCode"]
-            for one in told
-            if urlsplit(sent.get(one["requestId"], "")).netloc == parts.netloc
+            line["statusCode"]
+            for line in told
+            if urlsplit(sent.get(line["requestId"], "")).netloc == parts.netloc
         ]
         if outcome != ["TypeError"] * 3 or len(statuses) < 3 or {*statuses} != {403}:
             let_in.append(f"review: from another origin: {outcome}, {statuses}")

@@ -61,8 +61,8 @@ def find_violations(page: Page) -> list[str]:
     # Styles from a disk may not be read by a page's own scripts, which axe would try.
     found = Axe().run(page, options={"preload": False}).response["violations"]
     return [
-        f"{one['id']}: {one['help']} ({len(one['nodes'])} times, {one['nodes'][0]['html'][:200]})"
-        for one in found
+        f"{result['id']}: {result['help']} ({len(result['nodes'])} times, {result['nodes'][0]['html'][:200]})"
+        for result in found
     ]
 
 

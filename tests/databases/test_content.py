@@ -113,7 +113,7 @@ def test_a_server_that_is_gone_keeps_its_record(tmp_path: Path) -> None:
     said: list[str] = []
     refresh_records(servers, ["shop"], said.append)
     assert len(said) == 1
-    assert said[0].endswith("until then its last record stands")
+    assert said[0].endswith("until then the last record is used")
 
 
 def test_a_server_that_stops_while_its_tables_are_read_is_one_clear_error(
@@ -147,7 +147,7 @@ def test_another_file_is_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "params.json"
     path.write_text(json.dumps({"mine": 1}))
     entry = DatabaseEntry(name="shop", url="postgresql+psycopg://ann@h/shop", file=path)
-    with pytest.raises(BadInput, match="is no record of a database"):
+    with pytest.raises(BadInput, match="is not a record of a database"):
         write_record(entry, DatabaseContent(tables={}))
     assert json.loads(path.read_text()) == {"mine": 1}
     with pytest.raises(BadInput, match="benchloom snapshot shop makes it"):

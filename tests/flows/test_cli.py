@@ -66,10 +66,10 @@ def test_every_command_has_help_with_an_example(command):
 
 
 def test_the_help_of_evaluate_names_every_flow_that_evaluates():
-    flows = [own.name for own in list_flows() if any(scope.evaluates for scope in own.list_scopes())]
+    flows = [flow.name for flow in list_flows() if any(scope.evaluates for scope in flow.list_scopes())]
     command = typer.main.get_command(cli.app).commands["evaluate"]
     (flow,) = [param for param in command.params if param.name == "flow"]
-    assert flow.help == f"By whose rules: {', '.join(flows[:-1])} or {flows[-1]}."
+    assert flow.help == f"The evaluation: {', '.join(flows[:-1])} or {flows[-1]}."
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("tasks/trial/show.py", "words: Path", "wrods: Path", "argument 'wrods' that is no artifact"),
+        ("tasks/trial/show.py", "words: Path", "wrods: Path", "argument 'wrods' that is not an artifact"),
         ("flows/trial.py", 'roles=("judge",)', "", "must say whom: roles="),
         (
             "flows/trial.py",
@@ -229,7 +229,7 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
             "params.yaml",
             "entries: {}, runs: {}",
             "entries: {one: {file: a}}, runs: {first: {entry: one}}",
-            "params.yaml: roles.judge: is missing, and trial.answers depends on it",
+            "params.yaml: roles.judge: is missing, but trial.answers depends on it",
         ),
         ("flows/trial.py", '    ENTRY.stage("trial.words", reads=("${item.file}",)),\n', "", "words"),
         (
@@ -239,9 +239,9 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
             "params.yaml: has no section trial.runs, which stage trial.answers",
         ),
         ("flows/trial.py", "trial.show", "trial.shown", "there is no tasks/trial/shown.py"),
-        ("flows/trial.py", 'Flow("trial"', 'Flow("other"', "must declare one flow of the name 'trial'"),
-        ("flows/trial.py", '"trial.answers")', '"trial.answer")', "no stage that runs over trial.runs"),
-        ("flows/trial.py", '"trial.answers")', '"trial.words")', "no stage that runs over trial.runs"),
+        ("flows/trial.py", 'Flow("trial"', 'Flow("other"', "must declare one flow named 'trial'"),
+        ("flows/trial.py", '"trial.answers")', '"trial.answer")', "not a stage that runs over trial.runs"),
+        ("flows/trial.py", '"trial.answers")', '"trial.words")', "not a stage that runs over trial.runs"),
         ("tasks/trial/make/answers.py", "def list_scored", "def list_scores", "no function 'list_scored'"),
         (
             "tasks/trial/make/answers.py",
@@ -269,7 +269,9 @@ def test_a_stage_that_no_flow_declares_is_named(house):
     write(house, "tasks/trial/make/lost.py", STAGES["make/words.py"].replace("def words", "def lost"))
     done = graph(house)
     assert done.returncode == 2
-    assert "tasks/trial/make/lost.py: has a stage's function, and no flow declares it" in done.stderr
+    assert (
+        "tasks/trial/make/lost.py: defines a stage's function, but no flow declares the stage" in done.stderr
+    )
 
 
 def test_an_importer_that_no_flow_declares_is_named(house):
@@ -286,7 +288,7 @@ def test_an_importer_that_no_flow_declares_is_named(house):
     write(house, "tasks/sources/books.py", "def books(out): ...\n")
     done = graph(house)
     assert done.returncode == 2
-    assert "tasks/sources/books.py: has a stage's function, and no flow declares it" in done.stderr
+    assert "tasks/sources/books.py: defines a stage's function, but no flow declares the stage" in done.stderr
 
 
 @pytest.mark.parametrize("out", ["data/reports/trials-${key}", "data/reports/trial/${key}/deep", "page"])
@@ -304,14 +306,14 @@ def test_a_flow_without_a_folder_is_named(house):
     write(house, "flows/newer.py", PAGE.replace("trial", "newer"))
     done = graph(house)
     assert done.returncode == 2
-    assert "flows/newer.py: declares a flow, and there is no tasks/newer/__init__.py" in done.stderr
+    assert "flows/newer.py: declares a flow, but tasks/newer/__init__.py does not exist" in done.stderr
 
 
 def test_a_paper_without_a_flow_is_named(house):
     write(house, "tasks/newer/__init__.py", "")
     done = graph(house)
     assert done.returncode == 2
-    assert "tasks/newer: has no flow: declare its stages in flows/newer.py" in done.stderr
+    assert "tasks/newer: has no flow (declare its stages in flows/newer.py" in done.stderr
 
 
 def test_two_modules_of_one_name_are_told_apart_or_refused(house):
@@ -344,7 +346,7 @@ def test_a_run_refuses_a_graph_that_lacks_what_the_code_imports(house):
         "from tasks.trial.newer import help_more\ndef help_out(): help_more()\n",
     )
     done = subprocess.run(require, cwd=house, capture_output=True, text=True, check=False)
-    assert "dvc.yaml: is not what the flows declare (run `benchloom graph`" in done.stderr
+    assert "dvc.yaml: differs from the flows' declarations (run `benchloom graph`" in done.stderr
     assert "tasks/trial/newer.py" in read_stages(house)["trial-answers"]["do"]["deps"]
     assert subprocess.run(require, cwd=house, check=False).returncode == 0
     params["trial"]["answer"] = {}

@@ -147,7 +147,7 @@ def test_a_system_over_http_with_failures_is_judged_on_the_rest(project, model):
     assert figures["rates"]["open"]["all"]["accuracy"] == 0.5
     assert figures["rates"]["open"]["all"]["n_scored"] == 4
     assert figures["hypothesis"]["open"]["rates"]["accuracy"]["difference"] == 1.0
-    for said in ("line 7: is no JSON", "line 8: answer is missing", "question dairy-short: no answer"):
+    for said in ("line 7: is not valid JSON", "line 8: answer is missing", "question dairy-short: no answer"):
         assert said in done.stderr
     assert "written to data/evaluations/ours-" in done.stderr
     refused = evaluate(project, "--documents", "corpus", system="ours")
@@ -206,7 +206,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
     finally:
         project.end_all()
     assert process.returncode == 130, said
-    assert "the same command goes on" in said
+    assert "the same command continues" in said
     assert "Traceback" not in said
     before = model.asked["system"]
     assert before < 300
@@ -220,14 +220,18 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
     ("flow", "words", "line"),
     [
         ("ragcheck", ("--system", "weak"), "questions.jsonl, line 1: 'reference' is None"),
-        ("grammar", ("--system", "alone", "--turns", "2"), "--turns: is of other flows than grammar"),
-        ("other", ("--system", "weak"), "is no flow"),
-        ("grammar", ("--system", "nobody"), "(there: "),
+        ("grammar", ("--system", "alone", "--turns", "2"), "--turns: does not apply to grammar"),
+        ("other", ("--system", "weak"), "is not a flow"),
+        ("grammar", ("--system", "nobody"), "(known: "),
         ("grammar", ("--system", "weak"), "systems.weak: retrieves, and there are no documents"),
         ("grammar", ("--system", "alone", "--documents", "corpus"), "does not retrieve from"),
         ("grammar", ("--system", "weak", "--documents", "nowhere"), "no such file or folder"),
-        ("grammar", ("--system", "alone", "--as-of", "../x"), "is no label"),
-        ("grammar", ("--system", "alone", "--out", "params.yaml"), "cannot be made a folder (file exists)"),
+        ("grammar", ("--system", "alone", "--as-of", "../x"), "is not a label"),
+        (
+            "grammar",
+            ("--system", "alone", "--out", "params.yaml"),
+            "cannot be created as a folder (file exists)",
+        ),
         ("grammar", ("--system", "alone", "--dataset", "nowhere.jsonl"), "no such file"),
         ("grammar", ("--system", "alone", "--dataset", "params.yaml"), "has no item that can be asked"),
     ],

@@ -86,11 +86,11 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
 @pytest.mark.parametrize(
     ("rows", "words", "said"),
     [
-        ([{"id": "x", "answer": "Ada"}], (), "has no answer to a question of the dataset"),
+        ([{"id": "x", "answer": "Ada"}], (), "answers no question of the dataset"),
         ([{"id": "x", "reply": "Ada"}], (), "line 1: has no answer, only id, reply"),
         ([{"answer": "Ada"}], (), "line 1: has neither id nor question"),
         ([{"id": "x", "answer": "Ada"}] * 2, (), "line 2: is a second answer to x"),
-        ([{"id": "x", "answer": 7}], (), "line 1: answer is a number; text is wanted"),
+        ([{"id": "x", "answer": 7}], (), "line 1: answer is a number; expected text"),
         (
             [{"id": "x", "answer": "a", "contexts": ["c"], "titles": []}],
             (),
@@ -101,7 +101,7 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
             (),
             "line 1: contexts is text; it must be a list of texts",
         ),
-        ([], (), "holds no answer"),
+        ([], (), "contains no answer"),
         ([{"id": "x", "answer": "Ada"}], ("--system", "weak"), "--answers weak: is a system of params.yaml"),
     ],
 )

@@ -38,7 +38,7 @@ class Endpoint:
 
     async def answer(self, request: web.Request) -> web.Response:
         body = await request.json()
-        before = sum(one["messages"] == body["messages"] for one in self.asked)
+        before = sum(request["messages"] == body["messages"] for request in self.asked)
         self.asked.append(body)
         system, user = body["messages"][0]["content"], body["messages"][-1]["content"]
         if judges := "strict grader" in system:

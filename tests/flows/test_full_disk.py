@@ -39,7 +39,7 @@ COMMANDS = {
 }
 READS = frozenset({"status", "plan", "doctor", "lineage", "ledger stats", "graph"})
 """Commands that need not write anything, and may end well."""
-FULL = ("disk is full", "no space left on device", "disk quota", "1 gb is wanted")
+FULL = ("disk is full", "no space left on device", "disk quota", "1 gb is required")
 
 
 @pytest.fixture(scope="module")

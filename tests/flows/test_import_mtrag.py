@@ -129,7 +129,7 @@ def drop(part, key):
         (lambda record: record["evaluations"].append(record["evaluations"][0]), "twice"),
         (lambda record: record["evaluations"].clear(), "no evaluations"),
         (lambda record: record["metrics"][0].update(values=SCALE[:1]), "no value of the metric"),
-        (lambda record: [each["annotations"].clear() for each in record["evaluations"]], "no rating"),
+        (lambda record: [told["annotations"].clear() for told in record["evaluations"]], "no rating"),
     ],
 )  # fmt: skip
 def test_a_file_in_another_layout_is_refused_in_one_line_and_changes_nothing(root, change, what):
@@ -149,5 +149,5 @@ def test_names_and_metrics_that_are_none_are_refused(root):
     with pytest.raises(BadInput, match="no name"):
         bring_in(root, Mtrag(file=path, called="MT RAG"))
     path.write_text("{")
-    with pytest.raises(BadInput, match="is no JSON"):
+    with pytest.raises(BadInput, match="is not valid JSON"):
         bring_in(root, Mtrag(file=path))

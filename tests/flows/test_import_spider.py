@@ -61,7 +61,7 @@ def call(*words: object):
 
 def read_questions(root: Path) -> list[tuple[str, str, str]]:
     lines = (root / "data/raw/spider/questions.jsonl").read_text().splitlines()
-    return [(each["id"], each["database"], each["question"]) for each in map(json.loads, lines)]
+    return [(record["id"], record["database"], record["question"]) for record in map(json.loads, lines)]
 
 
 def test_a_database_named_becomes_one_of_the_project_with_its_questions(root, tmp_path):
@@ -81,7 +81,7 @@ def test_databases_are_added_one_after_the_other_and_again(root, tmp_path):
     release = make_release(tmp_path / "spider")
     for name in ("cities", "towns", "cities"):
         assert call(release, "--database", name).exit_code == 0
-    assert [each[0] for each in read_questions(root)] == ["dev-0", "train_spider-0"]
+    assert [question[0] for question in read_questions(root)] == ["dev-0", "train_spider-0"]
 
 
 def test_a_draw_leaves_out_what_cannot_be_used_and_says_why(root, tmp_path):
@@ -140,11 +140,11 @@ def test_a_database_of_the_project_is_never_replaced(root, tmp_path):
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [
-        ("tables.json", "{", "tables.json: is no JSON"),
-        ("tables.json", "{}", "holds no JSON list"),
+        ("tables.json", "{", "tables.json: is not valid JSON"),
+        ("tables.json", "{}", "contains no JSON list"),
         ("tables.json", "[1]", "record 0 is none of Spider's (db_id)"),
-        ("tables.json", '[{"db_id": "../../etc"}]', "names a database '../../etc', which is no name"),
-        ("dev.json", "[" * 100_000, "dev.json: is no JSON"),
+        ("tables.json", '[{"db_id": "../../etc"}]', "names a database '../../etc', which is not a name"),
+        ("dev.json", "[" * 100_000, "dev.json: is not valid JSON"),
         ("dev.json", '["a"]', "record 0 is none of Spider's"),
     ],
 )
@@ -193,8 +193,8 @@ def test_what_stands_in_a_set_stays_and_a_database_enters_once(root, tmp_path):
 @pytest.mark.parametrize(
     ("section", "named", "said"),
     [
-        ("{}", "no/name", "--longform: 'no/name' is no name"),
-        ("{sets: {mine: 7}}", "mine", "longform.sets.mine is no set of databases"),
+        ("{}", "no/name", "--longform: 'no/name' is not a name"),
+        ("{sets: {mine: 7}}", "mine", "longform.sets.mine is not a set of databases"),
         (
             "{databases: {cities: {file: own.sqlite}}}",
             "mine",

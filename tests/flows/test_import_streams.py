@@ -100,7 +100,9 @@ def test_bird_without_databases_is_imported_only_if_it_is_asked_for(root, tmp_pa
     assert (towns["file"], skipped) == ("", {})
     assert towns["context"] == 'CREATE TABLE "town" (\n  "id" number,\n  "name" text\n);'
     shutil.rmtree(release / "dev_databases")
-    with pytest.raises(BadInput, match=r"gave no item of 23 .*no_database: 23.*--databases DIR"):
+    with pytest.raises(
+        BadInput, match=r"none of 23 records can be imported .*no_database: 23.*--databases DIR"
+    ):
         call("bird", release, "--name", "none")
     assert not (root / "data/raw/streambench/none").exists()
 
@@ -157,7 +159,7 @@ def test_ddxplus_draws_as_many_patients_of_each_diagnosis(root, tmp_path):
     about, again, _, _ = read(root, "again")
     assert about["draw"] == {"seed": 7, "take": 49}
     assert {item["key"] for item in again} != {item["key"] for item in few}
-    with pytest.raises(BadInput, match="asks for 99 items, and there are 98"):
+    with pytest.raises(BadInput, match="is 99, but the source has 98 items"):
         call("ddxplus", release, "--take", "99")
     assert len(read(root, "ddxplus")[1]) == 98
 
@@ -215,14 +217,14 @@ def test_an_archive_is_read_as_its_folder_and_a_hostile_one_is_refused(root, tmp
 @pytest.mark.parametrize(
     ("words", "file", "content", "said"),
     [
-        ("toolbench", "tool_test.json", "[]", "holds no JSON object"),
-        ("toolbench", "tool_test.json", "{" * 10_000, "is no JSON"),
-        ("hotpotqa", "hotpot_dev_distractor_v1.json", "plainly not", "is no JSON"),
-        ("hotpotqa", "hotpot_dev_distractor_v1.json", "[1, [], null]", "gave no item of 3"),
+        ("toolbench", "tool_test.json", "[]", "contains no JSON object"),
+        ("toolbench", "tool_test.json", "{" * 10_000, "is not valid JSON"),
+        ("hotpotqa", "hotpot_dev_distractor_v1.json", "plainly not", "is not valid JSON"),
+        ("hotpotqa", "hotpot_dev_distractor_v1.json", "[1, [], null]", "none of 3 records can be imported"),
         ("cosql", "dev.json", "", "is empty"),
         ("bird", "dev.json", '[{"db_id": "../x", "question": "q", "SQL": "SELECT 1"}]', "bad_name"),
         ("ddxplus", "release_conditions.json", "{}", "release_evidences.json: is not there"),
-        ("ds1000", "nothing.txt", "", "holds no ds1000.jsonl.gz"),
+        ("ds1000", "nothing.txt", "", "contains no ds1000.jsonl.gz"),
     ],
 )
 def test_broken_files_are_one_clear_line(words, file, content, said, root, tmp_path):
@@ -241,7 +243,7 @@ def test_an_import_replaces_the_one_before_and_a_bad_name_is_refused(root, tmp_p
     call("hotpotqa", release)
     call("hotpotqa", release, "--take", 5)
     assert len(read(root, "hotpotqa")[1]) == 5
-    with pytest.raises(BadInput, match="is no name"):
+    with pytest.raises(BadInput, match="is not a valid name"):
         call("hotpotqa", release, "--name", "../x")
     assert [place.name for place in (root / "data/raw/streambench").iterdir()] == ["hotpotqa"]
 

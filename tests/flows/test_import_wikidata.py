@@ -92,7 +92,7 @@ def test_a_dump_becomes_entities_and_claims(root, tmp_path):
     assert [line["reason"] for line in skipped] == ["no item", "broken line"]
     # Nothing of a claim is lost on the way to the file and back.
     read_again = DumpSource([path]).read(EntitySelection(), ReadingReport())
-    expected = sorted((claim for each in read_again for claim in each.claims), key=lambda claim: claim.id)
+    expected = sorted((claim for record in read_again for claim in record.claims), key=lambda claim: claim.id)
     assert [restore_claim(row) for row in claims] == expected
     about = json.loads((root / "data/raw/wikidata/main/about.json").read_text())
     assert (about["licence"], about["read_from"], about["counts"]["claims"]) == (
@@ -207,13 +207,13 @@ def test_a_database_with_item_ids_is_read(root, tmp_path):
     ("words", "said"),
     [
         (["none.json"], "none.json: is not there"),
-        (["dump.json", "--entity", "42"], "--entity: '42' is no id"),
-        (["dump.json", "--name", "../x"], "--name: '../x' is no name"),
-        (["dump.json", "--entity", "Q404"], "holds no entity that is asked for; 2 others were read"),
-        (["empty.json"], "holds no entity that is asked for"),
+        (["dump.json", "--entity", "42"], "--entity: '42' is not an id"),
+        (["dump.json", "--name", "../x"], "--name: '../x' is not a valid name"),
+        (["dump.json", "--entity", "Q404"], "contains no entity that is asked for; 2 others were read"),
+        (["empty.json"], "contains no entity that is asked for"),
         (["dump.json", "--column", "a=P1"], "--column: is for a table"),
         (["films.sqlite", "dump.json"], "films.sqlite: is a database"),
-        (["https://www.wikidata.org/wiki/Q42"], "is no address that can be read"),
+        (["https://www.wikidata.org/wiki/Q42"], "is not an address that can be read"),
         (["https://www.wikidata.org/w/api.php", "--entity", "Q42"], "--contact: is missing"),
         (["http://127.0.0.1:9/w/api.php"], "gives entities by id alone"),
     ],

@@ -43,7 +43,7 @@ def make_lines():
     twice = entity(made[2]["id"], statement(time("P2", "+1900-02-30T00:00:00Z")), label="again")
     moved = entity("Q900", redirects={"from": "Q901", "to": "Q900"})
     rows = (*made[:40], twice, moved, entity("P8"), *made[40:], made[0])
-    lines = [json.dumps(one).encode() for one in rows]
+    lines = [json.dumps(row).encode() for row in rows]
     return [*lines[:20], b"{", b'{"id": "Q3"}', *lines[20:], b"7"]
 
 

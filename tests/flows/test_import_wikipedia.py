@@ -111,7 +111,11 @@ def test_a_public_api_is_not_asked_without_a_contact(root, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("../x", "is no name"), ("small", "gave no article (4 redirect_circle"), ("A b", "is no name")],
+    [
+        ("../x", "is not a name"),
+        ("small", "contains no article (4 redirect_circle"),
+        ("A b", "is not a name"),
+    ],
 )
 def test_what_gives_no_article_changes_nothing(root, tmp_path, name, said):
     circle = [page for page in PAGES if ">A<" in page or ">B<" in page]

@@ -347,8 +347,8 @@ def open_judging(folder: Path) -> Iterator[Work]:
 def open_stream(folder: Path) -> Iterator[Work]:
     """Run two sequential streams of 200 steps against `benchloom ledger serve`."""
     sample, serving_sample = make_sample(folder / "stream"), make_sample(folder / "stream-serving")
-    for own in (sample, serving_sample):
-        write_stream(own)
+    for project in (sample, serving_sample):
+        write_stream(project)
     (serving_sample.root / LEDGER).parent.mkdir(exist_ok=True)
     with serving(make_stream_model()) as url:  # by a project of its own: a run cache would bring it back
         point_stream(serving_sample, url)

@@ -107,15 +107,15 @@ FAULTS = {
         change('    name = "trivia"', '    name = "quiz"'),
         "must hold one importer of the name",
     ),
-    "no licence": (change('    licence = "CC-BY-4.0"\n', ""), "its class has no text 'licence'"),
+    "no licence": (change('    licence = "CC-BY-4.0"\n', ""), "the class has no text attribute 'licence'"),
     "no environment": (change('kind = "trivia"', 'kind = "chess"'), "no environment 'chess'.*trivia"),
     "no items": (change("def read_items", "def read_lines"), "raised TypeError: Can't instantiate"),
     "raises amid": (
         change("if not text", "1 / (3 - number)\n                if not text"),
         "raised ZeroDivisionError.* 1 rec",
     ),
-    "no record": (change("DatasetItem(f", "(f"), "record 1 is no pair of a place and a DatasetItem"),
-    "no gold": (change('"", answer)', '"", None)'), "line 2: its DatasetItem has no text 'gold'"),
+    "no record": (change("DatasetItem(f", "(f"), "record 1 is not a pair of a place and a DatasetItem"),
+    "no gold": (change('"", answer)', '"", None)'), "line 2: the DatasetItem has no text 'gold'"),
 }
 
 
@@ -141,11 +141,11 @@ def test_an_importer_of_a_new_project_is_one_file_and_its_fields_are_options(tmp
     (project / "notes").mkdir()
     (project / "notes/a.txt").write_text("Zwei Äpfel\n", encoding="utf-8")
     listed = [line.split()[:3] for line in run(project, "import", "--help").stdout.splitlines()]
-    assert ["notes", "Bring", "in"] in listed
-    assert ["bird", "Bring", "in"] in listed
+    assert ["notes", "Import", "the"] in listed
+    assert ["bird", "Import", "BIRD's"] in listed
     told = " ".join(run(project, "import", "notes", "--help").stdout.split())
-    assert "FOLDER <path> Of text files. [required]" in told
-    assert "--language CODE That they are written in. [default: en]" in told
+    assert "FOLDER <path> A folder of text files. [required]" in told
+    assert "--language CODE The language of the texts. [default: en]" in told
     done = run(project, "import", "notes", "notes", "--language", "de")
     assert (done.returncode, done.stdout) == (0, "1 notes\n"), done.stderr
     assert (project / "data/raw/notes.txt").read_text(encoding="utf-8") == "de: Zwei Äpfel\n"

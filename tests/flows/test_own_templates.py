@@ -38,7 +38,7 @@ def root(tmp_path, monkeypatch):
         shutil.copy(ROOT / folder / "README.md", root / folder / "README.md")
     make_database(root / "clinic.sqlite")
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    own = {name: each for name, each in stages.items() if each.get("foreach") == "${databases}"}
+    own = {name: stage for name, stage in stages.items() if stage.get("foreach") == "${databases}"}
     (root / "dvc.yaml").write_text(yaml.safe_dump({"stages": own}, sort_keys=False))
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     for role in params["roles"].values():
@@ -170,7 +170,7 @@ def test_a_second_import_keeps_the_first_and_says_so(root, capsys):
 @pytest.mark.parametrize(
     ("lines", "database", "said"),
     [
-        (LINES, "nope", r"--database: params.yaml has no database 'nope' \(there: clinic, other\)"),
+        (LINES, "nope", r"--database: params.yaml has no database 'nope' \(known: clinic, other\)"),
         (LINES, None, r"line 1: names no database \(there: clinic, other\)"),
         ([{**TOWN, "database": "nope"}], None, r"line 1: names a database that params.yaml has not"),
         ([], "clinic", "is empty"),

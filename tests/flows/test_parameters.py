@@ -57,7 +57,7 @@ def read(tmp_path, *lines):
         # a misspelt key: its own line, the nearest one, and what there is
         (
             ["    file: a", "    row: 3"],
-            "line 6: shops.first.row: no such key (did you mean 'rows'? there are: file,",
+            "line 6: shops.first.row: no such key (did you mean 'rows'? known: file,",
         ),
         # missing: the line of the entry
         (["    rows: 3"], "line 4: shops.first.file: is missing"),

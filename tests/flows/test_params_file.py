@@ -17,10 +17,10 @@ BOMB = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n".encode() for n in range(12)
 )
 REFUSED = {
-    "nothing": (b"", "holds no mapping"),
-    "only a comment": (b"# nothing\n", "holds no mapping"),
-    "a list": (b"- a\n", "holds no mapping"),
-    "a text": (b"text", "holds no mapping"),
+    "nothing": (b"", "contains no mapping"),
+    "only a comment": (b"# nothing\n", "contains no mapping"),
+    "a list": (b"- a\n", "contains no mapping"),
+    "a text": (b"text", "contains no mapping"),
     "two documents": (b"a: 1\n---\nb: 2\n", "not valid YAML"),
     "UTF-16": ("a: 1\n".encode("utf-16"), "line 1: is not UTF-8"),
     "Latin-1": ("a: 1\ntitle: café\n".encode("latin-1"), "line 2: is not UTF-8"),
@@ -38,7 +38,7 @@ REFUSED = {
     "a list as a key": (b"x: {[1, 2]: 1}\n", "line 1: a key is a list"),
     "a section that comes twice": (
         b"systems: {a: 1}\nrun: {}\nsystems: {b: 1}\n",
-        "line 3: systems: stands in line 1 already .add to what stands there",
+        "line 3: systems: stands in line 1 already .add to the existing value",
     ),
     "a key that comes twice": (b"x: {a: 1, a: 2}\n", "line 1: a: stands in line 1 already"),
     "no date": (b"a: 2020-13-45\n", "cannot be read"),
@@ -115,7 +115,7 @@ def test_set_writes_nothing_that_cannot_be_read(assignment, tmp_path):
 
 @pytest.mark.parametrize("rest", [" a b; touch x", " a $(x)", "", " a b c d e", " a ../b"])
 def test_a_command_that_looks_like_ours_is_never_a_shells(rest):
-    with pytest.raises(BadInput, match="is no stage's command"):
+    with pytest.raises(BadInput, match="is not a stage's command"):
         split_command(f"benchloom stage{rest}")
 
 

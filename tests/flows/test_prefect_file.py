@@ -34,10 +34,10 @@ def test_deployments_below_the_line_stay(tmp_path):
     (tmp_path / PREFECT_YAML).write_text(text + MINE)
     before, after = compare_deployments(tmp_path, {"nightly": {"cron": "* * * * *"}})
     assert before != after
-    assert [own["name"] for own in yaml.safe_load(after)["deployments"]] == ["nightly", "mine"]
+    assert [deployment["name"] for deployment in yaml.safe_load(after)["deployments"]] == ["nightly", "mine"]
     assert after.endswith(MINE)
 
 
 def test_a_time_zone_that_is_none_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"nightly\.timezone.*'Mars' is no time zone"):
+    with pytest.raises(BadInput, match=r"nightly\.timezone.*'Mars' is not a time zone"):
         compare_deployments(tmp_path, {"nightly": {"timezone": "Mars"}})

@@ -101,7 +101,7 @@ def test_entries_are_compared_one_by_one():
         ("longform:\n  preset: papr\n", r"line 2: longform.preset: is not a preset \(did you mean 'paper'\?"),
         (
             "longform:\n  preset: [paper]\n",
-            r"line 2: longform.preset: is not a preset \(there are: sample, paper",
+            r"line 2: longform.preset: is not a preset \(known: sample, paper",
         ),
         ("longform:\n  preset:\n", "line 2: longform.preset: is not a preset"),
         ("preset: paper\n", r"line 1: preset: belongs under a flow \(write `grammar: {preset: paper}`\)"),

@@ -220,12 +220,12 @@ def test_a_later_decision_supersedes_and_the_earlier_one_stays_as_history(projec
         ({"decision": "edit", "edited": TEXTS[0]}, "says what it said"),
         ({"decision": "accept", "rating": "6"}, "from 1 to 5"),
         ({"rating": "3"}, "no decision"),
-        ({"decision": "accept", "reviewer": "x" * 61}, "characters of a name"),
+        ({"decision": "accept", "reviewer": "x" * 61}, "expected at most"),
         ({"decision": "accept", "reviewer": "a\u202eb"}, "of a name"),
         ({"decision": "accept", "at": "yesterday"}, "a time such as"),
         ({"decision": "accept", "at": "9999-01-01"}, "in the future"),
         ({"decision": "accept", "item": "nope"}, "is not in"),
-        ({"decision": "accept", "text": "edited in place"}, "goes under `edited`"),
+        ({"decision": "accept", "text": "edited in place"}, "text into `edited`"),
         ({"decision": "accept", "note": "x" * 2001}, "longer than"),
         ({"decision": "edit", "edited": "a\x07b"}, "control character"),
     ],
@@ -249,7 +249,7 @@ def test_a_formula_in_a_cell_is_refused(project, name, cell):
     decision = "edit" if name == "edited" else "accept"
     fill_in(path, _0={"decision": decision, name: cell})
     facts = import_(path, "--reviewer", "Anna", code=1)
-    assert "as a formula does" in facts["refused"][0]["why"]
+    assert "like a spreadsheet formula" in facts["refused"][0]["why"]
     assert not (project / FILE).exists()
 
 
@@ -276,14 +276,14 @@ def test_a_form_of_an_artifact_that_was_made_anew_is_refused(project):
     fill_in(path, _0={"decision": "accept"})
     write_questions(project, ["Another question?", *TEXTS[1:]])
     facts = import_(path, "--reviewer", "Anna", code=1)
-    assert "made anew since" in facts["refused"][0]["why"]
+    assert "the artifact changed since" in facts["refused"][0]["why"]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "no column 'item'"),
-        ("item,artifact,decision,edited,rating,reviewer,note,at\n", "holds no line"),
+        ("item,artifact,decision,edited,rating,reviewer,note,at\n", "contains no line"),
         ("a,b\n1,2\n", "no column 'item'"),
         ("item,item,artifact,decision,edited,rating,reviewer,note,at\n", "two columns 'item'"),
         ('item,artifact,decision,edited,rating,reviewer,note,at\n"1', "no CSV"),
@@ -302,9 +302,9 @@ def test_a_file_that_is_no_form_is_one_clear_line(project, text, said):
 @pytest.mark.parametrize(
     ("artifact", "said"),
     [
-        ("../../etc/passwd", "no artifact of this project"),
-        ("/etc/passwd", "no artifact of this project"),
-        ("data/../params.parquet", "no artifact of this project"),
+        ("../../etc/passwd", "not an artifact of this project"),
+        ("/etc/passwd", "not an artifact of this project"),
+        ("data/../params.parquet", "not an artifact of this project"),
         ("data/.preview/trial/x.parquet", "preview"),
         ("data/trial/sample/no.parquet", "does not exist"),
         ("data/trial/sample/\0.parquet", "names no artifact"),
@@ -321,7 +321,7 @@ def test_an_unknown_column_is_named(project):
     path = project / "form.csv"
     rows = fill_in(path)
     write_form(path, [{**row, "edit": "x"} for row in rows])
-    assert "a column 'edit' that is not the form's" in call("import", str(path), code=2).stderr
+    assert "an unknown column 'edit'" in call("import", str(path), code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -524,7 +524,7 @@ def test_when_it_ends_it_tells_how_people_agree(project):
     assert said.splitlines()[-3:] == [
         "stopped; every decision is saved",
         "Anna, Ben: agree on 25.00% of 4 items, kappa -0.5000",
-        f"split, and so not accepted: {', '.join(sorted(IDS[1:]))}",
+        f"split, therefore not accepted: {', '.join(sorted(IDS[1:]))}",
     ]
 
 

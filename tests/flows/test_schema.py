@@ -217,7 +217,9 @@ def test_every_section_that_is_read_by_name_has_its_model(sections):
     read = {name for file in (ROOT / "flows").rglob("*.py") for name in find_names(file.read_text())}
     assert {"nightly", "run.openlineage"} <= read
     for name in read:
-        assert any(f"{name}.".startswith(f"{own}.") or own.startswith(f"{name}.") for own in sections), name
+        assert any(
+            f"{name}.".startswith(f"{section}.") or section.startswith(f"{name}.") for section in sections
+        ), name
 
 
 def find_names(code):
@@ -239,9 +241,9 @@ def test_settings_that_no_model_validates_are_refused():
 
 
 def test_any_stage_alone_finds_what_validates_the_settings_that_it_reads(graph):
-    for name, own in graph.declared.items():
+    for name, declaration in graph.declared.items():
         found = find_sections(graph, {name})
-        for read in own.stage.settings:
+        for read in declaration.stage.settings:
             part = read.partition(".${")[0]
             assert any(f"{part}.".startswith(f"{known}.") or known.startswith(f"{part}.") for known in found)
 

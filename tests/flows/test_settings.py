@@ -51,7 +51,7 @@ def test_set_adds_an_entry_where_the_keys_are_names(root):
     [
         ("roles.generator", "is not KEY=VALUE"),
         ("roles.judge.seed=1", "has no section 'judge'"),
-        ("roles.generator.temprature=1", "no such parameter .there: temperature, seed"),
+        ("roles.generator.temprature=1", "no such parameter .known: temperature, seed"),
     ],
 )
 def test_a_wrong_assignment_is_named_and_changes_nothing(root, assignment, message):
@@ -69,7 +69,7 @@ def test_broken_yaml_is_named_with_its_line(root):
 def test_an_unknown_parameter_is_refused_by_name(root):
     with pytest.raises(
         BadInput,
-        match=r"roles.generator.sed: no such key \(did you mean 'seed'\? there are: temperature, seed\)",
+        match=r"roles.generator.sed: no such key \(did you mean 'seed'\? known: temperature, seed\)",
     ):
         parse_section(
             {"roles": {"generator": {"temperature": 1, "seed": 1, "sed": 2}}}, "roles.generator", Generator

@@ -157,8 +157,8 @@ toy:
   runs: {half: {set: cities, system: know_half}, whole: {set: cities, system: know_all}}
 """
 BROKEN = [
-    ("{nope", "is no JSON: "),
-    ('["a"]', "is no JSON object but a list"),
+    ("{nope", "is not valid JSON: "),
+    ('["a"]', "is not a JSON object but a list"),
     ('{"question": "q", "weight": 1}', "reference is missing; expected text"),
     ('{"question": " ", "reference": "r", "weight": 1}', "question is empty"),
     ('{"question": "q", "reference": "r", "weight": "much"}', "weight: Input should be a valid integer"),
@@ -271,9 +271,9 @@ def test_a_flow_evaluates_by_its_declaration_alone(project: Path) -> None:
 def test_an_option_of_other_flows_is_refused_in_one_line(project: Path) -> None:
     evaluate = "evaluate toy --dataset items.jsonl --system"
     refused = {
-        f"{evaluate} know_all --turns 2": "--turns: is of other flows than toy",
-        f"{evaluate} know_all --documents flows": "--documents: is of other flows than toy",
-        f"{evaluate} weak": "systems.weak: retrieves from documents, and toy has none",
+        f"{evaluate} know_all --turns 2": "--turns: does not apply to toy",
+        f"{evaluate} know_all --documents flows": "--documents: does not apply to toy",
+        f"{evaluate} weak": "systems.weak: retrieves from documents, but toy has no documents",
     }
     for (code, out, said), expected in zip(call(project, *refused), refused.values(), strict=True):
         assert (code, out) == (2, "")

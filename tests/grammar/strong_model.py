@@ -51,7 +51,7 @@ def find_reply(asked: Asked) -> tuple[str, str]:
         if chance < share:
             draw = _Draw(asked.row)
             template = draw.choose("bad", list(replies))
-            column = next(one for one in asked.fields["tables"][0]["columns"])
+            column = next(column for column in asked.fields["tables"][0]["columns"])
             names = {"table": quote(column.table), "column": quote(column.name), "id": column.id}
             return template.format(**names), replies[template]
         chance -= share
@@ -85,21 +85,21 @@ class _Writer:
         self._draw = _Draw("good", row)
         self._kind = fields["kind"]
         self._tables = [table["name"] for table in fields["tables"]]
-        self._columns: list[Column] = [one for table in fields["tables"] for one in table["columns"]]
+        self._columns: list[Column] = [column for table in fields["tables"] for column in table["columns"]]
         about = fields["subject"].column
-        self._about = next((one for one in self._columns if one.id == about), None)
+        self._about = next((column for column in self._columns if column.id == about), None)
 
     def write(self) -> str:
-        asked = [one for one in self._columns if one.descriptive] or self._columns
+        asked = [column for column in self._columns if column.descriptive] or self._columns
         about = self._about or self._draw.choose("about", asked)
-        others = [one for one in asked if one != about] or asked
+        others = [request for request in asked if request != about] or asked
         other = self._draw.choose("other", others)
         flip = self._kind != "ranking" and self._draw.decide("flip")
         wanted, given = (other, about) if flip else (about, other)
         if wanted.id == given.id and len(asked) == 1:
-            given = next((one for one in self._columns if one != wanted), given)
+            given = next((column for column in self._columns if column != wanted), given)
         elif wanted.id == given.id:
-            wanted = next(one for one in asked if one.id != given.id)
+            wanted = next(request for request in asked if request.id != given.id)
         return getattr(self, f"_write_{self._kind}")(wanted, given)
 
     def _name(self, column: Column, alias: str = "") -> str:
@@ -108,14 +108,14 @@ class _Writer:
     def _from(self) -> str:
         """Join the tables along the keys that are shown; the first table comes first."""
         joined, text = [self._tables[0]], quote(self._tables[0])
-        keys = [one for one in self._columns if one.references]
+        keys = [column for column in self._columns if column.references]
         way = self._draw.choose("way", ["JOIN", "JOIN", "LEFT JOIN"])
         for table in self._tables[1:]:
             for key in keys:
                 target = key.references.partition(".")[0]
                 ends = {key.table, target}
                 if table in ends and (ends - {table}) & set(joined):
-                    side = next(one for one in self._columns if one.id == key.references)
+                    side = next(column for column in self._columns if column.id == key.references)
                     text += f" {way} {quote(table)} ON {self._name(key)} = {self._name(side)}"
                     joined.append(table)
                     break
@@ -139,7 +139,7 @@ class _Writer:
         )
 
     def _further(self, used: Sequence[Column]) -> str:
-        spare = [one for one in self._columns if one.descriptive and one not in used]
+        spare = [column for column in self._columns if column.descriptive and column not in used]
         if not spare or not self._draw.decide("further", 0.4):
             return ""
         return f" AND {self._name(self._draw.choose('spare', spare))} IS NOT NULL"
@@ -149,7 +149,9 @@ class _Writer:
 
     def _number(self) -> tuple[str, str]:
         """Choose what is computed: SQL, and its SQL over the rows of an alias `b`."""
-        numbers = [one for one in self._columns if one.type in ("integer", "real") and one.descriptive]
+        numbers = [
+            column for column in self._columns if column.type in ("integer", "real") and column.descriptive
+        ]
         if not numbers or self._draw.decide("rows"):
             return "COUNT(*)", "COUNT(*)"
         column = self._draw.choose("number", numbers)
@@ -190,7 +192,9 @@ class _Writer:
 
     def _write_nested(self, wanted: Column, given: Column) -> str:
         table, name = quote(given.table), self._name(wanted)
-        key = next((one for one in self._columns if one.table == given.table and one.primary_key), given)
+        key = next(
+            (column for column in self._columns if column.table == given.table and column.primary_key), given
+        )
         inner = f"SELECT {quote(key.name)} FROM {table} WHERE {quote(given.name)} = '[{given.id}]'"
         held = self._draw.choose("held", ["IN", "NOT IN"])
         ways = [
@@ -198,7 +202,7 @@ class _Writer:
             f"{self._name(key)} {held} ({inner})",
             f"SELECT COUNT(DISTINCT {name}) FROM {self._from()} WHERE {self._name(key)} {held} ({inner})",
         ]
-        numbers = [one for one in self._columns if one.table == given.table and has_order(one)]
+        numbers = [column for column in self._columns if column.table == given.table and has_order(column)]
         if not wanted.descriptive:
             del ways[0]  # keys are counted, not listed
         if numbers:
@@ -217,7 +221,7 @@ class _Writer:
         return f"{start}{one} {operation} {start}{other}"
 
     def _write_ranking(self, wanted: Column, given: Column) -> str:
-        ranks = [one for one in self._columns if has_order(one) and one != wanted] or [wanted]
+        ranks = [column for column in self._columns if has_order(column) and column != wanted] or [wanted]
         rank = self._name(self._draw.choose("rank", ranks))
         count = self._draw.choose("rows", [1, 1, 3, 5])
         order = self._draw.choose("order", ["DESC", "ASC"])
@@ -234,7 +238,7 @@ class _Writer:
         )
 
     def _write_comparison(self, wanted: Column, given: Column) -> str:
-        bounded = [one for one in self._columns if has_order(one)]
+        bounded = [column for column in self._columns if has_order(column)]
         bound = self._about if self._about in bounded else self._draw.choose("bound", bounded)
         if wanted == bound:
             wanted = given
@@ -261,7 +265,7 @@ class _Writer:
         return f"SELECT {computed} FROM {self._from()}{where}"
 
     def _write_date(self, wanted: Column, given: Column) -> str:
-        dates = [one for one in self._columns if one.type == "date" or "year" in one.name.lower()]
+        dates = [column for column in self._columns if column.type == "date" or "year" in column.name.lower()]
         day = self._about if self._about in dates else self._draw.choose("day", dates)
         if wanted == day:
             wanted = given

@@ -18,7 +18,9 @@ def count_worst(params, attempts=ATTEMPTS):
     grammar = params["grammar"]
     kinds = grammar["sql_templates"]["kinds"].values()
     templates = sum(kind["templates"] for kind in kinds)
-    texts = sum(templates * each.get("samples", 2) for each in grammar["text_templates"]["criteria"].values())
+    texts = sum(
+        templates * settings.get("samples", 2) for settings in grammar["text_templates"]["criteria"].values()
+    )
     return attempts * sum(kind["requests"] for kind in kinds) + attempts * texts + texts
 
 

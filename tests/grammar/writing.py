@@ -48,7 +48,9 @@ def read_document(prompt: str) -> str:
             if subject in paragraph
             for sentence in re.split(r"(?<=\.) (?=[A-Z])", paragraph)
         )
-        found = next((each for each in sentences if telling <= set(map(stem, each.split()))), "not stated")
+        found = next(
+            (sentence for sentence in sentences if telling <= set(map(stem, sentence.split()))), "not stated"
+        )
         said.append(f"{number}. {found[:140]}")
     return "\n".join(said)
 

@@ -189,7 +189,7 @@ def throw(status, body):
             entry, said = asyncio.run(run(url)), ""
         except ModelFailed as failed:
             entry, said = None, str(failed)
-    assert [one["stream"] for one in asked] == [False] * len(asked)
+    assert [request["stream"] for request in asked] == [False] * len(asked)
     paid = bool(budget.possibly_paid.tokens)
     if entry is None:
         outcome = ALL_PAID if paid else ALL

@@ -143,7 +143,9 @@ def test_equal_systems_are_called_different_as_often_as_is_said():
             {f"q{number:03}": float(dice.gauss(0, 1) < ease[number % 40]) for number in range(120)}
             for _ in range(2)
         ]
-        change = compare(*(make_strand(own, groups=40) for own in values), draws=300, seed=seed).metrics[0]
+        change = compare(*(make_strand(value, groups=40) for value in values), draws=300, seed=seed).metrics[
+            0
+        ]
         found += change.p_value < 0.05
     assert found / 300 <= 0.085  # 5%, and two standard errors and a half
 
@@ -237,7 +239,10 @@ def test_items_drawn_from_systems_of_different_strength_tell_them_apart():
     hard = [dice.gauss(0, 1) for _ in range(300)]
     strands = [
         make_strand(
-            {f"q{n:03}": float(dice.gauss(0, 0.5) < strength - one) for n, one in enumerate(hard)},
+            {
+                f"q{n:03}": float(dice.gauss(0, 0.5) < strength - difficulty)
+                for n, difficulty in enumerate(hard)
+            },
             system=f"s{strength}",
         )
         for strength in strengths

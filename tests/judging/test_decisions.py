@@ -97,7 +97,7 @@ def test_the_last_act_stands_and_the_earlier_ones_are_history(tmp_path):
     path = tmp_path / "x.jsonl"
     write_decisions(path, [act("a", "reject", minute=9), act("a", "accept", minute=5), act("b", "accept")])
     decisions = load_decisions(path)
-    assert [(one.reviewer, one.decision) for one in decisions.history] == [
+    assert [(decision.reviewer, decision.decision) for decision in decisions.history] == [
         ("a", "accept"), ("a", "reject"), ("b", "accept"),
     ]  # fmt: skip
     assert decisions.standing["1"]["a"].decision == "reject"

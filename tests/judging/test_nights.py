@@ -116,7 +116,7 @@ def test_what_one_comparison_alone_would_alarm_may_be_chance_among_ten():
     assert alone.outcome == "fell"
     same = [make_strand(before, 1, f"other{n}") for n in range(9)]
     series, alarms = judge([make_strand(before, 1), *same], [make_strand(now, 1), *same])
-    assert {own.outcome for own in series} == {"held"}
+    assert {metric.outcome for metric in series} == {"held"}
     assert not alarms
 
 
@@ -227,10 +227,10 @@ def test_a_drop_of_15_points_among_four_comparisons_is_found_in_nine_of_ten_nigh
     found = 0
     for _ in range(200):
         chances = [rng.uniform(0.4, 1.0, 300) for _ in range(4)]
-        before = [make_strand(draw_night(rng, own), 1, f"e{n}") for n, own in enumerate(chances)]
+        before = [make_strand(draw_night(rng, chance), 1, f"e{n}") for n, chance in enumerate(chances)]
         now = [
-            make_strand(draw_night(rng, own, 0.15 if n == 0 else 0.0), 1, f"e{n}")
-            for n, own in enumerate(chances)
+            make_strand(draw_night(rng, chance, 0.15 if n == 0 else 0.0), 1, f"e{n}")
+            for n, chance in enumerate(chances)
         ]
         found += judge(before, now, rule)[0][0].outcome == "fell"
     assert found >= 180

@@ -105,7 +105,7 @@ def test_a_figure_without_a_basis_or_an_artifact_is_a_gap(lineage, tmp_path):
 def test_a_pointer_to_no_figure_says_what_there_is(sample, tmp_path):
     with pytest.raises(BadInput, match="/figures/2 is SQL templates"):
         find_figure(tmp_path / OUT / "report.json", "/figures")
-    with pytest.raises(BadInput, match="is no figure"):
+    with pytest.raises(BadInput, match="is not a figure"):
         find_figure(tmp_path / OUT / "report.json", "/figures/99")
     (tmp_path / "no.json").write_text("{")
     with pytest.raises(BadInput, match="is no report"):

@@ -181,12 +181,12 @@ def check_people(cells: Any, people: Sequence[Sequence[str]], judged: Sequence[s
     levels = [[LEVEL.get(label, label) for label in labels] for labels in people]
     pairs, failed = [], 0
     for labels, label in zip(levels, judged, strict=True):
-        most = [one for one in set(labels) if labels.count(one) >= 2]  # of three
+        most = [label for label in set(labels) if labels.count(label) >= 2]  # of three
         if label is None or not most:
             failed += 1
         else:
             pairs.append((most[0], LEVEL.get(label, label)))
-    check_rate(cells["agreement"], [one == other for one, other in pairs] + [None] * failed)
+    check_rate(cells["agreement"], [pair == other for pair, other in pairs] + [None] * failed)
     check_undefined(cells["Cohen's kappa"], compute_kappa, pairs)
     check_undefined(cells["people's own alpha"], compute_alpha, levels)
 
@@ -215,8 +215,8 @@ def compute_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     if not pairs:
         return None
     n = len(pairs)
-    observed = sum(one == other for one, other in pairs) / n
-    firsts, seconds = [one for one, _ in pairs], [other for _, other in pairs]
+    observed = sum(pair == other for pair, other in pairs) / n
+    firsts, seconds = [pair for pair, _ in pairs], [other for _, other in pairs]
     chance = sum(firsts.count(label) * seconds.count(label) for label in {*firsts, *seconds}) / n**2
     return None if chance == 1 else (observed - chance) / (1 - chance)
 
@@ -226,9 +226,9 @@ def compute_alpha(items: Sequence[Sequence[str]]) -> float | None:
     every = [label for labels in items for label in labels]
     n = len(every)
     observed = sum(
-        sum(one != other for one in labels for other in labels) / (len(labels) - 1) for labels in items
+        sum(label != other for label in labels for other in labels) / (len(labels) - 1) for labels in items
     )
-    expected = sum(one != other for one in every for other in every) / (n - 1)
+    expected = sum(value != other for value in every for other in every) / (n - 1)
     return None if not expected else 1 - observed / expected
 
 

@@ -252,7 +252,7 @@ def test_every_question_is_traceable_through_all_stages(sources: Path) -> None:
         focus = next(question.focus.id for question in built.questions if question.id == item.id)
         assert rows == {*(f"{stage}#{item.id}" for stage in built.list_rows()), f"kennel/foci#{focus}"}
         asked = [asked for asked in built.ask.asked if asked.row == item.id]
-        assert made_by == {make_id(each.prompt, each.text, each.sample) for each in asked}
+        assert made_by == {make_id(request.prompt, request.text, request.sample) for request in asked}
         assert len(made_by) >= 6
         assert len(item.claims) == figures[item.id]
         for claim in item.claims:
@@ -342,7 +342,7 @@ def test_every_figure_equals_a_plain_computation(sources: Path, tmp_path: Path, 
 def answer_to(question: ControlledQuestion, script: str) -> str:
     figures = read_script(script, question)
     return " ".join(
-        [conclude_figures(figures, question)[0], *(say_figure(one, question)[0] for one in figures)]
+        [conclude_figures(figures, question)[0], *(say_figure(figure, question)[0] for figure in figures)]
     )
 
 
@@ -378,7 +378,7 @@ def breed(sources: Path, design: str) -> ControlledQuestion:
     """Ask a question of a design of the breeders A and B, about weight."""
     questions = write_questions(sources, ScriptedJudges(reply))
     question = next(question for question in questions if question.design == design)
-    focus = next(one.focus for one in questions if one.focus.group == "breeders.breeder_name")
+    focus = next(question.focus for question in questions if question.focus.group == "breeders.breeder_name")
     figures = tuple(replace(figure, measure="dogs.weight_kg") for figure in question.figures)
     return replace(question, focus=focus, groups=("A", "B"), figures=figures)
 
@@ -399,7 +399,7 @@ def test_most_means_more_than_half(sources: Path, weights: list[list[float]], an
 def test_a_group_within_a_threshold_needs_rows_above_it(sources: Path) -> None:
     built = Built(sources, reply)
     question = built.find(WITHIN)
-    made = next(one for one in built.made if one.id == question.id)
+    made = next(row for row in built.made if row.id == question.id)
     threshold = question.figures[1].threshold
     assert f"{threshold:g}" in question.text
     _, within = read_script(made.script, question)
@@ -419,7 +419,9 @@ def confirm_one(sources: Path) -> tuple[ControlledQuestion, list[ConfirmedQuesti
     """Take a definite question of two breeders, and confirm it."""
     questions = write_questions(sources, ScriptedJudges(reply), 60)
     question = next(
-        one for one in questions if one.focus.group == "breeders.breeder_name" and one.design == TYPICAL
+        question
+        for question in questions
+        if question.focus.group == "breeders.breeder_name" and question.design == TYPICAL
     )
     return question, [ConfirmedQuestion(question.id, question.text, "model", ())]
 
@@ -431,7 +433,7 @@ def test_statements_that_do_not_run_go_back_with_what_was_wrong(sources: Path) -
     ask = ScriptedJudges(lambda asked: next(replies) if asked.prompt == "construct" else reply(asked))
     guesses = list(asyncio.run(conjecture(confirmed, [question], sources, SET, GUESSED, ask)).rows)
     (made,) = asyncio.run(construct(confirmed, [question], guesses, sources, Construct(), ask)).rows
-    asked = [each.text for each in ask.asked if each.prompt == "construct"]
+    asked = [request.text for request in ask.asked if request.prompt == "construct"]
     assert made.rounds == len(asked) == 3
     assert "DROP TABLE dogs" in asked[1]
     assert "breeder_id" in asked[2]
@@ -468,7 +470,9 @@ def test_further_tables_are_the_nearest_by_keys(sources: Path) -> None:
     assert add_tables(needed, columns, 0) == add_tables(needed, columns, 2) == needed
     assert add_tables(needed, columns, 3) == [*needed, "dogs"]
     assert add_tables(needed, columns, None) == [*needed, "dogs", "dog_clubs", "clubs"]
-    assert add_tables(["clubs"], [one for one in columns if one.table != "dog_clubs"], 2)[0] == "clubs"
+    assert (
+        add_tables(["clubs"], [column for column in columns if column.table != "dog_clubs"], 2)[0] == "clubs"
+    )
 
 
 def test_further_tables_of_the_source_are_created_without_rows(sources: Path) -> None:
@@ -481,7 +485,7 @@ def test_further_tables_of_the_source_are_created_without_rows(sources: Path) ->
         params = Construct(tables=tables)
         (row,) = asyncio.run(construct(confirmed, [question], guesses, sources, params, ask)).rows
         made.append(row)
-        asked += [each.text for each in ask.asked if each.prompt == "construct"]
+        asked += [request.text for request in ask.asked if request.prompt == "construct"]
     assert [row.tables for row in made] == [3, 5]
     assert len({row.rows for row in made}) == 1
     assert read_script(made[-1].script, question) == read_script(made[0].script, question)
@@ -495,7 +499,7 @@ def test_further_tables_of_the_source_are_created_without_rows(sources: Path) ->
 def test_what_is_expected_steers_which_rows_are_offered(sources: Path) -> None:
     """Rows bear out either of two conjectures that contradict each other."""
     ask = ScriptedJudges(reply)
-    question = next(one for one in write_questions(sources, ask, 60) if one.design == TYPICAL)
+    question = next(question for question in write_questions(sources, ask, 60) if question.design == TYPICAL)
     confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
     for ahead in question.groups:
         guess = Conjecture(question.id, "A guess.", (ahead, ahead), ())
@@ -626,7 +630,7 @@ def test_a_models_own_words_pass_where_every_number_stands_beside_its_group(
 def test_swapped_values_of_an_open_question_are_refused(sources: Path) -> None:
     built = Built(sources, reply)
     question = built.find(OPEN)
-    made = next(one for one in built.made if one.id == question.id)
+    made = next(row for row in built.made if row.id == question.id)
     found = state_figures(made.script, question)
     first, second = question.groups
     swapped = found.stated[0][0].replace(first, "#").replace(second, first).replace("#", second)
@@ -778,7 +782,7 @@ def test_values_that_rounding_makes_the_same_are_told_apart(sources: Path) -> No
 def test_an_amount_below_zero_is_said_in_words_where_there_are_some(sources: Path) -> None:
     question = breed(sources, TYPICAL)
     focus = question.focus
-    measures = tuple(replace(one, negative="too light") for one in focus.measures)
+    measures = tuple(replace(measure, negative="too light") for measure in focus.measures)
     question = replace(question, focus=replace(focus, measures=measures))
     answer = answer_to(question, write_dogs(question, {"A": [-3.5], "B": [20]}))
     assert "3.5 kilograms too light for those bred by A" in answer

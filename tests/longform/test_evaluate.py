@@ -102,7 +102,7 @@ def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
     done = project.benchloom(*words, "--json")
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == 1, done.stderr
-    assert "items.jsonl, line 5: is no JSON: " in done.stderr
+    assert "items.jsonl, line 5: is not valid JSON: " in done.stderr
     assert "item conclusive-fails: no answer: the system raised ValueError" in done.stderr
     out = project.root / "out"
     figures = json.loads(done.stdout)

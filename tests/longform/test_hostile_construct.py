@@ -63,7 +63,7 @@ def sources(tmp_path: Path) -> Path:
 def find_question(sources: Path) -> tuple[ControlledQuestion, Conjecture]:
     ask = ScriptedJudges(reply)
     questions = write_questions(sources, ask, 60, database="library")
-    question = next(one for one in questions if one.design == TYPICAL)
+    question = next(question for question in questions if question.design == TYPICAL)
     confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
     (guess,) = asyncio.run(conjecture(confirmed, [question], sources, SET, GUESSED, ask)).rows
     return question, guess
@@ -74,7 +74,8 @@ def send(sources: Path, folder: Path, inputs: Iterable[Hostile]) -> list[str]:
     question, guess = find_question(sources)
     thrown = {f"{place}: {hostile.name}": hostile for place, hostile in enumerate(inputs)}
     texts = {
-        name: write_statement(one.input).replace("{folder}", str(folder)) for name, one in thrown.items()
+        name: write_statement(statement.input).replace("{folder}", str(folder))
+        for name, statement in thrown.items()
     }
 
     def answer(asked: Asked) -> str:

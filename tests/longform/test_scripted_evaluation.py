@@ -220,7 +220,7 @@ def test_table_5(evaluation: ScriptedEvaluation, figures: Any) -> None:
         }
         for name, tell in passes.items():
             told = [
-                tell_all(tell(play, one) for one in STEPS) if step == "all steps" else tell(play, step)
+                tell_all(tell(play, step) for step in STEPS) if step == "all steps" else tell(play, step)
                 for play in own
             ]
             check_rate(cells[f"{name}, Perfect"], told)

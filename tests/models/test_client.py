@@ -149,7 +149,7 @@ def test_a_refusal_after_answers_never_ends_the_run():
     requests = [make_request(number) for number in range(30)]
     with answering(answer) as url:
         sent = send(url, *requests, in_flight=1)
-    assert sum(each.entry.is_unanswered for each in sent) == 27
+    assert sum(call.entry.is_unanswered for call in sent) == 27
 
 
 def test_the_endpoints_wish_to_wait_is_honoured():
@@ -257,7 +257,7 @@ def test_a_missing_key_names_its_variable(monkeypatch):
 
 
 def test_an_unknown_model_names_those_there_are():
-    with pytest.raises(BadInput, match=r"run\.endpoints\.tester: is missing \(there: other\)"):
+    with pytest.raises(BadInput, match=r"run\.endpoints\.tester: is missing \(known: other\)"):
         asyncio.run(
             ModelClient({"other": Endpoint(url="http://127.0.0.1:9/v1")}, Budget()).send(
                 {"0": make_request()}

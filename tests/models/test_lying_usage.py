@@ -70,8 +70,8 @@ def test_the_endpoints_own_count_stays_within_the_limit(lie):
 
     with answering(answer) as url:
         budget, done, worst = asyncio.run(run(url))
-    stopped = [each for each in done if isinstance(each, BudgetSpent)]
-    answered = [entry for each in done if isinstance(each, dict) for entry in each.values()]
+    stopped = [result for result in done if isinstance(result, BudgetSpent)]
+    answered = [entry for result in done if isinstance(result, dict) for entry in result.values()]
     assert stopped
     assert len(answered) + len(stopped) == CALLS
     assert counted <= LIMIT + IN_FLIGHT * max(*costs, worst)

@@ -44,7 +44,7 @@ GOOD = '{"completion_tokens":1,"finish_reason":"stop","key":"k","prompt_tokens":
 def test_a_corrupt_line_is_named(tmp_path):
     path = tmp_path / "s.jsonl.gz"
     path.write_bytes(gzip.compress(f"{GOOD}\n{{".encode()))
-    with pytest.raises(BadInput, match=r"s\.jsonl\.gz, line 2: is no ledger entry"):
+    with pytest.raises(BadInput, match=r"s\.jsonl\.gz, line 2: is not a ledger entry"):
         read_shipped(path)
 
 

@@ -65,7 +65,9 @@ class Index:
     rarity: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.counts = [Counter(split(f"{one.title} {one.title} {one.text}")) for one in self.passages]
+        self.counts = [
+            Counter(split(f"{passage.title} {passage.title} {passage.text}")) for passage in self.passages
+        ]
         held = Counter(word for count in self.counts for word in count)
         total = len(self.passages)
         self.rarity = {word: math.log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in held.items()}
@@ -90,9 +92,13 @@ class Index:
         ranked = self.rank(question)
         found = ranked[:1]
         for passage in ranked[:TOP]:
-            named = [one for one in ranked if one is not passage and one.title in passage.text]
-            found += [one for one in (passage, *named[:NAMED]) if one not in found]
-        return [*found, *(one for one in ranked[:FILLED] if one not in found)][:FILLED]
+            named = [
+                listed_passage
+                for listed_passage in ranked
+                if listed_passage is not passage and listed_passage.title in passage.text
+            ]
+            found += [hit for hit in (passage, *named[:NAMED]) if hit not in found]
+        return [*found, *(passage for passage in ranked[:FILLED] if passage not in found)][:FILLED]
 
     def retrieve_badly(self, question: str) -> list[Passage]:
         """Retrieve what has least to do with the question."""
@@ -143,7 +149,7 @@ def make_app(path: Path) -> web.Application:
         found = index.retrieve_badly(question) if name == BAD_RETRIEVER else index.retrieve(question)
         text = index.read(question, found, badly=name == BAD_ANSWERER)
         return web.json_response(
-            {"reply": {"text": text}, "sources": [{"id": one.id, "text": one.text} for one in found]}
+            {"reply": {"text": text}, "sources": [{"id": result.id, "text": result.text} for result in found]}
         )
 
     app = web.Application()

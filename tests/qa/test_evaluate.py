@@ -160,15 +160,15 @@ def test_broken_rows_are_named_by_their_lines_and_make_exit_1(folder):
 
 
 REFUSED = [
-    (("--system", "ours"), "--system ours: needs a project that names it"),
-    (("--model", "m"), "--model m: needs a project that names its address"),
+    (("--system", "ours"), "--system ours: needs a project whose params.yaml has this system"),
+    (("--model", "m"), "--model m: needs a project whose params.yaml has its URL"),
     (("--answers", "my.csv"), "--answers: is the dataset itself"),
     (("--answers", "a.csv", "--score", "both"), "--score both: needs a judge outside of a project"),
     (("--answers", "a.csv", "--score", "best"), "--score best: is not one of rules, judge, both"),
     (("--answers", "a.csv", "--question", "x"), "has no column x"),
-    (("--answers", "a.csv", "--turns", "2"), "--turns: is of other flows than qa"),
+    (("--answers", "a.csv", "--turns", "2"), "--turns: does not apply to qa"),
     (("--answers", "a.csv", "--key-env", "K"), "--key-env: is for the key of an --endpoint"),
-    (("--answers", "a.csv", "--endpoint", "http://x/v1"), "--endpoint: is the address of a model"),
+    (("--answers", "a.csv", "--endpoint", "http://x/v1"), "--endpoint: needs a model"),
     (("--model", "m", "--endpoint", "http://me:pw@x/v1"), "--endpoint: holds a password"),
     (("--model", "m", "--endpoint", "http://x/v1", "--key-env", "1-2"), "--key-env: is not the name of an"),
     (

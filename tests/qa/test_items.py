@@ -107,8 +107,8 @@ def test_a_column_that_is_not_there_is_one_line(tmp_path, columns, said):
 
 
 BROKEN = [
-    ("{nope", "is no JSON: "),
-    ("[1]", "is no JSON object but a list"),
+    ("{nope", "is not valid JSON: "),
+    ("[1]", "is not a JSON object but a list"),
     ('{"answer": "x"}', "question is missing"),
     ('{"question": "q"}', "answer is missing"),
     ('{"question": "q", "answer": []}', "answer is an empty list"),
@@ -154,8 +154,8 @@ def test_ids_are_hashes_of_the_content_where_there_are_none(tmp_path):
         ("my.jsonl", b"", "has no item that can be asked"),
         ("my.csv", b"question,answer\n", "has no item that can be asked"),
         ("my.parquet", b"PAR1 and no more", "has no item that can be asked"),
-        ("folder/state.json", b"{}", "holds no .arrow file"),
-        ("folder/notes.txt", b"", "holds no table of questions"),
+        ("folder/state.json", b"{}", "contains no .arrow file"),
+        ("folder/notes.txt", b"", "contains no table of questions"),
     ],
 )
 def test_a_table_without_rows_is_one_line(tmp_path, name, content, said):

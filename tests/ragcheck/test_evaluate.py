@@ -213,10 +213,10 @@ def test_a_squad_file_and_a_folder_of_mtrag_are_told_apart(project, tmp_path):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--dataset", "params.yaml"), "is no set of questions"),
-        (("--dataset", "broken"), "questions.jsonl, line 2: is no JSON"),
+        (("--dataset", "params.yaml"), "is not a set of questions"),
+        (("--dataset", "broken"), "questions.jsonl, line 2: is not valid JSON"),
         (("--dataset", "alone"), "systems.good: retrieves, and there are no documents"),
-        (("--language", "english"), "--language english: is no language"),
+        (("--language", "english"), "--language english: is not a language"),
     ],
 )
 def test_what_is_wrong_is_one_line_before_anybody_is_asked(project, words, line):

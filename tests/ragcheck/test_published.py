@@ -59,10 +59,10 @@ def assess(root):
     asked, documents = questions(question_set).rows, corpus(question_set).rows
     ask = ScriptedAsk(grade)
     entries = {name: parse_section(params, f"systems.{name}", ReplayEntry) for name in entry.systems}
-    systems = [build_system(name, one, documents, ask) for name, one in entries.items()]
+    systems = [build_system(name, entry, documents, ask) for name, entry in entries.items()]
     known = {document.id for document in documents}
     answers = asyncio.run(answer_all(systems, asked, known))
-    searched = {name for name, one in entries.items() if can_search(one)}
+    searched = {name for name, entry in entries.items() if can_search(entry)}
     contexts = asyncio.run(gather_contexts(systems, asked, answers, known, searched))
     graded = asyncio.run(scores(asked, answers, list(contexts.rows), entry, SETTINGS, ask)).rows
     people = ratings(asked, answers, entry).rows
@@ -99,7 +99,7 @@ def test_both_rules_retrieve_from_all_passages_of_the_file_and_are_compared_in_p
         own = [answer for answer in found["answers"] if answer.system == system]
         # By E3 a grade is 5 where the answer is right, and 1 otherwise; by E2 it is 3 where no context tells.
         told = {row.question for row in finds["E2"]}
-        gains = [0 if one.question in told else 2 - 4 * ("Nobody" in one.text) for one in own]
+        gains = [0 if answer.question in told else 2 - 4 * ("Nobody" in answer.text) for answer in own]
         assert (mean.n, mean.conversations) == (24, 8)
         assert mean.estimate.value == pytest.approx(sum(gains) / 24)
         assert mean.estimate.low < mean.estimate.value < mean.estimate.high

@@ -71,9 +71,9 @@ def test_a_folder_of_lines_is_a_set_of_ones_own(tmp_path):
         ([{"id": "1", "question": "Q?"}], "'reference'"),
         ([{"id": "1", "question": " ", "reference": "A"}], "'question'"),
         ([{"id": 1, "question": "Q?", "reference": "A"}], "'id'"),
-        ([{"id": "1", "question": "Q?", "reference": "A"}] * 2, "line 2: the id '1' stands twice"),
+        ([{"id": "1", "question": "Q?", "reference": "A"}] * 2, "line 2: the id '1' occurs twice"),
         ([[1]], "no JSON object"),
-        ([], "holds no question"),
+        ([], "contains no question"),
     ],
 )
 def test_lines_that_are_no_questions_are_named(tmp_path, records, says):

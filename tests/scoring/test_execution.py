@@ -160,7 +160,7 @@ def test_lines_without_their_database_are_named_and_the_rest_is_scored(
 def test_options_that_cannot_be_are_refused(databases: Path) -> None:
     with pytest.raises(BadInput, match="needs --databases"):
         Execution()
-    with pytest.raises(BadInput, match="is no folder"):
+    with pytest.raises(BadInput, match="is not a folder"):
         Execution(databases / "none")
     for seconds in (0.0, -1.0, float("nan")):
         with pytest.raises(BadInput, match="more than 0"):

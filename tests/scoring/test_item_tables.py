@@ -142,7 +142,7 @@ def test_a_cell_that_is_no_finite_number_is_text(tmp_path):
     path.write_text(f"id,human,judge\n1,1,1\n2,2,2\n3,3,1e999\n4,4,NaN\n5,{deep},1\n")
     found, said = score(path, "correlation")
     assert (found["n"], [number for number, _ in said]) == (2, [4, 5, 6])
-    assert said[0][1] == "judge is text; a number is wanted"
+    assert said[0][1] == "judge is text; expected a number"
 
 
 def test_parquet_that_is_none_lacks_a_column_or_breaks_off_is_named(tmp_path):

@@ -71,7 +71,7 @@ def make_cosql(folder: Path) -> Path:
     dialogues = []
     for number in range(0, 22, 2):
         turns = [
-            dict(zip(("utterance", "query"), ask_size(own), strict=True)) for own in (number, number + 1)
+            dict(zip(("utterance", "query"), ask_size(size), strict=True)) for size in (number, number + 1)
         ]
         dialogues.append({"database_id": "cities", "final": {}, "interaction": turns})
     state = folder / "sql_state_tracking"
@@ -188,7 +188,7 @@ def make_ddxplus(folder: Path, each: int = 2, vocabulary: Path | None = None) ->
             for part in ("conditions", "evidences")
         )
         names = list(conditions)
-        had = {name: list_evidences(own, evidences) for name, own in conditions.items()}
+        had = {name: list_evidences(condition, evidences) for name, condition in conditions.items()}
     (folder / "release_conditions.json").write_text(json.dumps(conditions))
     (folder / "release_evidences.json").write_text(json.dumps(evidences))
     for split, count, youngest in (("test", each, 0), ("validate", 1, 49 * each)):

@@ -96,8 +96,8 @@ def make_released(
 ) -> Path:
     """Write the released set, these configurations as Parquet, its databases and ToolBench's descriptions."""
     for configuration, splits in (rows or make_rows()).items():
-        for split, own in splits.items():
-            write_split(folder / configuration, split, own, parquet=configuration in parquet)
+        for split, listed_split in splits.items():
+            write_split(folder / configuration, split, listed_split, parquet=configuration in parquet)
     for name in ("cities", "towns"):
         make_sqlite(folder.parent / f"databases/{name}/{name}.sqlite")
     make_toolbench(folder.parent / "ste")

@@ -101,7 +101,7 @@ def write_films(path: Path) -> None:
 def read_graph(folder: Path) -> tuple[dict[str, EntityRow], set[tuple[str, str, str]]]:
     entities = {row.id: row for row in read_rows(folder / "entities.parquet", EntityRow)}
     claims = read_rows(folder / "claims.parquet", ClaimRow)
-    said = {(own.entity, own.property, own.value.item or own.value.amount or "") for own in claims}
+    said = {(claim.entity, claim.property, claim.value.item or claim.value.amount or "") for claim in claims}
     return entities, said
 
 
@@ -125,7 +125,7 @@ def test_countries_meet_their_articles_by_what_these_are_of(files: dict[str, Pat
 def test_a_border_needs_two_lists_and_is_one_from_both_ends(files: dict[str, Path]) -> None:
     countries(**files)
     _, said = read_graph(files["out"])
-    assert {own for own in said if own[1] == "P47"} == {
+    assert {statement for statement in said if statement[1] == "P47"} == {
         ("country/GEO", "P47", "country/TUR"),  # by countryinfo of Georgia, and GeoNames of Turkey
         ("country/TUR", "P47", "country/GEO"),
     }  # and no border with Greenland, which one list alone has
@@ -136,7 +136,7 @@ def test_a_capital_needs_both_packages_or_an_article(files: dict[str, Path]) -> 
     files["countryinfo"].write_text(text.replace('"Tbilisi"', '"Batumi"'))
     countries(**files)
     _, said = read_graph(files["out"])
-    assert not [own for own in said if own[:2] == ("country/GEO", "P36")]
+    assert not [statement for statement in said if statement[:2] == ("country/GEO", "P36")]
     files["countryinfo"].write_text(text)
     countries(**files)
     _, said = read_graph(files["out"])
@@ -148,17 +148,17 @@ def test_languages_and_money_are_of_today(files: dict[str, Path]) -> None:
     _, said = read_graph(files["out"])
     assert ("country/GEO", "P37", "language/georgian") in said
     assert ("country/GEO", "P38", "currency/GEL") in said
-    assert not [own for own in said if own[2] in ("currency/CHE", "language/armenian")]
+    assert not [statement for statement in said if statement[2] in ("currency/CHE", "language/armenian")]
 
 
 def test_both_packages_figures_are_claimed_and_equal_ones_once(files: dict[str, Path]) -> None:
     countries(**files)
     _, said = read_graph(files["out"])
-    assert {own for own in said if own[:2] == ("country/GEO", "P1082")} == {
+    assert {statement for statement in said if statement[:2] == ("country/GEO", "P1082")} == {
         ("country/GEO", "P1082", "3700000"),
         ("country/GEO", "P1082", "4500000"),
     }
-    assert len([own for own in said if own[:2] == ("country/GEO", "P2046")]) == 1
+    assert len([statement for statement in said if statement[:2] == ("country/GEO", "P2046")]) == 1
 
 
 def test_a_city_is_the_largest_of_its_name_in_the_country_its_article_speaks_of(
@@ -172,7 +172,9 @@ def test_a_city_is_the_largest_of_its_name_in_the_country_its_article_speaks_of(
 def test_the_largest_city_is_not_the_largest_that_has_an_article(files: dict[str, Path]) -> None:
     countries(**files)
     _, said = read_graph(files["out"])
-    assert not [own for own in said if own[:2] == ("country/TUR", "largest-city")]  # Istanbul has none here
+    assert not [
+        statement for statement in said if statement[:2] == ("country/TUR", "largest-city")
+    ]  # Istanbul has none here
 
 
 def test_films_are_those_that_an_article_speaks_of(files: dict[str, Path]) -> None:
@@ -188,12 +190,12 @@ def test_every_item_that_is_a_value_is_an_entity(files: dict[str, Path]) -> None
     entities = {row.id for row in read_rows(files["out"] / "entities.parquet", EntityRow)}
     claims = read_rows(files["out"] / "claims.parquet", ClaimRow)
     named = (
-        {own.value.item for own in claims}
-        | {own.value.unit for own in claims}
-        | {own.entity for own in claims}
+        {claim.value.item for claim in claims}
+        | {claim.value.unit for claim in claims}
+        | {claim.entity for claim in claims}
     )
     assert named - {None} <= entities
-    assert {own.property for own in claims} <= entities
+    assert {claim.property for claim in claims} <= entities
 
 
 def test_the_same_files_give_the_same_bytes(files: dict[str, Path], tmp_path: Path) -> None:
@@ -244,7 +246,7 @@ def test_what_is_official_in_fact_alone_needs_another_source() -> None:
 def test_a_land_is_found_under_the_other_forms_of_its_name() -> None:
     ireland = Summary("Republic of Ireland", "", "Country in Northwestern Europe", "Geography")
     island = Summary("Ireland", "", "Island in the North Atlantic Ocean", "Geography")
-    assert find_land(["Ireland"], {own.title: own for own in (ireland, island)}) == ireland
+    assert find_land(["Ireland"], {country.title: country for country in (ireland, island)}) == ireland
     old = Summary("Kingdom of France", "", "Country in Western Europe (843\u20131792)", "Geography")
     assert find_land(["Kingdom of France"], {old.title: old}) is None
 

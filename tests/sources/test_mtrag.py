@@ -71,7 +71,7 @@ def test_a_record_that_is_no_task_is_named_by_file_and_line(tmp_path, broken):
 def test_what_a_record_lacks_is_named(tmp_path):
     record = make_task()
     del record["input"]
-    with pytest.raises(BadInput, match=r"line 1: is no MT-RAG task: has no 'input'"):
+    with pytest.raises(BadInput, match=r"line 1: is not an MT-RAG task: has no 'input'"):
         read_tasks(write(tmp_path / "reference.jsonl", record))
 
 

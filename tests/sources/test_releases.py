@@ -66,7 +66,7 @@ def test_a_path_that_leads_out_is_refused(tmp_path, name):
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
 def test_links_and_devices_are_refused(tmp_path, kind):
     path = make_tar(tmp_path / "evil.tgz", ("tables.json", b"", kind))
-    assert "has something in it that is no file: tables.json" in open_refused(path)
+    assert "has something in it that is not a file: tables.json" in open_refused(path)
 
 
 def test_a_link_in_a_zip_is_refused(tmp_path):
@@ -97,7 +97,7 @@ def test_what_is_no_archive_is_named(tmp_path, content):
 
 def test_what_lacks_its_files_or_has_them_twice_is_named(tmp_path):
     assert "nowhere: is not there" in open_refused(tmp_path / "nowhere")
-    assert "holds no tables.json" in open_refused(tmp_path)
+    assert "contains no tables.json" in open_refused(tmp_path)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "tables.json").write_text("[]")

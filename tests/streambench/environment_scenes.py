@@ -99,17 +99,17 @@ def score_records(folder: Path, environment, triples, rule=None, **options):
 def assert_bits_equal_scores(folder: Path, environment, pairs, rule=None, **options) -> list[Feedback]:
     """Hold every bit and every figure of feedback to what `benchloom score` gives for the same line."""
     found = judge(environment, pairs)
-    triples = [(item, answer, own) for (item, answer), own in zip(pairs, found, strict=True)]
+    triples = [(item, answer, verdict) for (item, answer), verdict in zip(pairs, found, strict=True)]
     lines = score_records(folder, environment, triples, rule, **options)
-    for own, line in zip(found, lines, strict=True):
+    for verdict, line in zip(found, lines, strict=True):
         failed = line.get(environment.primary) is None
-        assert own.bit is (line.get(environment.primary) == 1), (own, line)
-        assert (own.outcome == "unjudged") is failed, (own, line)
+        assert verdict.bit is (line.get(environment.primary) == 1), (verdict, line)
+        assert (verdict.outcome == "unjudged") is failed, (verdict, line)
         if not failed:
             # SQL has a figure of another metric beside this one's.
-            names = [name for name in own.values if name != "soft_f1"]
-            assert [own.values[name] for name in names] == [line[name] for name in names]
+            names = [name for name in verdict.values if name != "soft_f1"]
+            assert [verdict.values[name] for name in names] == [line[name] for name in names]
         if "outcome" in line and not failed:
-            assert own.outcome == line["outcome"]
-        assert own.words == environment.say(own.bit)
+            assert verdict.outcome == line["outcome"]
+        assert verdict.words == environment.say(verdict.bit)
     return found

@@ -155,7 +155,7 @@ def make_evaluation(
         for step in make_run(choice, tuple(agents), seed, items)
     ]
     steps = [step for step, _ in made]
-    calls = [call for _, own in made for call in own]
+    calls = [call for _, row in made for call in row]
     scored = list(scores(steps, calls).rows)
     return MadeEvaluation(entry, items, steps, calls, scored, list(curves(scored).rows))
 

@@ -59,13 +59,13 @@ class PlainRuns:
         self.runs = {
             (method, model): found[method, model]
             for method in self.methods
-            for model in sorted(model for own, model in found if own == method)
+            for model in sorted(model for result, model in found if result == method)
         }
         self.main = [method for method in self.methods if "-" not in method]
         self.models = list(dict.fromkeys(name for _, model in self.runs for name in model.split(" + ")))
-        self.seeds = sorted({seed for own in self.runs.values() for seed in own})
-        self.length = max(len(steps) for own in self.runs.values() for steps in own.values())
-        used = {step.item for own in self.runs.values() for steps in own.values() for step in steps}
+        self.seeds = sorted({seed for run in self.runs.values() for seed in run})
+        self.length = max(len(steps) for run in self.runs.values() for steps in run.values())
+        used = {step.item for run in self.runs.values() for steps in run.values() for step in steps}
         self.used = [item for item in self.items.values() if item.id in used]
         self.datasets = sorted({item.dataset for item in self.used})
         self.tokens = {
@@ -77,7 +77,7 @@ class PlainRuns:
         }
 
     def models_of(self, method: str) -> list[str]:
-        return [model for own, model in self.runs if own == method]
+        return [model for run, model in self.runs if run == method]
 
     def compare_over(self, method: str) -> list[str]:
         """List the models that its mean is over: those of all methods, or the turns of exactly these."""
@@ -114,7 +114,7 @@ def compute_tables(made: Evaluated) -> Tables:
         "gains": {},
         "memories": compute_memories(runs),
         "uses": compute_uses(runs),
-        "seeds": {(model, TITLES[m]): compute_seeds(runs, own) for (m, model), own in runs.runs.items()},
+        "seeds": {(model, TITLES[m]): compute_seeds(runs, run) for (m, model), run in runs.runs.items()},
         "kinds": compute_kinds(runs),
         "values": compute_values(runs),
         "readings": compute_readings(runs),
@@ -226,28 +226,32 @@ def compute_values(runs: PlainRuns) -> Any:
                 for name, value in json.loads(step.values).items()
                 if not name.startswith("reading.")
             }
-            for steps in own.values()
+            for steps in run.values()
             for step in steps
         ]
-        for system, own in runs.runs.items()
+        for system, run in runs.runs.items()
     }
-    names = sorted({name for own in values.values() for one in own for name in one})
+    names = sorted({name for value in values.values() for answer in value for name in answer})
     return {
-        (model, TITLES[method]): [mean_or_none(one[name] for one in own if name in one) for name in names]
-        for (method, model), own in values.items()
+        (model, TITLES[method]): [
+            mean_or_none(answer[name] for answer in value if name in answer) for name in names
+        ]
+        for (method, model), value in values.items()
     }
 
 
 def compute_readings(runs: PlainRuns) -> Any:
     """Rate all steps by each reading: the bit where both read alike; and count the others."""
-    steps = {system: [step for one in own.values() for step in one] for system, own in runs.runs.items()}
-    values = {step.id: json.loads(step.values) for own in steps.values() for step in own}
-    names = sorted({name for own in values.values() for name in own if name.startswith("reading.")})
+    steps = {
+        system: [step for answer in run.values() for step in answer] for system, run in runs.runs.items()
+    }
+    values = {step.id: json.loads(step.values) for scored in steps.values() for step in scored}
+    names = sorted({name for value in values.values() for name in value if name.startswith("reading.")})
     found: Any = {}
-    for (method, model), own in steps.items() if names else ():
-        rates = [[values[step.id].get(name, float(step.bit)) for step in own] for name in names]
+    for (method, model), method_steps in steps.items() if names else ():
+        rates = [[values[step.id].get(name, float(step.bit)) for step in method_steps] for name in names]
         shares = [None if None in bits else mean(bits) for bits in rates]
-        differ = sum(any(name in values[step.id] for name in names) for step in own)
+        differ = sum(any(name in values[step.id] for name in names) for step in method_steps)
         found[model, TITLES[method]] = [*shares, differ]
     return found
 
@@ -260,7 +264,7 @@ def mean_or_none(values: Iterable[float]) -> float | None:
 def compute_tokens(runs: PlainRuns, systems: Sequence[tuple[str, str]]) -> list[float | None]:
     made = [steps for system in systems for steps in runs.runs[system].values()]
     sums = [[sum(runs.tokens[s.id][n] for s in steps) for steps in made] for n in (0, 1)]
-    return [mean(sums[0]), mean(sums[1]), *(mean(one) / len(made[0]) for one in sums)]
+    return [mean(sums[0]), mean(sums[1]), *(mean(listed_sum) / len(made[0]) for listed_sum in sums)]
 
 
 def average_agents(runs: PlainRuns, steps: Sequence[Any], n: int) -> float:
@@ -275,13 +279,13 @@ def compute_curves(runs: PlainRuns, tables: Tables) -> None:
     best = {}
     for seed in runs.seeds:
         ends = {
-            own[seed][0].run: [float(s.bit) for s in own[seed]] for own in runs.runs.values() if seed in own
+            run[seed][0].run: [float(s.bit) for s in run[seed]] for run in runs.runs.values() if seed in run
         }
         highest = max(sum(bits) for bits in ends.values())
         best[seed] = ends[min(run for run, bits in ends.items() if sum(bits) == highest)]
     half = max(runs.length // 2, 1)
-    for (method, model), own in runs.runs.items():
-        curve = mean_curve(own)
+    for (method, model), run in runs.runs.items():
+        curve = mean_curve(run)
         levels: list[float | None] = [0.25, 0.5, 0.75, 0.9]
         zero = runs.runs.get(("zero_shot", model))
         levels.append(None if zero is None or method == "zero_shot" else mean_curve(zero)[-1])
@@ -290,10 +294,10 @@ def compute_curves(runs: PlainRuns, tables: Tables) -> None:
         ]
         tables["regrets"][model, TITLES[method]] = [
             *(
-                mean(sum(best[seed][:t]) - sum(s.bit for s in own[seed][:t]) for seed in own)
+                mean(sum(best[seed][:t]) - sum(s.bit for s in run[seed][:t]) for seed in run)
                 for t in (half, runs.length)
             ),
-            *(mean(own[seed][t - 1].memory_size for seed in own) for t in (half, runs.length)),
+            *(mean(run[seed][t - 1].memory_size for seed in run) for t in (half, runs.length)),
         ]
 
 
@@ -334,7 +338,7 @@ def count_p(only_a: int, only_b: int) -> float:
 
 def draw_p(pairs: Sequence[tuple[str, int, int]], draws: int = 4000) -> float:
     items = sorted({item for item, _, _ in pairs})
-    sums = np.array([sum(a - b for own, a, b in pairs if own == item) for item in items])
+    sums = np.array([sum(a - b for pair, a, b in pairs if pair == item) for item in items])
     chosen = np.random.default_rng(5).integers(0, len(items), (draws, len(items)))
     totals = sums[chosen].sum(axis=1)
     return float(min(1.0, 2 * (min((totals <= 0).sum(), (totals >= 0).sum()) + 1) / (draws + 1)))

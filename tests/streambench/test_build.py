@@ -84,15 +84,15 @@ def test_a_sequence_is_each_item_once_in_an_order_by_seed(tmp_path):
     places = list(sequence(rows, tmp_path, entry, "s").rows)
     assert len({place.id for place in places}) == 60
     orders = {
-        seed: [own.item for own in sorted(places, key=lambda own: own.position) if own.seed == seed]
+        seed: [place.item for place in sorted(places, key=lambda own: own.position) if place.seed == seed]
         for seed in entry.seeds
     }
     assert sorted(orders[42]) == sorted(orders[7]) == sorted(row.id for row in rows)
     assert orders[42] != orders[7]
     assert orders[42] != [row.id for row in rows]
-    assert [own.position for own in places if own.seed == 7] == list(range(1, 31))
+    assert [place.position for place in places if place.seed == 7] == list(range(1, 31))
     shuffled = list(sequence(rows[::-1], tmp_path, entry, "s").rows)
-    assert {own.id: own for own in shuffled} == {own.id: own for own in places}
+    assert {place.id: place for place in shuffled} == {place.id: place for place in places}
 
 
 def test_shots_are_drawn_once_and_none_is_an_item(tmp_path):
@@ -131,9 +131,9 @@ def test_what_cannot_be_asked_is_dropped_with_its_reason(tmp_path):
     write_dataset(tmp_path / "sql", head, given, [], {"pets/pets.sqlite": pets})
     found = items(tmp_path, Stream(datasets=("sql",)))
     assert sorted(row.key for row in found.rows) == ["a", "e", "f"]
-    assert sorted(own.reason for own in found.dropped) == ["clock", "clock", "no_gold"]
+    assert sorted(drop.reason for drop in found.dropped) == ["clock", "clock", "no_gold"]
     hung = "it hangs on the clock, the time zone or chance: date()"
-    assert sorted(own.detail for own in found.dropped) == [hung, hung, "the gold answer is empty"]
+    assert sorted(drop.detail for drop in found.dropped) == [hung, hung, "the gold answer is empty"]
     gold = replace(given[0], gold="49", file="")
     write_dataset(tmp_path / "ill", replace(HEAD, kind="ddxplus", stratum=""), [gold], [], {})
     with pytest.raises(BadInput, match=r"all of them are dropped.*gold is '49'"):
@@ -147,7 +147,7 @@ def test_datasets_of_two_kinds_or_none_are_refused(tmp_path):
         items(tmp_path, Stream(datasets=("one", "two")))
     with pytest.raises(BadInput, match="dataset none: is not there"):
         items(tmp_path, Stream(datasets=("none",)))
-    with pytest.raises(BadInput, match="is no name"):
+    with pytest.raises(BadInput, match="is not a name"):
         items(tmp_path, Stream(datasets=("../one",)))
 
 
@@ -188,7 +188,7 @@ def test_a_stream_of_one_s_own_needs_two_files_and_three_fields(tmp_path):
         ('{"key": "b", "text": ""}', "line 2: text is str or empty"),
         ('{"text": "b", "gold": "c"}', "line 2: key is"),
         ('{"key": "b", "text": ["x"]}', "line 2: text is list"),
-        ('{"key": "b", "text": "x", "details": []}', "line 2: details is no object"),
+        ('{"key": "b", "text": "x", "details": []}', "line 2: details is not an object"),
         ('{"key": "a", "text": "x", "gold": "y"}', "has the key 'a' twice"),
         ('{"key": "b", "text": "x", "file": "../../etc/passwd"}', "which is not below its folder"),
         ('{"key": "b", "text": "x", "file": "/etc/passwd"}', "which is not below its folder"),
@@ -250,7 +250,7 @@ def test_a_dataset_of_few_templates_holds_back_the_others_as_shots(tmp_path):
     # The dataset is one that the environment judges: each gold answer is right.
     rows = list(items(tmp_path, Stream(datasets=("pets",))).rows)
     verdicts = judge(make_environment("sql", tmp_path, rows), [(row, row.gold) for row in rows])
-    assert [own.outcome for own in verdicts] == ["correct"] * 6
+    assert [verdict.outcome for verdict in verdicts] == ["correct"] * 6
 
 
 def test_without_limits_every_group_is_asked_once_and_some_templates_are_held_back(tmp_path):
@@ -268,7 +268,7 @@ def test_no_question_left_ends_the_stage(tmp_path):
     with pytest.raises(StageFailed, match="pets: none of 60 questions is left"):
         grammar_dataset(entry, "pets", tmp_path / "pets")
     (tmp_path / "no.parquet").write_text("no")
-    with pytest.raises(BadInput, match="holds no questions"):
+    with pytest.raises(BadInput, match="contains no questions"):
         grammar_dataset(entry.model_copy(update={"questions": tmp_path / "no.parquet"}), "p", tmp_path / "p")
 
 

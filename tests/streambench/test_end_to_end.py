@@ -119,7 +119,7 @@ def test_the_report_has_all_methods_with_their_means_ones_own_among_them(whole: 
     lines = whole.figures["tables"]["means"]["lines"]
     assert len(lines) == len(METHODS)
     told = sorted(line["cells"][0]["value"] for line in lines)
-    plain = sorted(sum(step.bit for step in own) / len(own) for own in by_run.values())
+    plain = sorted(sum(step.bit for step in run_steps) / len(run_steps) for run_steps in by_run.values())
     assert told == pytest.approx(plain)
     (own,) = [line for line in lines if "last_right" in line["label"]]
     bits = [step.bit for step in by_run["last_right"]]

@@ -61,7 +61,7 @@ def test_every_kind_obeys_what_prompts_need(kind, tmp_path):
     for style in ("direct", "chain", "refine"):
         with pytest.raises(Unparsed):
             environment.read_answer(item, " \n", style)
-    with pytest.raises(BadInput, match="color is no option"):
+    with pytest.raises(BadInput, match="color is not an option"):
         make_environment(kind, tmp_path, color="red")
     with pytest.raises(BadInput, match=f"{kind} has no rule nonsense"):
         make_environment(kind, tmp_path, rule="nonsense")
@@ -92,7 +92,7 @@ def test_bits_of_sql_are_those_of_execution_accuracy(rule, tmp_path):
     environment = make_environment("sql", tmp_path, rule=rule)
     found = assert_bits_equal_scores(tmp_path, environment, pairs, rule, databases=tmp_path / "own/files")
     empty = rule != "streambench"
-    assert [own.bit for own in found] == [
+    assert [result.bit for result in found] == [
         True, False, True, False, False, False, empty, False, rule != "test-suite",
     ]  # fmt: skip
     assert found[7].outcome == "unjudged"
@@ -107,7 +107,7 @@ def test_sql_without_its_database_or_on_the_clock_has_no_verdict(tmp_path):
     found = judge(
         make_environment("sql", tmp_path), [(lost, "SELECT 1"), (gone, "SELECT 1"), (clock, "SELECT 1")]
     )
-    assert [own.outcome for own in found] == ["unjudged"] * 3
+    assert [result.outcome for result in found] == ["unjudged"] * 3
     assert "'cats' is not there" in found[0].problem
     assert "'dogs' is not there" in found[1].problem
     assert "clock" in found[2].problem
@@ -149,7 +149,7 @@ def test_bits_of_hotpotqa_are_exact_match(rule, tmp_path):
     item = make_stream_item("hotpotqa", gold="The Beatles")
     pairs = [(item, answer) for answer in ("beatles!", "the Beatles band", "yes", "{}", "Beatles Beatles")]
     found = assert_bits_equal_scores(tmp_path, make_environment("hotpotqa", tmp_path, rule=rule), pairs, rule)
-    assert [own.bit for own in found] == [True, False, False, False, False]
+    assert [result.bit for result in found] == [True, False, False, False, False]
     # "the Beatles band": p = 1/2, r = 1, f1 = 2/3 under both rules
     assert found[1].values["f1"] == pytest.approx(2 / 3)
 
@@ -201,8 +201,8 @@ def test_bits_of_ddxplus_are_the_label_s(tmp_path):
     pairs = [(item, environment.read_answer(item, reply, "direct")) for reply in replies]
     assert [answer for _, answer in pairs][:3] == ["7. Illness 7", "7. Illness 7", "48. Illness 48"]
     found = assert_bits_equal_scores(tmp_path, environment, pairs)
-    assert [own.bit for own in found] == [True, True, False, False, False, True, False]
-    assert [own.values["not_in_label_set"] for own in found] == [0, 0, 0, 1, 1, 0, 1]
+    assert [result.bit for result in found] == [True, True, False, False, False, True, False]
+    assert [result.values["not_in_label_set"] for result in found] == [0, 0, 0, 1, 1, 0, 1]
     reasoned = "The fever of 38.5 speaks for it.\nAnswer: 7. Illness 7"
     assert environment.read_answer(item, reasoned, "chain") == "7. Illness 7"
     parts = show(environment, item)
@@ -233,8 +233,8 @@ def test_bits_of_ds1000_are_those_of_the_test_program(tmp_path, monkeypatch):
     ]
     assert pairs[0][1] == RIGHT
     found = assert_bits_equal_scores(tmp_path, environment, pairs)
-    assert [own.bit for own in found] == [True, False, False, False, False]
-    assert [own.outcome for own in found[1:]] == ["wrong", "error", "error", "unjudged"]
+    assert [result.bit for result in found] == [True, False, False, False, False]
+    assert [result.outcome for result in found[1:]] == ["wrong", "error", "error", "unjudged"]
     assert found[4].problem == "not-run"
 
 
@@ -319,10 +319,10 @@ def test_bits_of_toolbench_ask_the_judge_only_where_it_decides(tmp_path):
     ]
     pairs = [(item, environment.read_answer(item, text, "chain")) for item, text in replies]
     found = assert_bits_equal_scores(tmp_path, environment, pairs)
-    assert [own.bit for own in found] == [True, False, False, False, False, False, True]
-    assert [own.values["well_formed"] for own in found] == [1, 1, 1, 0, 0, 1, 1]
-    assert [own.values["api_match"] for own in found] == [1, 1, 0, None, None, 0, 1]
-    assert [(own["prompt"], own["role"], own["row"]) for own in ask.asked] == [
+    assert [result.bit for result in found] == [True, False, False, False, False, False, True]
+    assert [result.values["well_formed"] for result in found] == [1, 1, 1, 0, 0, 1, 1]
+    assert [result.values["api_match"] for result in found] == [1, 1, 0, None, None, 0, 1]
+    assert [(request["prompt"], request["role"], request["row"]) for request in ask.asked] == [
         ("judge_arguments.md", "judge", judged.id)
     ]
 
@@ -356,7 +356,7 @@ def test_twelve_descriptions_are_found_by_the_query_and_recall_is_told(tmp_path)
         environment = make_environment("toolbench", tmp_path, [item, far], ask, search=search)
 
         async def both(environment=environment):
-            shown = [environment.show(each, "direct", row=each.id) for each in (item, far)]
+            shown = [environment.show(shown_item, "direct", row=shown_item.id) for shown_item in (item, far)]
             return await asyncio.gather(*shown)
 
         near_parts, far_parts = asyncio.run(both())
@@ -472,5 +472,5 @@ def test_sql_under_the_released_reading_is_what_score_gives_without_reading_agai
     found = assert_bits_equal_scores(
         tmp_path, environment, pairs, databases=tmp_path / "own/files", reading="none"
     )
-    assert [own.bit for own in found] == list(replies.values())
-    assert [own.values["soft_f1"] for own in found] == [1, 0, 1, 0]
+    assert [result.bit for result in found] == list(replies.values())
+    assert [result.values["soft_f1"] for result in found] == [1, 0, 1, 0]

@@ -54,8 +54,8 @@ def test_a_folder_that_is_none_is_told_in_one_line(folder, params):
         with pytest.raises(BadInput, match=said):
             prepare(ROOT, "streambench", params, options)
 
-    refuse("is no folder", dataset=folder / "nowhere")
-    refuse("is of other flows", turns=3)
+    refuse("is not a folder", dataset=folder / "nowhere")
+    refuse("does not apply to", turns=3)
     refuse("retrieves from documents", system="weak")
     (folder / "dataset.json").write_text(json.dumps({"name": "mine", "kind": "guessing"}))
     refuse("'guessing': is not known")

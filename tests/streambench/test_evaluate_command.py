@@ -109,7 +109,7 @@ def test_a_stream_of_ones_own_is_run_measured_and_replayed(project, asked):
             assert [step.bit for step in own] == bits, (method, seed)
             right[method] += sum(bits)
     assert right["self_stream_icl"] > right["zero_shot"] == 2
-    assert {name: own["accuracy"]["value"] for name, own in figures["methods"].items()} == {
+    assert {name: method["accuracy"]["value"] for name, method in figures["methods"].items()} == {
         name: right[name] / 10 for name in METHODS
     }
     counts = {"items": 5, "steps": 20, "right": right.total(), "failed": 4, "unjudged": 0}

@@ -142,7 +142,9 @@ def test_every_figure_leads_to_its_rows_and_those_to_their_calls(page: Path) -> 
     first = lineage.trace_figure(path, "/figures/0")
     row = next(parent for parent in first.parents if parent.kind == "row")
     assert row.reference.startswith(f"{DATA}/trial/scores.parquet#")
-    kinds = {parent.kind for parent in row.parents} | {p.kind for one in row.parents for p in one.parents}
+    kinds = {parent.kind for parent in row.parents} | {
+        p.kind for parent in row.parents for p in parent.parents
+    }
     assert {"row", "call"} <= kinds
     wrong = [gap for gap in lineage.gaps if "its rows come to" in gap.what or "which rows" in gap.what]
     assert wrong == []

@@ -40,7 +40,7 @@ def test_the_example_of_the_page_is_found_by_being_there_and_runs(folder):
     ask = StreamAsk(lambda asked: "NONE" if "green" in asked.question else know_all(asked))
     runs = run_steps(ask, make_items(6), "zero_shot", "last_right", k=2)
     rows = runs["last_right|agent|42"]
-    assert [[one.position for one in row.shown] for row in rows] == [[], [1], [1], [1, 3], [3, 4], [3, 4]]
+    assert [[entry.position for entry in row.shown] for row in rows] == [[], [1], [1], [1, 3], [3, 4], [3, 4]]
     assert [row.memory_size for row in rows] == [1, 1, 2, 3, 3, 4]
     assert rows[0].calls == runs["zero_shot|agent|42"][0].calls
     assert ask.embedded == []

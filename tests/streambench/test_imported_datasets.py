@@ -187,7 +187,7 @@ def check_whole(root: Path, whole: Whole) -> None:
     by_method: defaultdict[str, list[StreamStep]] = defaultdict(list)
     for step in sorted(whole.steps, key=lambda step: step.position):
         by_method[step.method].append(step)
-    best = max(sum(step.bit for step in own) for own in by_method.values())
+    best = max(sum(step.bit for step in method_steps) for method_steps in by_method.values())
     for point in whole.curves:
         own_bits = [step.bit for step in by_method[point.method][: point.position]]
         assert point.accuracy == pytest.approx(sum(own_bits) / point.position)

@@ -143,7 +143,7 @@ def test_a_memory_of_all_steps_helps_where_a_right_one_is_among_the_nearest(taug
     for t, row in enumerate(rows):
         colour, number = seen[t]
         like = {s + 1 for s in range(t) if seen[s][0] == colour}
-        shown = {one.position for one in row.shown}
+        shown = {entry.position for entry in row.shown}
         # Those of the same class come first, whether they were right or not.
         assert len(shown) == min(t, K)
         assert shown <= like if len(like) >= K else shown >= like

@@ -37,8 +37,17 @@ def test_the_nearest_first_by_hand():
     fill(memory, [normalise(values) for values in ([1, 0], [0, 1], [1, 1], [-1, 0])])
     found = memory.nearest(normalise([1, 0]), 3)
     # Squared distances: 0; 2 - 2 * 0; 2 - 2 / sqrt(2); 4.
-    assert [(one.entry.position, one.distance) for one in found] == [(1, 0.0), (3, 0.585786), (2, 2.0)]
-    assert [one.entry.position for one in memory.nearest(normalise([1, 0]), 9)] == [1, 3, 2, 4]
+    assert [(result.entry.position, result.distance) for result in found] == [
+        (1, 0.0),
+        (3, 0.585786),
+        (2, 2.0),
+    ]
+    assert [listed_entry.entry.position for listed_entry in memory.nearest(normalise([1, 0]), 9)] == [
+        1,
+        3,
+        2,
+        4,
+    ]
     assert memory.nearest(normalise([1, 0]), 0) == ()
 
 
@@ -48,7 +57,7 @@ def test_ties_go_by_position_then_agent():
     for position, agent in ((2, "b"), (2, "a"), (1, "c"), (3, "a")):
         memory.add(entry(position, agent), same)
     found = memory.nearest(same, 3)
-    assert [(one.entry.position, one.entry.agent) for one in found] == [(1, "c"), (2, "a"), (2, "b")]
+    assert [(result.entry.position, result.entry.agent) for result in found] == [(1, "c"), (2, "a"), (2, "b")]
 
 
 def test_every_growth_finds_what_a_plain_computation_finds():
@@ -60,7 +69,7 @@ def test_every_growth_finds_what_a_plain_computation_finds():
         if position % 37 == 0 or position == 300:
             for query in queries:
                 found = memory.nearest(query, 16)
-                assert [(one.entry.position, one.distance) for one in found] == sort_plainly(
+                assert [(result.entry.position, result.distance) for result in found] == sort_plainly(
                     vectors[:position], query, 16
                 )
     assert len(memory) == 300
@@ -81,8 +90,8 @@ def test_an_index_has_the_order_of_an_exact_search_for_what_it_finds():
 def test_the_last_k_the_oldest_first():
     memory = VectorMemory(100)
     fill(memory, draw(5))
-    assert [one.position for one in memory.latest(3)] == [3, 4, 5]
-    assert [one.position for one in memory.latest(9)] == [1, 2, 3, 4, 5]
+    assert [listed_entry.position for listed_entry in memory.latest(3)] == [3, 4, 5]
+    assert [listed_entry.position for listed_entry in memory.latest(9)] == [1, 2, 3, 4, 5]
     assert memory.latest(0) == ()
 
 
@@ -91,9 +100,9 @@ def test_what_was_never_embedded_is_kept_and_not_found():
     memory.add(entry(1), NO_VECTOR)
     assert memory.nearest(normalise([1, 0]), 3) == ()
     memory.add(entry(2), normalise([1, 0]))
-    assert [one.entry.position for one in memory.nearest(normalise([1, 0]), 3)] == [2]
+    assert [listed_entry.entry.position for listed_entry in memory.nearest(normalise([1, 0]), 3)] == [2]
     assert memory.nearest(NO_VECTOR, 3) == ()
-    assert [one.position for one in memory.latest(3)] == [1, 2]
+    assert [listed_entry.position for listed_entry in memory.latest(3)] == [1, 2]
 
 
 def test_another_width_is_refused():

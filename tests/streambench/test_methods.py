@@ -34,8 +34,8 @@ def test_few_shot_shows_the_first_k_shots_in_their_order_each_time():
         ["Question: green 901", "GREEN"],
         ["Question: blue 902", "BLUE"],
     ]
-    assert [[one.item for one in row.shown] for row in runs["few_shot"]] == [["s0", "s1", "s2"]] * 3
-    assert {one.position for one in runs["few_shot"][0].shown} == {0}
+    assert [[entry.item for entry in row.shown] for row in runs["few_shot"]] == [["s0", "s1", "s2"]] * 3
+    assert {entry.position for entry in runs["few_shot"][0].shown} == {0}
     assert "shots#s1" in {origin.reference for origin in runs["few_shot"][0].origin}
 
 
@@ -95,7 +95,12 @@ def test_grow_prompt_shows_the_last_k_steps_oldest_first_with_feedback():
         "Question: green 1\nNONE\nFeedback: That is wrong.",
         "Question: blue 2\nBLUE\nFeedback: That is right.",
     ]
-    assert [[one.position for one in row.shown] for row in runs["grow_prompt"]] == [[], [1], [1, 2], [2, 3]]
+    assert [[entry.position for entry in row.shown] for row in runs["grow_prompt"]] == [
+        [],
+        [1],
+        [1, 2],
+        [2, 3],
+    ]
     assert "whether each was right" in ask.asked[3].text
 
 
@@ -104,8 +109,8 @@ def test_mem_prompt_shows_the_k_nearest_the_nearest_last_with_feedback():
         lambda asked: "NONE" if "green" in asked.question else know_all(asked), 7, "mem_prompt", k=3
     )
     # Red 6 after red 0, green 1, blue 2, red 3, green 4, blue 5: the reds, and the nearest other by number.
-    assert [one.position for one in runs["mem_prompt"][6].shown] == [6, 1, 4]
-    distances = [one.distance for one in runs["mem_prompt"][6].shown]
+    assert [entry.position for entry in runs["mem_prompt"][6].shown] == [6, 1, 4]
+    distances = [entry.distance for entry in runs["mem_prompt"][6].shown]
     assert distances == sorted(distances, reverse=True)
     assert ask.asked[6].examples[-1] == "Question: red 3\nRED\nFeedback: That is right."
     assert runs["mem_prompt"][1].stored.words == "That is wrong."
@@ -123,7 +128,7 @@ def test_ablations_filter_after_the_selection():
     ]
     _, runs = run(half, 6, *choices, k=3)
     # Step 6 (blue 5): the window is steps 3, 4, 5, of which step 4 (red 3) is right.
-    shown = {label: [one.position for one in rows[5].shown] for label, rows in runs.items()}
+    shown = {label: [entry.position for entry in rows[5].shown] for label, rows in runs.items()}
     assert shown["grow_prompt"] == [3, 4, 5]
     assert shown["grow_prompt-correct"] == [4]
     assert shown["grow_prompt-incorrect"] == [3, 5]
@@ -158,7 +163,7 @@ def test_agents_take_turns_and_the_index_moves_before_use():
     assert {row.agents for row in rows} == {("a", "b", "c")}
     assert rows[0].run == "mam_stream_icl|a+b+c|42", "one run with all models"
     # Red 6 is answered by b with what b (red 3) and b (red 0) found, and a's and c's.
-    assert {one.position for one in rows[6].shown} >= {1, 4}
+    assert {entry.position for entry in rows[6].shown} >= {1, 4}
     assert [row.stored.agent for row in rows] == ["b", "c", "a", "b", "c", "a", "b"]
 
 

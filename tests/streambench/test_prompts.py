@@ -83,7 +83,7 @@ def test_a_window_leaves_out_the_first_examples_and_lists_them():
     assert ask.asked[6].examples == [
         "Question: blue 5\nBLUE\nFeedback: That is right.",
     ]
-    assert [one.position for one in rows[6].shown] == [6], "what was really shown"
+    assert [entry.position for entry in rows[6].shown] == [6], "what was really shown"
     assert rows[6].left_out == ("example of step 3", "example of step 4", "example of step 5")
     assert rows[0].left_out == ()
 

@@ -108,7 +108,7 @@ def test_ties_for_the_best_go_to_the_first_name() -> None:
 
 def test_a_point_names_the_scores_of_its_step_its_own_and_the_bests() -> None:
     points = read_curves(make_scores(good_1=(1, 1), bad_1=(0, 0), good_2=(1, 1), bad_2=(0, 0)))
-    assert [one.reference for one in points["bad", 2].origin] == [
+    assert [source.reference for source in points["bad", 2].origin] == [
         "scores#bad|a|1#2", "scores#bad|a|2#2", "scores#good|a|1#2", "scores#good|a|2#2",
     ]  # fmt: skip
     assert len(points["good", 1].origin) == 2

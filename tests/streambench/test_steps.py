@@ -25,7 +25,7 @@ def test_a_thin_whole():
     assert own[0].shown == ()
     assert own[0].calls == runs["zero_shot|agent|42"][0].calls, "no shots yet is the zero-shot prompt"
     # Step 7 asks for red 6: red 3 and red 0 are nearest, then the others by their numbers.
-    assert [one.item for one in own[6].shown][-2:] == ["i000", "i003"]
+    assert [entry.item for entry in own[6].shown][-2:] == ["i000", "i003"]
     assert len(own[6].shown) == 4
     assert {origin.reference for origin in own[6].origin} >= {"items#i006", "sequence#p42-7", *own[6].calls}
     assert len({row.id for rows in runs.values() for row in rows}) == 28

@@ -142,7 +142,9 @@ def test_what_was_not_run_says_so(made: MadeEvaluation, tmp_path: Path) -> None:
 
 
 def test_an_accuracy_that_is_never_reached_says_where_it_ends(figures: Any) -> None:
-    (line,) = [one for one in figures["tables"]["times"]["lines"] if one["label"] == ["agent", "Zero-Shot"]]
+    (line,) = [
+        line for line in figures["tables"]["times"]["lines"] if line["label"] == ["agent", "Zero-Shot"]
+    ]
     assert line["cells"][3]["value"] is None
     assert line["cells"][3]["why"].startswith("not reached: ")
 

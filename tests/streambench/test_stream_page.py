@@ -178,7 +178,7 @@ def test_items_stand_in_the_order_of_the_first_seed_with_all_their_places(page: 
 def test_the_page_shows_counts_orders_examples_and_drops(page: Path) -> None:
     html = (page / "index.html").read_text(encoding="utf-8")
     record = json.loads((page / "report.json").read_text(encoding="utf-8"))
-    assert [(one["label"], one["value"]) for one in record["figures"]] == [
+    assert [(figure["label"], figure["value"]) for figure in record["figures"]] == [
         ("items", 40), ("datasets", 2), ("orders", 2), ("examples", 2),
     ]  # fmt: skip
     assert "1 item could not be used (1 no gold)" in " ".join(record["warnings"])

@@ -65,7 +65,7 @@ def test_a_system_is_sent_each_prompt_as_one_question():
     assert {(row.agent, row.agents) for row in rows} == {("ours", ("ours",))}
     # Blue 2 is the only one that is right; it is shown with red 3.
     assert [row.bit for row in own] == [False, False, True, False]
-    assert [one.position for one in own[3].shown] == [3]
+    assert [entry.position for entry in own[3].shown] == [3]
     assert any("Question: blue 2\nBLUE\n\n\nThis is the task now." in question for question in ask.questions)
     assert len({call for row in rows for call in row.calls}) == len(ask.questions)
 

@@ -118,10 +118,10 @@ def test_deep_json_and_endless_lines_do_not_stop_the_rest(tmp_path, monkeypatch)
 def test_nothing_to_read_is_bad_input(tmp_path):
     with pytest.raises(BadInput, match="no such file or folder"):
         read_corpus(tmp_path / "nowhere")
-    with pytest.raises(BadInput, match="holds no document"):
+    with pytest.raises(BadInput, match="contains no document"):
         read_corpus(tmp_path)
     (tmp_path / "x.gz").write_bytes(gzip.compress(b"text"))
-    with pytest.raises(BadInput, match=r"holds no document .*x\.gz: is of no kind"):
+    with pytest.raises(BadInput, match=r"contains no document .*x\.gz: is of no kind"):
         read_corpus(tmp_path)
 
 

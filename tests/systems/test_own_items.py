@@ -41,10 +41,10 @@ def write_lines(path: Path, *rows: object) -> Path:
 
 def test_each_row_that_is_none_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     broken = {
-        "{broken": "is no JSON: ",
-        "[1]": "is no JSON object but a list",
+        "{broken": "is not valid JSON: ",
+        "[1]": "is not a JSON object but a list",
         "[" * 500: "is ",
-        '{"id": "x", "question": "\\ud800"}': "is no JSON: ",
+        '{"id": "x", "question": "\\ud800"}': "is not valid JSON: ",
         '{"id": "x"}': "question is missing; expected text",
         '{"question": "  "}': "question is empty",
         '{"question": true}': "question is true or false; expected text",
@@ -117,13 +117,15 @@ def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"has no items\.parquet and no items\.jsonl"):
         read(tmp_path)
     write_lines(tmp_path / "items.jsonl", "{")
-    with pytest.raises(BadInput, match=r"no item that can be asked \(items\.jsonl, line 1: is no JSON"):
+    with pytest.raises(
+        BadInput, match=r"no item that can be asked \(items\.jsonl, line 1: is not valid JSON"
+    ):
         read(tmp_path)
 
 
 def test_a_file_s_name_that_is_no_text_is_no_hindrance(tmp_path: Path) -> None:
     found = read(write_lines(tmp_path / "q\udcff.jsonl", {"question": "a"}, "{"))
-    assert found.problems[0].startswith("q\ufffd.jsonl, line 2: is no JSON")
+    assert found.problems[0].startswith("q\ufffd.jsonl, line 2: is not valid JSON")
     found.items[0].origin[0].reference.encode()
 
 

@@ -153,7 +153,7 @@ def test_chunks_are_within_their_tokens_and_keep_their_document():
 
 
 def test_a_document_that_stands_twice_is_bad_input():
-    with pytest.raises(BadInput, match="document x: stands twice"):
+    with pytest.raises(BadInput, match="document x: occurs twice"):
         make_chunks([document("a", "x"), document("b", "x")], None, "gpt-4")
 
 

@@ -92,7 +92,7 @@ def build(
     built = Built((), (), (), (), (), (), (), {}, {})
 
     def keep(name: str, drafts: Drafts[Any]) -> list[Any]:
-        built.drops[name] = Counter(own.reason for own in drafts.dropped)
+        built.drops[name] = Counter(drop.reason for drop in drafts.dropped)
         built.kept[name] = len(drafts.rows)
         return list(drafts.rows)
 

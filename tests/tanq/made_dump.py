@@ -47,8 +47,10 @@ def amount(number: str, unit: str = "Q7727") -> dict[str, Any]:
 
 def make(name: str, *statements: dict[str, Any], label: str | None = "en") -> dict[str, Any]:
     claims: dict[str, list[Any]] = {}
-    for number, own in enumerate(statements):
-        claims.setdefault(own["mainsnak"]["property"], []).append({**own, "id": f"{name}${number}"})
+    for number, statement in enumerate(statements):
+        claims.setdefault(statement["mainsnak"]["property"], []).append(
+            {**statement, "id": f"{name}${number}"}
+        )
     return {
         "type": "item",
         "id": name,

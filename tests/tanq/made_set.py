@@ -18,9 +18,9 @@ ASKED = ("P36", "P2046", "P1082", "P37")
 UNIT = "Q712226"
 FACTS = [
     make_fact(name, relation, given)
-    for name, own in NORTH.items()
+    for name, facts in NORTH.items()
     for relation in ASKED
-    for given in own[relation]
+    for given in facts[relation]
 ]
 RELATIONS = [
     Relation(
@@ -76,9 +76,9 @@ def make_answer(seed, relations):
         TableRow(
             name,
             tuple(
-                TableCell(tuple(fact.id for fact in own), tuple(fact.shown for fact in own))
+                TableCell(tuple(fact.id for fact in facts), tuple(fact.shown for fact in facts))
                 for relation in relations
-                for own in ([fact for fact in FACTS if (fact.entity, fact.relation) == (name, relation)],)
+                for facts in ([fact for fact in FACTS if (fact.entity, fact.relation) == (name, relation)],)
             ),
         )
         for name in NORTH

@@ -69,7 +69,7 @@ class World:
 
     def list_of(self, name: str) -> list[str]:
         """List the things of a class."""
-        return sorted(thing for thing, own in self.classes.items() if own == name)
+        return sorted(thing for thing, class_ in self.classes.items() if class_ == name)
 
     def show(self, value: Value) -> str:
         """Show a value as a table has it."""
@@ -221,12 +221,12 @@ def tell(world: World, chance: random.Random) -> None:
             if isinstance(value, str) and chance.random() < 0.2:
                 said = ELSE.format(world.labels[thing], write(world, value))
                 world.parts[thing].append(make_part(world.labels[thing], len(world.parts[thing]), said))
-    for (value, name), own in sorted(listed.items()):
+    for (value, name), rows in sorted(listed.items()):
         table = (
             sum(part.kind == TABLE and part.column == 0 and part.row == 0 for part in world.parts[value]) + 1
         )
         label, title = world.labels[value], PROPERTIES[name]
-        for row, thing in enumerate(own):
+        for row, thing in enumerate(rows):
             for column, (head, text) in enumerate((("Name", world.labels[thing]), (title.title(), label))):
                 cell = make_part(
                     label, len(world.parts[value]), text, kind=TABLE, section=title, table=table, row=row,

@@ -26,7 +26,7 @@ def find_answers(world: World, seed: SeedQuestion) -> set[str]:
         (condition,) = seed.conditions
         noun = re.search(r" of the (\w+) (?:that|who) ", seed.text)
         assert noun is not None
-        inner = next(name for name, own in NOUNS.items() if own == noun[1])
+        inner = next(name for name, known_noun in NOUNS.items() if known_noun == noun[1])
         having = [t for t in world.list_of(inner) if condition.value in get(world, t, condition.relation)]
         return {str(value) for thing in having for value in get(world, thing, condition.through)}
     found = set(world.list_of(seed.target))
@@ -35,8 +35,8 @@ def find_answers(world: World, seed: SeedQuestion) -> set[str]:
         if condition.through:
             wanted = {
                 t
-                for (t, name), own in world.values.items()
-                if name == condition.through and condition.value in own
+                for (t, name), value in world.values.items()
+                if name == condition.through and condition.value in value
             }
         found = {thing for thing in found if wanted & set(map(str, get(world, thing, condition.relation)))}
     return found

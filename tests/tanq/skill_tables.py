@@ -58,11 +58,11 @@ def make_table(entities, relations):
         BaseRow(
             name, name,
             tuple(
-                tuple(make_fact(name, relation, given) for given in own.get(relation, ()))
+                tuple(make_fact(name, relation, given) for given in entity.get(relation, ()))
                 for relation in relations
             ),
         )
-        for name, own in entities.items()
+        for name, entity in entities.items()
     )  # fmt: skip
     return BaseTable(tuple(COLUMNS[relation] for relation in relations), rows)
 

@@ -26,7 +26,7 @@ def without(*facts: tuple[str, str]) -> list[Proof]:
 
 def test_what_has_evidence_for_all_of_its_table_is_kept() -> None:
     found = run(PROOFS)
-    assert {own.id for own in found.rows} == {own.id for own in EXTENDED}
+    assert {row.id for row in found.rows} == {question.id for question in EXTENDED}
     assert not found.dropped
 
 
@@ -36,10 +36,12 @@ def test_a_question_that_is_bound_to_lose_a_row_or_a_column_is_dropped_unasked()
     simpler = replace(EXTENDED[0], id="capitals", relations=("P36",), facts=capitals)
     few_areas = without(*((name, "P2046") for name in entities[1:]))
     found = run(few_areas, [*EXTENDED, simpler])
-    assert [own.id for own in found.rows] == ["capitals"]
-    assert {drop.id: drop.reason for drop in found.dropped} == {own.id: "columns_missing" for own in EXTENDED}
+    assert [row.id for row in found.rows] == ["capitals"]
+    assert {drop.id: drop.reason for drop in found.dropped} == {
+        question.id: "columns_missing" for question in EXTENDED
+    }
     lenient = run(few_areas, [*EXTENDED, simpler], columns=False)
-    assert {own.id for own in lenient.rows} == {own.id for own in EXTENDED} | {"capitals"}
+    assert {row.id for row in lenient.rows} == {question.id for question in EXTENDED} | {"capitals"}
     nothing = [(entities[0], relation) for relation in ("P36", "P2046", "P1082", "P37")]
     with pytest.raises(StageFailed, match=r"none of 5 extended questions has evidence"):
         run(without(*nothing))
@@ -53,11 +55,13 @@ def test_a_proof_that_a_guard_refuses_is_no_evidence() -> None:
 
 def test_so_many_are_taken_as_are_wanted_and_the_rest_is_named() -> None:
     found = run(
-        PROOFS, [replace(own, id=f"{own.id}-{n}") for own in EXTENDED for n in range(4)], a_question=2
+        PROOFS,
+        [replace(question, id=f"{question.id}-{n}") for question in EXTENDED for n in range(4)],
+        a_question=2,
     )
     assert len(found.rows) == 2 * ENTRY.questions
     assert Counter(drop.reason for drop in found.dropped) == {"not_taken": 20 - 2 * ENTRY.questions}
-    by_seed = Counter(SEEDS[int(own.seed[1:])].kind for own in found.rows)
+    by_seed = Counter(SEEDS[int(row.seed[1:])].kind for row in found.rows)
     assert by_seed == {"simple": 4, "intersection": 4, "composition": 4}
 
 
@@ -68,11 +72,13 @@ def test_relations_take_turns_and_gaps_have_their_share() -> None:
         for n in range(20)
         for gap in ("whole", "gap")
     ]
-    whole = {own.id for own in pool if own.id.endswith("whole")}
+    whole = {question.id for question in pool if question.id.endswith("whole")}
     by_id = {seed.id: seed for seed in SEEDS}
     for gaps, most in ((0.0, 0), (0.25, 5)):
         taken = take_candidates(pool, whole, by_id, 20, gaps, 0)
-        assert Counter(own.relations[0] for own in taken) == {"P36": 10, "P2046": 10}
-        assert sum(own.id not in whole for own in taken) <= most
-    short = take_candidates(pool, {own.id for own in pool if own.id.startswith("P36-1")}, by_id, 20, 0.25, 0)
+        assert Counter(question.relations[0] for question in taken) == {"P36": 10, "P2046": 10}
+        assert sum(question.id not in whole for question in taken) <= most
+    short = take_candidates(
+        pool, {question.id for question in pool if question.id.startswith("P36-1")}, by_id, 20, 0.25, 0
+    )
     assert len(short) == 20

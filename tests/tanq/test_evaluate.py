@@ -71,7 +71,7 @@ def test_a_system_is_asked_scored_and_written_down_once(
     assert figures == json.loads((out / "figures.json").read_text())
     assert_as_kept(figures, "tanq")
     assert figures["counts"] == {"items": 3, "scored": 2, "failed": 1, "no_table": 1}
-    assert "items.jsonl, line 4: is no JSON: " in said.err
+    assert "items.jsonl, line 4: is not valid JSON: " in said.err
     assert "item rivers: no table: the system raised ValueError" in said.err
     # One capital is right, and the other far from what it should be.
     released, paper = (figures["kinds"]["composition"][rule] for rule in ("released", "paper"))
@@ -106,7 +106,7 @@ def test_a_system_is_asked_scored_and_written_down_once(
     told = json.loads(capsys.readouterr().out)
     assert told["notes"] == ["test.system-ours.jsonl: 1 of 3 questions have no reply and are left out"]
     (path,) = (project / "published/tanq").iterdir()
-    tables = {own["init_qid"]: own["ours"] for own in map(json.loads, path.read_text().splitlines())}
+    tables = {record["init_qid"]: record["ours"] for record in map(json.loads, path.read_text().splitlines())}
     assert tables == {
         "countries__composition": "entity|capital\nNorway|Oslo\nSweden|Oslo",
         "lakes__simple": "",

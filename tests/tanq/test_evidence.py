@@ -31,10 +31,12 @@ def test_articles_are_found_by_title_and_by_redirect(tmp_path: Path) -> None:
     assert (counts.rows_in, counts.rows_out, counts.dropped) == (5, 3, {"no_article": 2})
     index = ArticleIndex(tmp_path / "out")
     found = {thing.id: index.find(thing.id) for thing in THINGS}
-    assert {thing: own.article for thing, own in found.items() if own} == {
+    assert {thing: result.article for thing, result in found.items() if result} == {
         "varn": "Varn", "ostel": "Ostel", "skarholm": "Skarholm",
     }  # fmt: skip
-    read = {own.article: parts for own, parts in index.read([own for own in found.values() if own])}
+    read = {
+        entity.article: parts for entity, parts in index.read([result for result in found.values() if result])
+    }
     assert read == {
         title: [part for part in PARTS if part.article == title] for title in ("Ostel", "Skarholm", "Varn")
     }

@@ -245,10 +245,10 @@ def test_prompts_are_compared_with_all_else_equal(figures: Any, rule: str) -> No
     assert list(shots) == [("closed", "agent"), ("oracle", "agent")]
     styles = {tuple(line["label"][:2]): line["cells"] for line in figures["tables"][f"16-{rule}"]["lines"]}
     wanted: list[tuple[Any, list[str]]] = [
-        (shots["closed", "agent"], [f"closed/agent/{own}/simple" for own in
+        (shots["closed", "agent"], [f"closed/agent/{setting}/simple" for setting in
                                     ("0", "1-random", "3-random", "3-chosen", "5-random")]),
         (shots["oracle", "agent"], ["oracle/agent/0/simple", "oracle/agent/1-random/simple", "", "", ""]),
-        (styles["closed", "agent"], [f"closed/agent/3-random/{own}" for own in
+        (styles["closed", "agent"], [f"closed/agent/3-random/{style}" for style in
                                      ("empty", "simple", "detailed", "steps")]),
         (styles["oracle", "agent"], ["", "oracle/agent/1-random/simple", "", ""]),
     ]  # fmt: skip

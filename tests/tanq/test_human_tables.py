@@ -62,7 +62,7 @@ def test_tables_of_people_are_predictions(tmp_path: Path) -> None:
 
 def test_a_file_without_a_table_is_bad_input(tmp_path: Path) -> None:
     path = write(tmp_path, ("id", "table"), ("i1", ""))
-    with pytest.raises(BadInput, match="holds no table"):
+    with pytest.raises(BadInput, match="contains no table"):
         human_tables(ITEMS, name_file("people", path))
     assert human_tables(ITEMS, TableEvaluation(set="sample")).rows == []
 

@@ -99,7 +99,7 @@ def write_graph(folder: Path) -> Path:
 
 
 def write_lines(path: Path, records: list[object]) -> Path:
-    text = "".join((own if isinstance(own, str) else json.dumps(own)) + "\n" for own in records)
+    text = "".join((record if isinstance(record, str) else json.dumps(record)) + "\n" for record in records)
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     return path
 
@@ -124,9 +124,11 @@ def test_answers_are_found_in_a_graph_by_id_link_and_name(root, tmp_path):
     assert "3 of 3 list questions (1 composition, 1 intersection, 1 simple), 6 answers" in done.stdout
     seeds = read_seeds(root)
     # A manga by its link, and by its id; the film `Rain` has the name alone.
-    assert [own.entity for own in seeds["simple"].answers] == ["Q1", "Q2"]
-    assert [own.entity for own in seeds["intersection"].answers] == ["Q13", "Q14"]
-    assert [(own.noun, own.target) for own in seeds.values() if own.kind == "simple"] == [("manga", "Q20")]
+    assert [answer.entity for answer in seeds["simple"].answers] == ["Q1", "Q2"]
+    assert [answer.entity for answer in seeds["intersection"].answers] == ["Q13", "Q14"]
+    assert [(seed.noun, seed.target) for seed in seeds.values() if seed.kind == "simple"] == [
+        ("manga", "Q20")
+    ]
     assert seeds["simple"].proofs == (SeedProof("Q1", "Heat (manga)", "Heat is drawn by Ann Bell."),)
     assert read_skipped(root) == [("answer_other_class", "line 1"), ("answer_not_in_graph", "line 3")]
     about = json.loads((root / "data/raw/qampari/main/about.json").read_text())
@@ -142,11 +144,11 @@ def test_what_a_question_demands_is_what_its_answers_share_and_it_names(root, tm
     )
     seeds = read_seeds(root)
     assert seeds["simple"].conditions == (Condition("P50", "Q7", "Ann Bell"),)
-    assert [own.relation for own in seeds["intersection"].conditions] == ["P495", "P57"]
+    assert [condition.relation for condition in seeds["intersection"].conditions] == ["P495", "P57"]
     scored = seeds["composition"]
     assert scored.text == "Who composed music for films directed by Carl Dunn?"
     assert scored.conditions == (Condition("P57", "Q8", "Carl Dunn", "P86"),)
-    assert [(own.through, own.facts) for own in scored.answers] == [
+    assert [(answer.through, answer.facts) for answer in scored.answers] == [
         (("Q13",), ("Q13-P86-Q11", "Q13-P57-Q8")), (("Q14",), ("Q14-P86-Q12", "Q14-P57-Q8")),
     ]  # fmt: skip
 
@@ -183,7 +185,7 @@ def test_every_layout_gives_the_same_seeds(root, tmp_path, layout):
 def test_without_a_graph_only_ids_of_the_file_are_taken(root, tmp_path):
     done = call(write_lines(tmp_path / "a.jsonl", RECORDS))
     assert done.exit_code == 0, done.output
-    assert [own.entity for own in read_seeds(root)["composition"].answers] == ["Q11", "Q12"]
+    assert [answer.entity for answer in read_seeds(root)["composition"].answers] == ["Q11", "Q12"]
     assert ("few_answers", "line 1") in read_skipped(root)
     assert "skipped: answer_no_id: 5" in done.stdout
 
@@ -226,7 +228,8 @@ def test_a_file_that_is_cut_off_is_said(root, tmp_path):
     ("words", "said"),
     [
         (["none.json"], "none.json: is not there"), (["empty.json"], "empty.json: is empty"),
-        (["text.txt"], "is no JSON"), (["a.jsonl", "--name", "../x"], "--name: '../x' is no name"),
+        (["text.txt"], "is not valid JSON"),
+        (["a.jsonl", "--name", "../x"], "--name: '../x' is not a valid name"),
         (["a.jsonl", "--graph", "nowhere"], "nowhere: has no entities.parquet"),
         (["a.jsonl", "--source", "other"], "--source: params.yaml has no tanq.sources.other"),
         (["names.jsonl"], "its answers have no Wikidata ids: --graph FOLDER"),
@@ -282,7 +285,8 @@ def test_a_hundred_imported_questions_are_extended_over_the_graph_of_their_answe
             ]
     names = [("", "Q5", "Ed Frey"), ("", "Q6", "comedy"), ("", "Q7", "drama")]
     rows = [
-        EntityRow(own, "item", None, (Text(name, "en"),), (), (), ()) for _, own, name in entities + names
+        EntityRow(entity_id, "item", None, (Text(name, "en"),), (), (), ())
+        for _, entity_id, name in entities + names
     ]
     write_rows(tmp_path / "g/entities.parquet", EntityRow, sorted(rows, key=lambda row: row.id))
     made = [
@@ -311,4 +315,4 @@ def test_a_hundred_imported_questions_are_extended_over_the_graph_of_their_answe
     # Nobody is asked for the director, whom every question names.
     assert {name for row in asked.rows for name in row.relations} == {"P86", "P136"}
     by_id = {fact.id: fact for fact in known}
-    assert all({by_id[own].entity for own in row.facts} == set(row.entities) for row in asked.rows)
+    assert all({by_id[fact].entity for fact in row.facts} == set(row.entities) for row in asked.rows)

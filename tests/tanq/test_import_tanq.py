@@ -47,7 +47,9 @@ def call(*words: object):
 
 def load(root: Path, *records: object, said: tuple[str, ...] = (), **options: str) -> list[TanqItem]:
     path = root / "test.jsonl"
-    path.write_text("".join((own if isinstance(own, str) else json.dumps(own)) + "\n" for own in records))
+    path.write_text(
+        "".join((record if isinstance(record, str) else json.dumps(record)) + "\n" for record in records)
+    )
     done = call(path, *(word for name, value in options.items() for word in (f"--{name}", value)))
     assert done.exit_code == 0, done.output
     assert all(line in done.output.splitlines() for line in said), done.output
@@ -80,13 +82,13 @@ def test_every_proof_is_found_again_with_its_place_and_content(root, record):
     found = show_proofs(item)
     given = list(read_contents(record))
     assert len(found) == len(given) > 0
-    for (title, _, kind, place, content), own in zip(given, found, strict=True):
-        assert own[0] == title
-        assert own[2:4] == (kind, place)
+    for (title, _, kind, place, content), proof in zip(given, found, strict=True):
+        assert proof[0] == title
+        assert proof[2:4] == (kind, place)
         if kind == "table":
-            assert all(text in own[4][0] for text in content)
+            assert all(text in proof[4][0] for text in content)
         else:
-            assert own[4] == content
+            assert proof[4] == content
     assert json.loads(item.record) == record, "the record is kept as it is"
 
 
@@ -96,7 +98,7 @@ def test_a_record_becomes_an_item_with_filters_and_split_cells(root):
     assert (item.kind, item.noun, item.init_qid) == ("intersection", "films", FILMS["init_qid"])
     assert item.answer_table == FILMS["answer_table"].strip()
     # The column that a skill renamed is found by its values.
-    assert [(own.relation, own.header, own.kind) for own in item.columns] == [
+    assert [(column.relation, column.header, column.kind) for column in item.columns] == [
         ("P86", "composer", "item"), ("P577", "year of publication", "time"),
     ]  # fmt: skip
     assert [(row.entity, row.label, row.filter_pass) for row in item.rows] == [
@@ -118,7 +120,7 @@ def test_a_record_becomes_an_item_with_filters_and_split_cells(root):
             "Q101", "The Glass Tide (1971 film)", "The Glass Tide is a film written and directed by Bo Falk."
         ),
     )
-    assert [own.name for own in item.skills] == ["filter_time", "date_to_year"]
+    assert [skill.name for skill in item.skills] == ["filter_time", "date_to_year"]
     assert item.instance_type == ("film",)
     assert read_skipped(root) == []
     # What `evaluate tanq` reads is the same item.
@@ -285,12 +287,12 @@ def test_broken_records_are_named_and_the_others_taken(root):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["none.json"], "is not there"), (["text.txt"], "is no JSON"), (["lost.jsonl"],
-        "gave no item of 1 records"),
-        (["lost.jsonl", "--name", "A B"], "--name: 'A B' is no name"),
+        (["none.json"], "is not there"), (["text.txt"], "is not valid JSON"), (["lost.jsonl"],
+        "contains no item of 1 records"),
+        (["lost.jsonl", "--name", "A B"], "--name: 'A B' is not a valid name"),
         (["lost.jsonl", "--question", "x"], "--question: 'x' is no field"),
         (["data"], "data: has no data/items.jsonl, no tanq/test.jsonl, no test.jsonl"),
-        (["own.jsonl"], "gave no item of 1 records (bad_item: 1)"),
+        (["own.jsonl"], "contains no item of 1 records (bad_item: 1)"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_imported_is_refused_and_changes_nothing(root, words, said):

@@ -128,7 +128,8 @@ def test_classes_take_turns_where_they_are_told_to():
         for number in range(100)
     ]  # fmt: skip
     shares = [
-        Counter(item.noun for item in choose_items(pool, 20, Items(classes=own), 0)) for own in (True, False)
+        Counter(item.noun for item in choose_items(pool, 20, Items(classes=by_class), 0))
+        for by_class in (True, False)
     ]
     assert shares[0] == {"cities": 10, "countries": 10}
     assert shares[1]["cities"] < 6
@@ -280,22 +281,22 @@ def write_set(folder, rows=None):
         "tables": TABLES, "rephrase": REPHRASED, "skills": make_skilled(), "items": MADE.rows, **(rows or {}),
     }  # fmt: skip
     paths = {}
-    for stem, own in made.items():
+    for stem, listed_row in made.items():
         paths[stem] = folder / f"{stem}.parquet"
         fixed = [
             row
             if row.origin and stem in ("skills", "items")
             else replace(row, origin=(Origin("evidence", "made"),))
-            for row in own
+            for row in listed_row
         ]
         write_rows(paths[stem], ROWS[stem], sorted(fixed, key=lambda row: row.id))
-    for stem, row, own in (
+    for stem, row, rows in (
         ("facts", Fact, FACTS),
         ("relations", Relation, RELATIONS),
         ("things", Thing, THINGS),
     ):
         paths[stem] = folder / f"{stem}.parquet"
-        write_rows(paths[stem], row, sorted(own, key=lambda one: one.id))
+        write_rows(paths[stem], row, sorted(rows, key=lambda one: one.id))
     return paths
 
 
@@ -399,12 +400,15 @@ def test_statistics_are_what_a_plain_count_gives(tmp_path):
     }
     for part, (counts, whole) in plain.items():
         assert set(counts) <= set(figures[part])
-        for name, own in figures[part].items():
-            assert own == {"count": counts[name], "share": pytest.approx(counts[name] / whole, abs=1e-4)}, (
-                name
-            )
+        for name, figure in figures[part].items():
+            assert figure == {
+                "count": counts[name],
+                "share": pytest.approx(counts[name] / whole, abs=1e-4),
+            }, name
     tables = tabulate_set(read_figures(out, SetStatistics))
-    shown = {line.label: [cell.value for cell in line.cells] for own in tables.values() for line in own.lines}
+    shown = {
+        line.label: [cell.value for cell in line.cells] for table in tables.values() for line in table.lines
+    }
     assert len(shown) == sum(len(figures[part]) for part in plain)
     assert shown["item",] == list(figures["types"]["item"].values())
     assert shown["skills per question", "two skills"] == list(figures["skills_per_question"]["2"].values())

@@ -40,7 +40,7 @@ def group(found: list[Fact]) -> dict[str, dict[str, list[Fact]]]:
     grouped: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
     for fact in found:
         grouped[fact.entity][fact.relation].append(fact)
-    return {entity: dict(own) for entity, own in grouped.items()}
+    return {entity: dict(listed_facts) for entity, listed_facts in grouped.items()}
 
 
 def list_answers(seed: SeedQuestion) -> list[str]:
@@ -62,7 +62,7 @@ def test_two_conditions_that_both_tell(tmp_path: Path) -> None:
     assert list_answers(seed) == ["Ostel", "Pell"]  # Tolo speaks it and Mirr borders
     assert seed.near == ("Mirr", "Tolo")
     assert {condition.relation for condition in seed.conditions} == {"P37", "P47"}
-    assert all(len({condition.relation for condition in own.conditions}) == 2 for own in both)
+    assert all(len({condition.relation for condition in question.conditions}) == 2 for question in both)
 
 
 def test_a_condition_that_adds_nothing_is_not_asked(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_several_of_a_list_question_have_different_relations(tmp_path: Path) -> 
 def test_all_relations_that_hold_are_taken_where_all_are_asked_for(tmp_path: Path) -> None:
     entry = write_graph(tmp_path)
     (row,) = extend_one(entry, "Which lands are in South?", relations="all", a_seed=3).rows
-    known = {own.id: own for own in read_all(entry)[2]}
+    known = {row.id: row for row in read_all(entry)[2]}
     # Not P30, which the question asks by, P47, which Tolo lacks, nor P571, of which there is no fact.
     assert set(row.relations) == {"P36", "P37", "P2046"}
     assert list(row.relations) == sorted(row.relations, key=lambda name: (known[name].rank, name))
@@ -217,7 +217,7 @@ def test_a_relation_that_leads_back_to_what_answers_were_found_by_is_not_asked(t
     found, _, known, _ = read_all(write_graph(tmp_path))
     capital = {fact.entity: fact.value.item for fact in found if fact.relation == "P36"}
     (seed,) = (row for row in ask(write_graph(tmp_path)).values() if row.text == "Which lands are in South?")
-    answers = tuple(replace(one, through=(str(capital[one.entity]),)) for one in seed.answers)
+    answers = tuple(replace(answer, through=(str(capital[answer.entity]),)) for answer in seed.answers)
     open_to = {
         relation.id: can_ask(relation, replace(seed, answers=answers), group(found), Extend())
         for relation in known
@@ -226,7 +226,7 @@ def test_a_relation_that_leads_back_to_what_answers_were_found_by_is_not_asked(t
     assert open_to["P37"]
     back = next(relation for relation in known if relation.id == "P36")
     assert can_ask(back, replace(seed, answers=answers), group(found), Extend(leads_back=True))
-    assert can_ask(next(one for one in known if one.id == "P36"), seed, group(found), Extend())
+    assert can_ask(next(relation for relation in known if relation.id == "P36"), seed, group(found), Extend())
 
 
 def test_a_relation_that_things_on_the_way_have_too_is_ambiguous(tmp_path: Path) -> None:
@@ -245,13 +245,13 @@ def test_a_relation_that_things_on_the_way_have_too_is_ambiguous(tmp_path: Path)
 
 def test_a_condition_without_words_is_none(tmp_path: Path) -> None:
     entry = write_graph(tmp_path)
-    assert "P30" in {own.relation for row in ask(entry).values() for own in row.conditions}
+    assert "P30" in {condition.relation for row in ask(entry).values() for condition in row.conditions}
     silent = entry.model_copy(
         update={"relations": {**entry.relations, "P30": RelationWords(words="continents")}}
     )
     asked = ask(silent).values()
     assert asked
-    assert "P30" not in {own.relation for row in asked for own in row.conditions}
+    assert "P30" not in {condition.relation for row in asked for condition in row.conditions}
 
 
 def test_a_question_that_nothing_extends_fails_where_it_is_alone(tmp_path: Path) -> None:

@@ -161,5 +161,5 @@ def test_a_dataset_is_read_with_a_key_that_its_content_determines(tmp_path: Path
     assert key(GOOD) == key(GOOD) == key(GOOD, {**other, "id": "z"}, limit=1)
     assert len({key(GOOD), key(GOOD, other), key(GOOD, as_of="x"), key({**GOOD, "question": "Who?"})}) == 4
     for options in ({"turns": 2}, {"documents": tmp_path}, {"language": "en"}):
-        with pytest.raises(BadInput, match="other flows"):
+        with pytest.raises(BadInput, match="does not apply to"):
             key(GOOD, **options)

@@ -107,8 +107,8 @@ def generate(seed: int) -> list[object]:
 def list_best(item: dict[str, Any], prop: str) -> list[dict[str, Any]]:
     """List the values of an item's best statements; {} for one that nobody knows."""
     for rank in ("preferred", "normal"):
-        if best := [own["mainsnak"] for own in item["claims"].get(prop, []) if own["rank"] == rank]:
-            return [own["datavalue"]["value"] if "datavalue" in own else {} for own in best]
+        if best := [claim["mainsnak"] for claim in item["claims"].get(prop, []) if claim["rank"] == rank]:
+            return [claim["datavalue"]["value"] if "datavalue" in claim else {} for claim in best]
     return []
 
 

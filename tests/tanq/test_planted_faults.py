@@ -122,7 +122,7 @@ def write_isles(folder: Path) -> None:
     write_rows(
         folder / "articles.parquet",
         ArticleRow,
-        [ArticleRow(own.article, None, 1, (), 1, "", "") for own in rows],
+        [ArticleRow(row.article, None, 1, (), 1, "", "") for row in rows],
     )
     write_rows(folder / "parts.parquet", PartRow, rows)
 

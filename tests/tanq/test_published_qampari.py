@@ -51,11 +51,13 @@ def test_a_hundred_published_questions_are_extended_over_a_made_up_graph(tmp_pat
         }
         given |= {} if name in first else {"P86": [8]}
         claims += [
-            ClaimRow(f"{ids[name]}-{own}-{value}", ids[name], own, 0, "normal",
+            ClaimRow(f"{ids[name]}-{texts}-{value}", ids[name], texts, 0, "normal",
                      ValueRow("item", item=ids[values[value]]), ())
-            for own, listed in given.items() for value in listed
+            for texts, listed in given.items() for value in listed
         ]  # fmt: skip
-    entities = [EntityRow(own, "item", None, (Text(name, "en"),), (), (), ()) for name, own in ids.items()]
+    entities = [
+        EntityRow(row_id, "item", None, (Text(name, "en"),), (), (), ()) for name, row_id in ids.items()
+    ]
     graph = tmp_path / "g"
     write_rows(graph / "entities.parquet", EntityRow, sorted(entities, key=lambda row: row.id))
     write_rows(graph / "claims.parquet", ClaimRow, sorted(claims, key=lambda row: row.id))
@@ -79,9 +81,9 @@ def test_a_hundred_published_questions_are_extended_over_a_made_up_graph(tmp_pat
     by_id, by_seed = {fact.id: fact for fact in known}, {seed.id: seed for seed in seeds}
     for row in made.rows:
         assert set(row.entities) == {answer.entity for answer in by_seed[row.seed].answers}
-        plain = {(own.entity, own.property, own.value.item) for own in claims
-                 if own.entity in row.entities and own.property in row.relations}  # fmt: skip
-        told = [by_id[own] for own in row.facts]
-        assert {(own.entity, own.relation, own.value.item) for own in told} == plain
+        plain = {(claim.entity, claim.property, claim.value.item) for claim in claims
+                 if claim.entity in row.entities and claim.property in row.relations}  # fmt: skip
+        told = [by_id[fact] for fact in row.facts]
+        assert {(line.entity, line.relation, line.value.item) for line in told} == plain
         assert row.text.startswith(by_seed[row.seed].text.rstrip("?."))
         assert " and what " in row.text

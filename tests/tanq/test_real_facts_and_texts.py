@@ -55,9 +55,9 @@ class Built:
         """List what is supported: (label, relation, value) -> the words that mention it."""
         labels = {thing.id: thing.label for thing in self.things}
         own = [
-            (self.facts[each.fact], self.proofs[each.id])
-            for each in self.verdicts
-            if each.label == Support.SUPPORTED
+            (self.facts[verdict.fact], self.proofs[verdict.id])
+            for verdict in self.verdicts
+            if verdict.label == Support.SUPPORTED
         ]
         return {
             (labels[fact.entity], fact.relation, fact.shown): f"{proof.article}: {proof.mention}"
@@ -81,7 +81,7 @@ def build(folder: Path, dump: Path, texts: Path, asked: Sequence[str], says_yes:
     entities = tuple(sorted({fact.entity for fact in wanted}))
     question = ExtendedQuestion("q", "s", "Q?", tuple(asked), entities, tuple(fact.id for fact in wanted), ())
     found = proofs([question], wanted, own_things, own_relations, folder / "articles", Proofs(rounding=0.02))
-    ask = ScriptedReader(lambda text: "Yes" if any(own in text for own in says_yes) else "No")
+    ask = ScriptedReader(lambda text: "Yes" if any(asked_text in text for asked_text in says_yes) else "No")
     verdicts = asyncio.run(
         verify(found.rows, [question], wanted, own_things, own_relations, Verify(rules=True), ask)
     ).rows
@@ -125,7 +125,7 @@ def test_places_of_the_excerpt_are_borne_out_by_their_passages(places):
         ("Thailand", "P47", "Laos"): "Thailand: Laos",
     }
     # What names no word of founding is shown to no reader, Chile's `independence from Spain in 1818`.
-    assert {(each.split("Statement: ")[1].split("\n")[0]) for each in places.asked} == {
+    assert {(request.split("Statement: ")[1].split("\n")[0]) for request in places.asked} == {
         "Oslo was founded in 1048.",
         "The area of the People's Republic of China is 9,596,961 square kilometres.",
         "The area of Brazil is 8,515,767 square kilometres.",
@@ -141,7 +141,7 @@ def test_of_real_statements_the_best_rank_stands_with_its_qualifiers(tmp_path):
     drafts = facts(entry)
     (people,) = (fact for fact in drafts.rows if (fact.entity, fact.relation) == ("Q31", "P1082"))
     assert (people.shown, people.value.unit) == ("11150516", None)
-    assert [(own.property, own.value.year) for own in people.qualifiers] == [("P585", 2014)]
+    assert [(qualifier.property, qualifier.value.year) for qualifier in people.qualifiers] == [("P585", 2014)]
     deprecated = {drop.detail for drop in drafts.dropped if drop.reason == "deprecated"}
     assert deprecated == {"P1082 of Q1711", "P17 of Q2119"}
 
@@ -202,31 +202,39 @@ def build_people(folder: Path, births: Mapping[str, str]) -> Built:
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
-    return build_people(tmp_path_factory.mktemp("people"), {name: own[1] for name, own in PEOPLE.items()})
+    return build_people(
+        tmp_path_factory.mktemp("people"), {name: listed_facts[1] for name, listed_facts in PEOPLE.items()}
+    )
 
 
 @needs("wikitext")
 @needs("infobox")
 def test_dates_of_people_are_borne_out_by_their_boxes_and_their_ages_stand_there(people):
-    by_rule = [each for each in people.verdicts if (each.label, each.by) == (Support.SUPPORTED, "rule")]
+    by_rule = [
+        verdict for verdict in people.verdicts if (verdict.label, verdict.by) == (Support.SUPPORTED, "rule")
+    ]
     assert len(by_rule) == 2 * len(PEOPLE)
-    assert {people.proofs[each.id].headers[0] for each in by_rule} == {"birth_date", "death_date"}
+    assert {people.proofs[proof.id].headers[0] for proof in by_rule} == {"birth_date", "death_date"}
     assert people.table.unsupported == 0
     base = people.make_base()
     found = list_uses(base, MARGIN, 2)
     (ages,) = found["time_calculation"]
     assert read_cells(base, ages, 2) == {name: (age,) for name, (_, _, _, age) in PEOPLE.items()}
-    for each in by_rule:
-        if people.facts[each.fact].relation == "P570":
-            proof = people.proofs[each.id]
+    for listed_proof in by_rule:
+        if people.facts[listed_proof.fact].relation == "P570":
+            proof = people.proofs[listed_proof.id]
             assert f"(aged {PEOPLE[proof.article][3]})" in proof.text
     births = next(use for use in found["date_to_year"] if use.relation == "P569")
-    assert read_cells(base, births, 0) == {name: (own[1][:4],) for name, own in PEOPLE.items()}
+    assert read_cells(base, births, 0) == {
+        name: (listed_facts[1][:4],) for name, listed_facts in PEOPLE.items()
+    }
     bounds = {use.operator: use for use in found["filter_time"] if use.relation == "P570"}
     for operator, use in bounds.items():
         passing = {row.label for row in apply_skills(base, [use])[1] if row.filter_pass}
-        late = {name for name, own in PEOPLE.items() if int(own[2][:4]) >= int(use.operand)}
-        early = {name for name, own in PEOPLE.items() if int(own[2][:4]) <= int(use.operand)}
+        late = {name for name, listed_facts in PEOPLE.items() if int(listed_facts[2][:4]) >= int(use.operand)}
+        early = {
+            name for name, listed_facts in PEOPLE.items() if int(listed_facts[2][:4]) <= int(use.operand)
+        }
         assert passing == (late if operator == ">=" else early)
     assert bounds
 
@@ -234,7 +242,7 @@ def test_dates_of_people_are_borne_out_by_their_boxes_and_their_ages_stand_there
 @needs("wikitext")
 @needs("infobox")
 def test_a_date_that_no_page_gives_is_left_out_with_what_is_made_of_it(tmp_path):
-    wrong = {name: own[1] for name, own in PEOPLE.items()} | {"Bob Marley": "1945-02-07"}
+    wrong = {name: listed_facts[1] for name, listed_facts in PEOPLE.items()} | {"Bob Marley": "1945-02-07"}
     built = build_people(tmp_path, wrong)
     assert ("Bob Marley", "P569", "7 February 1945") not in built.list_borne_out()
     assert len(built.list_borne_out()) == 2 * len(PEOPLE) - 1

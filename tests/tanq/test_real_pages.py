@@ -63,7 +63,10 @@ def test_shared_pages_give_questions_with_time_skills_tables_and_infoboxes(tmp_p
         kinds = Counter(proof.kind for item in built.items for proof in item.proofs)
         print(skills, Counter(len(item.skills) for item in built.items), kinds)
         nouns = {seed.id: seed.noun for seed in built.seeds}
-        print(Counter(nouns[own.seed] for own in built.extended), Counter(item.noun for item in built.items))
+        print(
+            Counter(nouns[question.seed] for question in built.extended),
+            Counter(item.noun for item in built.items),
+        )
         assert len(built.items) >= 40
         assert min(skills[name] for name in (TIME_CALCULATION, DATE_TO_YEAR, FILTER_TIME)) >= 10
         assert kinds[TEXT] > kinds[CELL] >= 50

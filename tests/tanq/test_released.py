@@ -119,7 +119,7 @@ def show(item: TanqItem) -> dict[str, Any]:
         "texts": (item.question, item.init_question, item.ext_question, item.ext_question_cleaned),
         "kind": item.kind,
         "table": item.answer_table,
-        "headers": [(own.relation, own.header) for own in item.columns],
+        "headers": [(column.relation, column.header) for column in item.columns],
         "rows": {
             (row.entity, row.label, row.filter_pass, tuple(cell.values for cell in row.cells))
             for row in item.rows
@@ -152,7 +152,7 @@ def test_an_item_of_our_own_keeps_its_values_proofs_and_filters(root: Path) -> N
     Path("data/raw/tanq/mine").mkdir(parents=True)
     write_rows(Path("data/raw/tanq/mine/items.parquet"), TanqItem, [own])
     with pytest.raises(
-        BadInput, match=r"is made from what is not for others: data/raw/tanq/mine \(unknown\)"
+        BadInput, match=r"uses sources that may not be redistributed: data/raw/tanq/mine \(unknown\)"
     ):
         publish("data/raw/tanq/mine", root / "out")
     out = publish("data/raw/tanq/mine", root / "out", private=True)
@@ -204,15 +204,19 @@ def test_predictions_stand_where_the_evaluator_reads_them_and_score_the_same(tmp
     records = read_lines(tmp_path / "test.system-own-1.jsonl")
     assert len({record["init_qid"] for record in records}) == len(records) == len(REPLIES)
     plain = [compute_plainly(record["answer_table"], record["mine"]) for record in records]
-    scored = [score_prediction(item, own, "") for item, own in zip(items, made, strict=True)][:-1]
-    for own, expected in zip(scored, plain, strict=True):
-        found = (own.released_precision, own.released_recall, own.released_f1)
+    scored = [score_prediction(item, prediction, "") for item, prediction in zip(items, made, strict=True)][
+        :-1
+    ]
+    for result, expected in zip(scored, plain, strict=True):
+        found = (result.released_precision, result.released_recall, result.released_f1)
         assert found == pytest.approx(expected)
     lines = tmp_path / "lines.jsonl"
     lines.write_text(
         "\n".join(
-            json.dumps({"id": own["init_qid"], "gold": own["answer_table"], "prediction": own["mine"]})
-            for own in records
+            json.dumps(
+                {"id": record["init_qid"], "gold": record["answer_table"], "prediction": record["mine"]}
+            )
+            for record in records
         )
     )
     report = score_file(make_metric("rms", {}), str(lines))

@@ -25,12 +25,12 @@ OTHER = "western"
 def make_films() -> TanqItem:
     columns = (FinalColumn("P2047", "duration", "quantity", "min"), FinalColumn("P136", "genre", "item", ""))
     rows = tuple(
-        FinalRow(name, name, True, tuple(FinalCell(values, (f"{name}-f",)) for values in own.values()))
-        for name, own in FILMS.items()
+        FinalRow(name, name, True, tuple(FinalCell(values, (f"{name}-f",)) for values in column.values()))
+        for name, column in FILMS.items()
     )
     lines = ["entity|duration|genre"]
     lines += [
-        "|".join([name, *(", ".join(values) for values in own.values())]) for name, own in FILMS.items()
+        "|".join([name, *(", ".join(values) for values in column.values())]) for name, column in FILMS.items()
     ]
     return make_item(
         "films", columns=columns, rows=rows, relations=("P2047", "P136"), answer_table="\n".join(lines)
@@ -65,7 +65,10 @@ def show(said: tuple[str, ...], order: int = 1) -> tuple[list[str], Any]:
 @pytest.mark.parametrize("said", SAID)
 def test_scores_and_states_of_several_values_are_a_plain_count_of_triplets(said: tuple[str, ...]) -> None:
     gold = {
-        (film, head, value) for film, own in FILMS.items() for head, all_ in own.items() for value in all_
+        (film, head, value)
+        for film, column in FILMS.items()
+        for head, all_ in column.items()
+        for value in all_
     }
     told = {triplet for triplet in gold if triplet[:2] != ("Evita", "genre")}
     told |= {("Evita", "genre", value) for value in said}
@@ -84,7 +87,9 @@ def test_the_viewer_has_every_value_of_a_cell_with_the_facts_behind_it() -> None
     assert {
         label: dict(zip(shown["headers"], (values for values, _ in cells), strict=True))
         for label, _, cells in shown["rows"]
-    } == {film: {head: ", ".join(values) for head, values in own.items()} for film, own in FILMS.items()}
+    } == {
+        film: {head: ", ".join(values) for head, values in column.items()} for film, column in FILMS.items()
+    }
     assert [[facts for _, facts in cells] for *_, cells in shown["rows"]] == [
         [("Evita-f",)] * 2, [("Hey Ram-f",)] * 2,
     ]  # fmt: skip

@@ -152,9 +152,9 @@ def test_skills_together_are_what_they_are_alone(count):
         _, rows = apply_skills(COUNTRIES, uses)
         alone = [apply_skills(COUNTRIES, [used])[1] for used in uses]
         assert [row.filter_pass for row in rows] == [
-            all(own[place].filter_pass for own in alone) for place in range(len(rows))
+            all(filled[place].filter_pass for filled in alone) for place in range(len(rows))
         ]
-        converted = [own for used, own in zip(uses, alone, strict=True) if used.name == "conversion"]
+        converted = [filled for used, filled in zip(uses, alone, strict=True) if used.name == "conversion"]
         expected = [row.cells for row in converted[0]] if converted else plain
         assert [row.cells for row in rows] == expected
         text = ask(COUNTRIES, *uses)
@@ -276,7 +276,9 @@ def test_nothing_is_rounded_finer_than_its_evidence_says():
 
 
 def test_a_column_that_is_nearly_empty_is_not_asked_for_in_another_form():
-    few = {name: {**own, "P2046": own["P2046"] if name == "Norway" else []} for name, own in NORTH.items()}
+    few = {
+        name: {**facts, "P2046": facts["P2046"] if name == "Norway" else []} for name, facts in NORTH.items()
+    }
     assert not {"conversion", "approximation"} & set(list_uses(make_table(few, ["P36", "P2046"]), MARGIN, 1))
 
 
@@ -326,8 +328,8 @@ def test_every_skill_that_values_carry_is_drawn_and_none_leaves_a_table_as_it_wa
         choices = list_uses(table, MARGIN, 1)
         for seed in range(30):
             uses = draw_uses(table, choices, 1 + seed % 3, used, Doubts(), SkillLimits(1), str(seed))
-            seen |= {one.name for one in uses}
-            assert len({one.name for one in uses}) == len(uses)
+            seen |= {listed_use.name for listed_use in uses}
+            assert len({listed_use.name for listed_use in uses}) == len(uses)
             _, rows = apply_skills(table, uses)
             assert rows != apply_skills(table, [])[1]
             assert any(row.filter_pass for row in rows)

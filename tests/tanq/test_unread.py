@@ -219,7 +219,7 @@ def test_a_row_without_an_id_bears_on_the_lists_that_it_may_be_in(
         return
     drafts = ask(entry)
     assert {seed.conditions[0].value for seed in drafts.rows} == left
-    details = [own.detail for own in drafts.dropped if own.reason == "incomplete"]
+    details = [drop.detail for drop in drafts.dropped if drop.reason == "incomplete"]
     assert len(details) == 2 - len(left)
     assert all("P495 of things, row" in detail or "row without an id" in detail for detail in details)
 
@@ -301,12 +301,12 @@ class PlainReading:
     def read(self, item: str, prop: str) -> tuple[set[str], bool]:
         """Return the values of an item, and whether there may be others that nobody knows."""
         statements = self.items[item]["claims"].get(prop, [])
-        if any(own["rank"] == "best" for own in statements):
+        if any(statement["rank"] == "best" for statement in statements):
             return set(), True
         for rank in ("preferred", "normal"):
-            if best := [own["mainsnak"] for own in statements if own["rank"] == rank]:
-                values = {own["datavalue"]["value"]["id"] for own in best if "datavalue" in own}
-                open_ = any("datavalue" not in own and own["snaktype"] != "novalue" for own in best)
+            if best := [statement["mainsnak"] for statement in statements if statement["rank"] == rank]:
+                values = {claim["datavalue"]["value"]["id"] for claim in best if "datavalue" in claim}
+                open_ = any("datavalue" not in claim and claim["snaktype"] != "novalue" for claim in best)
                 return {self.resolve(value) for value in values}, open_
         return set(), False
 
@@ -331,7 +331,10 @@ class PlainReading:
         """Return the answers of a list question, and what may be one."""
         first = seed.conditions[0]
         if seed.kind != COMPOSITION:
-            found = [self.list_having(seed.target, own.relation, own.value) for own in seed.conditions]
+            found = [
+                self.list_having(seed.target, condition.relation, condition.value)
+                for condition in seed.conditions
+            ]
             return set.intersection(*(sure for sure, _ in found)), set.intersection(
                 *(maybe for _, maybe in found)
             )

@@ -281,7 +281,7 @@ def test_the_canaries_are_sound_and_a_verifier_is_measured_by_them() -> None:
 
     def know(prompt: str) -> str:
         shown = prompt.partition("): ")[2].partition("\nStatement: ")
-        return words[next(own for text, own in by_text.items() if text == shown[0]).accepted[0]]
+        return words[next(template for text, template in by_text.items() if text == shown[0]).accepted[0]]
 
     def health(reply: Callable[[str], str], **params: Any) -> Any:
         ask: Any = ScriptedReader(reply)

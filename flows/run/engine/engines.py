@@ -56,7 +56,7 @@ PATIENCE_S = 20.0
 def require_engine(name: str) -> None:
     """Hold that an engine is known, and what it needs installed. Raises BadInput."""
     if name not in NAMES:
-        raise BadInput("--engine", f"there is no engine {name!r}", hint=f"one of {', '.join(NAMES)}")
+        raise BadInput("--engine", f"unknown engine {name!r}", hint=f"one of {', '.join(NAMES)}")
     package = PACKAGES.get(name)
     if package is not None and find_spec(package) is None:
         raise BadInput(
@@ -169,8 +169,8 @@ class ClusterEngine:
                     raise
                 except Exception as error:  # whatever Dask or Ray may raise
                     raise StageFailed(
-                        f"--engine {self._name}: no cluster came up on this machine "
-                        f"({describe_error(error)}); run it again, or with --engine threads"
+                        f"--engine {self._name}: the cluster did not start on this machine "
+                        f"({describe_error(error)}); run the command again, or use --engine threads"
                     ) from error
             return self._runner
 

@@ -153,7 +153,7 @@ def wait_for(future: Any, stopping: threading.Event) -> None:
     """Wait for a task. Raises what it raises, and Interrupted where the run is stopped meanwhile."""
     while True:
         if stopping.is_set():
-            raise Interrupted("the run was stopped; shards that are done are not done again")
+            raise Interrupted("the run was stopped; the next run skips complete shards")
         try:
             future.result(timeout=POLL_S)
         except TimeoutError:

@@ -76,7 +76,7 @@ class Processes:
         except BrokenProcessPool as error:
             process = None
             raise ProcessEnded(
-                f"{name}: its process was ended from outside, as where memory runs out; run it again"
+                f"{name}: its process was ended from outside, often because memory ran out; run it again"
             ) from error
         finally:
             self._free.put(process)

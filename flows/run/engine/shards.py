@@ -70,8 +70,8 @@ def require_project(root: Path) -> None:
     if not root.is_dir():
         raise BadInput(
             root,
-            f"is no project on {socket.gethostname()}, where a shard was sent to",
-            hint="all machines of an engine need the project at the same path; see docs/engines.md",
+            f"is not a project on {socket.gethostname()}, to which a shard was sent",
+            hint="every machine of an engine needs the project at the same path; see docs/engines.md",
         )
     check_code(root)
 

@@ -48,15 +48,15 @@ def translate_errors(root: Path, what: str) -> Iterator[None]:
     except (RWLockFileCorruptedError, RWLockFileFormatError) as error:
         raise BadInput(
             root / ".dvc" / "tmp" / "rwlock",
-            "was cut short, as on a full disk",
-            hint="remove it once no other run is going on",
+            "is truncated, for example because the disk was full",
+            hint="make sure that no other run is active, then delete it",
         ) from error
     except DvcException as error:
         raise StageFailed(f"{what}: {' '.join(str(error).split())}") from error
     except FileNotFoundError as error:
         gone = name_path(root, Path(error.filename or "a file"))
         raise StageFailed(
-            f"{what}: {gone} went away while it was read; bring it back and run the same command again"
+            f"{what}: {gone} went away while it was read; restore it and run the same command again"
         ) from error
     except OSError as error:
         # A lock file that could not be written on a full disk stays open, and locked by us, for as long as
@@ -141,7 +141,7 @@ def describe_remote_error(error: BaseException) -> str:
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
         chain.append(cause)
-    names, said = {type(one).__name__ for one in chain}, " ".join(str(one) for one in chain)
+    names, said = {type(cause).__name__ for cause in chain}, " ".join(str(cause) for cause in chain)
     hint = next((hint for mark, hint in REMOTE_HINTS.items() if mark in names or mark in said), "")
     return "; ".join(filter(None, (shorten(str(error)) or type(error).__name__, hint)))
 

@@ -37,7 +37,7 @@ HINT = "bring it back from git, or remove it: what has run comes back from the r
 
 
 class LockFile:
-    """One dvc.lock. kept: where its parsed entries are kept; nothing = each reading parses them all."""
+    """A dvc.lock. kept: where its parsed entries are kept; nothing = each reading parses them all."""
 
     def __init__(self, path: Path, kept: Path | None = None) -> None:
         self.path, self.kept = path, kept
@@ -103,7 +103,7 @@ class LockFile:
             line = str(error).strip().splitlines()[0]
             raise BadInput(self.path, f"cannot be read: {line}", hint=HINT) from error
         if data is not None and not isinstance(data, dict):
-            raise BadInput(self.path, "holds no mapping", hint=HINT)
+            raise BadInput(self.path, "contains no mapping", hint=HINT)
         return data or {}
 
     def _require_entries(self, stages: Mapping[str, Any]) -> dict[str, Entry]:

@@ -203,7 +203,7 @@ class Recorder:
         gone = [dep for dep in node.deps if not (self.root / dep).exists()]
         if gone:
             raise StageFailed(
-                f"{name}: {gone[0]} is not there; bring it back, or correct its path in params.yaml, and run "
+                f"{name}: {gone[0]} does not exist; restore it, or correct its path in params.yaml, and run "
                 "the same command again"
             )
 
@@ -233,7 +233,7 @@ class Recorder:
             self._check_inputs(name, begun.hashes)
             for out in stage.outs if must_match else ():
                 if begun.expected.get(out.def_path, out.hash_info.value) != out.hash_info.value:
-                    raise StageFailed(f"{name}: {out.def_path} has other bytes than dvc.lock holds")
+                    raise StageFailed(f"{name}: {out.def_path} differs from the checksum in dvc.lock")
             self.repo.stage_cache.save(stage)
             stage.commit()
             note_ended(self.root, name)
@@ -271,7 +271,7 @@ class Recorder:
             except OSError as error:
                 raise StageFailed(
                     f"dvc.lock cannot be written: {error.strerror or error}; run the same command again, "
-                    f"and the {len(self.pending)} stages that it lacks come back from the run cache"
+                    f"and the run cache restores the {len(self.pending)} stages that dvc.lock lacks"
                 ) from error
             self.pending.clear()
 

@@ -40,8 +40,8 @@ def measure_columns(
     """
     profiles: list[ColumnProfile] = []
     with _connect(entry) as connection:
-        for table, own in groupby(columns, key=lambda column: column.table):
-            reader = _TableReader(connection, entry.dialect, table, list(own), rules, overrides)
+        for table, table_columns in groupby(columns, key=lambda column: column.table):
+            reader = _TableReader(connection, entry.dialect, table, list(table_columns), rules, overrides)
             profiles += reader.measure()
     return profiles
 
@@ -209,17 +209,17 @@ class _TableReader:
 
         In one query; where that fails, in one for each column: an unreadable cell costs its own column.
         """
-        every = [sql for own in parts.values() for sql in own.values()]
+        every = [sql for queries in parts.values() for sql in queries.values()]
         if not every:
             return {}
         rows = self._run(f"SELECT {', '.join(every)} FROM {self._table}")  # noqa: S608 (quoted names)
         if isinstance(rows, str):
             if len(parts) == 1:
                 return {column: {"error": rows} for column in parts}
-            alone = [self._aggregate({column: own}) for column, own in parts.items()]
+            alone = [self._aggregate({column: queries}) for column, queries in parts.items()]
             return {column: values for found in alone for column, values in found.items()}
         left = iter(rows[0])
-        return {column: {name: next(left) for name in own} for column, own in parts.items()}
+        return {column: {name: next(left) for name in queries} for column, queries in parts.items()}
 
     def _run(self, sql: str) -> list[Any] | str:
         """Run a statement; return its rows, or the engine's line where it fails."""

@@ -12,7 +12,7 @@ from tasks.databases.profile.readings import ISO as ISO_FORM
 
 ORDERS = (("%m", "%d", "%Y"), ("%d", "%m", "%Y"), ("%Y", "%m", "%d"), ("%d", "%b", "%Y"))
 FORMATS = (
-    *(one.join(order) for order, one in product(ORDERS, "/.- ")),
+    *(separator.join(order) for order, separator in product(ORDERS, "/.- ")),
     "%b %d, %Y", "%d %b, %Y", "%b %d %Y",
 )  # fmt: skip
 COMPACT = "%Y%m%d"

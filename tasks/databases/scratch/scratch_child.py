@@ -64,7 +64,7 @@ def _list_keys(connection: sqlite3.Connection, table: str, names: list[str]) -> 
         f"SELECT DISTINCT {columns} FROM {quote_name(table)} ORDER BY 1 LIMIT {SHOWN_KEYS + 1}"  # noqa: S608 (quoted names)
     ).fetchall()
     shown = [repr(row[0]) if len(row) == 1 else repr(row) for row in rows[:SHOWN_KEYS]]
-    return ", ".join(one[:40] for one in [*shown, "..."][: len(rows)])
+    return ", ".join(text[:40] for text in [*shown, "..."][: len(rows)])
 
 
 class ScratchSetup(Limits):

@@ -95,7 +95,7 @@ def shorten(text: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One row to insert; `place`: the statement and the row of it, for messages."""
+    """A row to insert; `place`: the statement and the row of it, for messages."""
 
     place: str
     table: str
@@ -128,7 +128,11 @@ def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, v
 
 def find_name(name: str, known: Collection[str]) -> str | None:
     """Find a name as the database spells it; as in SQLite, case does not matter."""
-    return name if name in known else next((one for one in known if one.lower() == name.lower()), None)
+    return (
+        name
+        if name in known
+        else next((known_name for known_name in known if known_name.lower() == name.lower()), None)
+    )
 
 
 class _Statement:

@@ -37,7 +37,7 @@ GONE = frozenset({1053, 1927, 2003, 2006, 2013, 2014, 2055})
 
 
 class Mariadb:
-    """One connection to MariaDB."""
+    """A connection to MariaDB."""
 
     def __init__(self, setup: ServerSetup) -> None:
         self.address = setup["connect"]

@@ -193,7 +193,7 @@ def _read_type(node: exp.DataType) -> str:
 
 
 class Postgres:
-    """One connection to PostgreSQL."""
+    """A connection to PostgreSQL."""
 
     def __init__(self, setup: ServerSetup) -> None:
         self.address = setup["connect"]

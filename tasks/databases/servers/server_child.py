@@ -38,7 +38,7 @@ class StatementLate(Exception):
 
 
 class ServerReader:
-    """One connection and its current statement."""
+    """A connection and its current statement."""
 
     def __init__(self, engine: Engine, setup: ServerSetup) -> None:
         self.engine = engine

@@ -8,7 +8,7 @@ from tasks.settings import Settings
 
 
 class AssessmentEntry(Settings):
-    """One entry of `assessments`."""
+    """An entry of `assessments`."""
 
     database: str
     """A name of `databases`, whose questions and documents are used."""

@@ -30,7 +30,7 @@ Place = tuple[str, Mode]
 
 @dataclass(frozen=True)
 class Contrast:
-    """One rate under criteria A and B, each 0 to 1; None if the rate is undefined.
+    """A rate under criteria A and B, each 0 to 1; None if the rate is undefined.
 
     difference: a - b. low, high: its 95% interval by a bootstrap that draws whole clusters. error: standard
     deviation of the drawn differences. p_value: two-sided, twice the smaller share of draws on either side of
@@ -237,7 +237,7 @@ def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatA
         if rule in RULES:
             rates[f"context.{rule}"] = (np.array(enough, dtype=np.float64) * kept, kept)
         for module in _list_modules(rule):
-            marks = np.array([own == module for own in modules], dtype=np.float64)
+            marks = np.array([lost_by == module for lost_by in modules], dtype=np.float64)
             rates[f"module.{rule}.{module}"] = (marks, every)
     return rates
 

@@ -82,7 +82,7 @@ RateReport = TypedDict(
 
 @dataclass(frozen=True)
 class JudgedRow:
-    """One question with its judgement and the ids of its documents.
+    """A question with its judgement and the ids of its documents.
 
     judgement: None if unscored. retrieved: None if the system does not report it.
     true: None if the true documents are unknown. balanced, unbalanced: the sets that it belongs to. template:

@@ -13,7 +13,7 @@ from tasks.settings import Settings
 
 
 class ClosedVariant(Settings):
-    """One variant: the names of a database that become fictitious (GRAMMAR, section 5, appendix G.2)."""
+    """A variant: the names of a database that become fictitious (GRAMMAR, section 5, appendix G.2)."""
 
     file: Path
     """The original SQLite file; paths are relative to the project."""
@@ -33,7 +33,7 @@ class ClosedVariant(Settings):
 
 @dataclass(frozen=True)
 class Renaming:
-    """One value of one column, and its new name in the variant."""
+    """A value of one column, and its new name in the variant."""
 
     id: str
     table: str

@@ -55,7 +55,7 @@ def collect_company(
 
 @dataclass(frozen=True)
 class PlannedSection:
-    """One paragraph: a few facts about one thing."""
+    """A paragraph: a few facts about one thing."""
 
     kind: str
     """What the thing is: project, client, employee."""
@@ -65,7 +65,7 @@ class PlannedSection:
 
 @dataclass(frozen=True)
 class DocumentPlan:
-    """One document. sources: the rows that its facts come from."""
+    """A document. sources: the rows that its facts come from."""
 
     id: str
     title: str
@@ -84,8 +84,8 @@ def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues
     """Make the ground that each section of a document stands on. known: of the company."""
     names = [(section.name, company.profile.name) for section in plan.sections]
     return [
-        Ground(section.kind, own, section.facts, known)
-        for section, own in zip(plan.sections, names, strict=True)
+        Ground(section.kind, section_names, section.facts, known)
+        for section, section_names in zip(plan.sections, names, strict=True)
     ]
 
 

@@ -32,7 +32,7 @@ class ReportSettings(Settings):
 
 
 class Company(Settings):
-    """One company. The model invents names; numbers, dates and assignments are drawn by seed."""
+    """A company. The model invents names; numbers, dates and assignments are drawn by seed."""
 
     seed: int = 0
     about: str = "engineering and design"

@@ -33,7 +33,7 @@ class BackCheck(Settings):
 
 @dataclass(frozen=True)
 class BackCheckRequest:
-    """One multiple-choice request: a text, and the templates in the order in which they are shown."""
+    """A multiple-choice request: a text, and the templates in the order in which they are shown."""
 
     text: TextTemplate
     choices: tuple[SqlTemplate, ...]
@@ -63,7 +63,7 @@ async def back_check(
     Drop reasons: `misread` (another template was picked), `no_verdict` (the reply did not parse), `unchecked`
     (there is no other template to choose from).
     """
-    if any(own.instead for own in own_templates):
+    if any(template.instead for template in own_templates):
         return Drafts([replace(text, origin=_list_rows(text)) for text in text_templates])
     queries = {template.id: read_stored(template.sql, schema) for template in sql_templates}
     templates = {template.id: template for template in sql_templates}
@@ -112,7 +112,9 @@ async def _ask_template(request: BackCheckRequest, schema: Sequence[Column], ask
         "back_check",
         {
             "text": request.text.text,
-            "words": [(one.id, one.words) for one in schema if one.words and one.table in tables],
+            "words": [
+                (column.id, column.words) for column in schema if column.words and column.table in tables
+            ],
             "choices": list(zip(letters, (template.sql for template in request.choices), strict=True)),
         },
         role="reader",

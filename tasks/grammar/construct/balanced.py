@@ -30,9 +30,9 @@ def count_texts(own_templates: Iterable[OwnTemplate], params: Balanced) -> int:
     with ten texts a template and criterion is used whole; `params.texts` at least.
     """
     counts = [
-        sum(text.criterion == criterion for text in own.texts)
-        for own in own_templates
-        if own.instead
+        sum(text.criterion == criterion for text in template.texts)
+        for template in own_templates
+        if template.instead
         for criterion in params.criteria
     ]
     return max(params.texts, min(counts, default=0))

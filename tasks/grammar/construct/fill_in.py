@@ -115,7 +115,9 @@ def fill_in(
     world = database.find_world()
     if world is None:
         return Drafts(groups, dropped)
-    held = [one for one in sql_templates if not find_scope(read_stored(one.sql, schema), schema)[0]]
+    held = [
+        template for template in sql_templates if not find_scope(read_stored(template.sql, schema), schema)[0]
+    ]
     return drop_other_answers(groups, held, world, params.limits, dropped)
 
 

@@ -199,7 +199,7 @@ def _find_cell(
             break
     else:
         table = table_of(source)
-        aliases = [alias for alias, own in list_sources(select, schema).items() if own == table]
+        aliases = [alias for alias, table_name in list_sources(select, schema).items() if table_name == table]
         if not aliases:
             return None
         column = quote_column(source)
@@ -215,7 +215,9 @@ def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
     plain = len(list_sources(select, schema)) == 1 + len(joins)
     found = [find_column(node, schema) for node in select.find_all(exp.Column)]
     inner = {id(node) for node in select.find_all(exp.Select)}
-    return plain and not select.args.get("with_") and all(one is None or id(one[1]) in inner for one in found)
+    return (
+        plain and not select.args.get("with_") and all(part is None or id(part[1]) in inner for part in found)
+    )
 
 
 def _write_joint(select: exp.Select, columns: Mapping[str, exp.Column]) -> str:
@@ -224,11 +226,11 @@ def _write_joint(select: exp.Select, columns: Mapping[str, exp.Column]) -> str:
     for part in ("group", "having", "order", "limit", "offset", "distinct", "windows", "with", "with_"):
         joint.set(part, None)
     if where := joint.args.get("where"):
-        kept = [one for one in _split(where.this) if not _has_placeholder(one)]
+        kept = [condition for condition in _split(where.this) if not _has_placeholder(condition)]
         joint.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
     for join in joint.args.get("joins") or []:
         if on := join.args.get("on"):
-            kept = [one for one in _split(on) if not _has_placeholder(one)]
+            kept = [condition for condition in _split(on) if not _has_placeholder(condition)]
             join.set("on", exp.and_(*kept) if kept else exp.true())
     joint.set("expressions", [column.copy() for column in columns.values()])
     for column in columns.values():

@@ -106,7 +106,7 @@ def leave_out(columns: Sequence[Column], database: DatabaseEntry) -> list[Column
     hidden: set[str] = set()
     for name in database.leave_out:
         for table, column, _ in find_named(name, columns, place):
-            hidden |= {one.id for one in columns if one.table == table and column in ("", one.name)}
+            hidden |= {known.id for known in columns if known.table == table and column in ("", known.name)}
     return [replace(column, descriptive=column.descriptive and column.id not in hidden) for column in columns]
 
 

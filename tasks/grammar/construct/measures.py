@@ -168,15 +168,15 @@ def _list_pairs(
     counts = Counter(fold(str(row.varied)) for row in by_key.values())
     single = [row for row in by_key.values() if counts[fold(str(row.varied))] == 1]
     single.sort(key=lambda row: make_id("pair", salt, row.varied))
-    chosen = [(one, other) for one, other in list(pairwise(single))[::2] if one.ranked != other.ranked]
+    chosen = [(first, other) for first, other in list(pairwise(single))[::2] if first.ranked != other.ranked]
     keep = {
         row.key: [further for further in rows if further.key == row.key]
         for pair in chosen[:most]
         for row in pair
     }
-    for one, other in chosen[:most]:
-        named = dict(zip(query.varied, (one.varied, other.varied), strict=True))
-        yield named, [*keep[one.key], *keep[other.key]]
+    for first, other in chosen[:most]:
+        named = dict(zip(query.varied, (first.varied, other.varied), strict=True))
+        yield named, [*keep[first.key], *keep[other.key]]
 
 
 def _choose_bound(suffix: str, low: Value, high: Value) -> Value:

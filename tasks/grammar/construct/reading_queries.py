@@ -219,8 +219,8 @@ class ReadingQueries:
 
 def _list_joins(route: Route) -> tuple[tuple[str, str], ...]:
     pairs = [
-        (make_column_id(join.left, one), make_column_id(join.right, other))
+        (make_column_id(join.left, left), make_column_id(join.right, other))
         for join in route.tree.joins
-        for one, other in join.on
+        for left, other in join.on
     ]
     return tuple(sorted({(min(pair), max(pair)) for pair in pairs}))

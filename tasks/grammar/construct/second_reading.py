@@ -154,7 +154,11 @@ async def second_reading(
     slots = list_slots(schema)
     queries = ReadingQueries(schema, slots)
     templates = {template.id: template for template in sql_templates}
-    free = {name for name, one in templates.items() if isinstance(read_stored(one.sql, schema), FreeQuery)}
+    free = {
+        name
+        for name, template in templates.items()
+        if isinstance(read_stored(template.sql, schema), FreeQuery)
+    }
     readings: Sequence[TextReading | SqlReading]
     unknown: list[Dropped] = []
     if params.by == "file":
@@ -272,8 +276,10 @@ def choose_groups(groups: Iterable[Group], count: int, seed: int) -> dict[str, l
         if len(own) > count:
             heapq.heappop(own)
     return {
-        template: [group for *_, group in sorted(own, key=lambda ranked: ranked[:2], reverse=True)]
-        for template, own in chosen.items()
+        template: [
+            group for *_, group in sorted(texts_of_template, key=lambda ranked: ranked[:2], reverse=True)
+        ]
+        for template, texts_of_template in chosen.items()
     }
 
 
@@ -294,7 +300,7 @@ def find_other_answer(
     filled = FilledSql(read_stored(template.sql, schema), readings)
     for group in groups:
         values = read_values(filled, group)
-        sql = write_filled(query, {name: values[own] for name, own in read.names.items()}, readings)
+        sql = write_filled(query, {name: values[key] for name, key in read.names.items()}, readings)
         if sql == group.sql:
             continue  # the group's answer is what this gives
         due = [tuple(row) for row in json.loads(group.answer_rows)]

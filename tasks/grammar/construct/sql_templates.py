@@ -53,7 +53,7 @@ SUFFIX_NAMES = {
 
 
 class TemplateKind(TemplateShape):
-    """One kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
+    """A kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
 
     templates: int = Field(ge=0)
     """Number of templates to stop at."""
@@ -154,9 +154,9 @@ async def sql_templates(
     dotted name -> value. Raises BadInput if the database names a kind that there is not.
     """
     free = settings.get(CONSTRAIN) in FREE
-    kept = {own.id: _take_own(own) for own in own_templates}
+    kept = {own_template.id: _take_own(own_template) for own_template in own_templates}
     dropped: list[Dropped] = []
-    if any(own.instead for own in own_templates):
+    if any(own_template.instead for own_template in own_templates):
         return Drafts(list(kept.values()), list_uncovered(schema, *_list_read(kept, schema), PEOPLE_CHOSE))
     if free and params.dialect == "any":
         await _ask_by_plan(schema, params, ask, kept, dropped)
@@ -243,7 +243,7 @@ def _choose_kinds(database: DatabaseEntry, params: SqlTemplates) -> list[str]:
     if unknown := sorted(set(chosen or ()).difference(params.kinds)):
         raise BadInput(
             f"params.yaml: {f'{database.label}.kinds' if own else 'grammar.sql_templates.only'}",
-            f"{unknown[0]} is no kind of grammar.sql_templates.kinds",
+            f"{unknown[0]} is not a kind of grammar.sql_templates.kinds",
             hint=", ".join(params.kinds),
         )
     return [name for name in params.kinds if chosen is None or name in chosen]

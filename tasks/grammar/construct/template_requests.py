@@ -74,7 +74,7 @@ class TemplateShape(Settings):
 
 @dataclass(frozen=True)
 class TemplateRequest:
-    """One request for a SQL template."""
+    """A request for a SQL template."""
 
     id: str
     joins: tuple[tuple[str, str], ...]
@@ -311,7 +311,7 @@ def _find_role(query: Query, columns: Sequence[Column]) -> str:
     """Find the role in which a query asks for a thing: actor; empty if it has none."""
     asked = table_of(query.projection[0])
     relations = list_used_relations(query, columns)
-    return next((one.noun for one in relations if one.ends[1] == asked and one.words), "")
+    return next((relation.noun for relation in relations if relation.ends[1] == asked and relation.words), "")
 
 
 def _list_queries(request: TemplateRequest) -> Iterator[Query]:

@@ -85,7 +85,7 @@ class TextTemplates(Settings):
 
 @dataclass(frozen=True)
 class TextRequest:
-    """One request: word a SQL template under a criterion; `sample` numbers the repetitions."""
+    """A request: word a SQL template under a criterion; `sample` numbers the repetitions."""
 
     id: str
     template: SqlTemplate

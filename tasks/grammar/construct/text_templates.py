@@ -53,7 +53,7 @@ GOES_ON = (4, 11)
 
 @dataclass(frozen=True)
 class TextTemplate:
-    """One way to ask a SQL template's question, with the same placeholders."""
+    """A way to ask a SQL template's question, with the same placeholders."""
 
     id: str
     sql_template: str
@@ -84,8 +84,8 @@ async def text_templates(
     can hold a text against. With `dialect: any` a model words SQL of every shape, a person's too, under the
     rules of `free_texts`. settings: of the generator and the dialect, dotted name -> value.
     """
-    kept = {text.id: text for own in own_templates for text in _list_own_texts(own)}
-    if any(own.instead for own in own_templates):
+    kept = {text.id: text for template in own_templates for text in _list_own_texts(template)}
+    if any(template.instead for template in own_templates):
         return Drafts(list(kept.values()))
     anyhow = settings.get(CONSTRAIN) in FREE and settings.get(SHAPE) == "any"
     found = list_answers(fill_in) if anyhow else {group.sql_template: set() for group in fill_in}

@@ -100,7 +100,10 @@ def expect_sentences(
         f"Left out: {left_out.total():,}{f' ({reasons})' if reasons else ''}."
     )
     texts = {record["id"]: record["sentences"] for record in documents}
-    faults = {identity: _find_faults(own or (), grounds.get(identity, ())) for identity, own in texts.items()}
+    faults = {
+        identity: _find_faults(document_text or (), grounds.get(identity, ()))
+        for identity, document_text in texts.items()
+    }
 
     def check_writers(record: Record) -> str:
         own = texts.get(record["id"]) or ()

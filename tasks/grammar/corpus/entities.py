@@ -12,7 +12,7 @@ COLLECTION = "the database"
 
 @dataclass(frozen=True)
 class ProfileFact:
-    """One fact: the `attribute` of the `subject` is `values`."""
+    """A fact: the `attribute` of the `subject` is `values`."""
 
     id: str
     subject: str

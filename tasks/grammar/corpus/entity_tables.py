@@ -63,7 +63,7 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
     place = f"params.yaml: grammar.profiles.entities.{database}"
     tables = sorted({column.table for column in schema})
     if table not in tables:
-        raise BadInput(place, f"no table {table!r} (there are {', '.join(tables)})")
+        raise BadInput(place, f"no table {table!r} (known: {', '.join(tables)})")
     primary = tuple(column.id for column in schema if column.table == table and column.primary_key)
     if not primary:
         raise BadInput(place, f"the table {table!r} has no primary key to identify its rows by")
@@ -91,7 +91,7 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
         named = [column for column in told if is_name(name_column(column.id, schema))]
         for column in named or told if linked else told:
             of = "" if column in named else f"{name_column_with_unit(column.id, schema)} of the "
-            yield Attribute(column.id, f"{of}{words}", tuple(sorted((one, two) for one, two in joins)))
+            yield Attribute(column.id, f"{of}{words}", tuple(sorted((left, two) for left, two in joins)))
 
 
 def _name_owner(ends: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
@@ -200,11 +200,11 @@ def _link(tables: Sequence[EntityTable], told: Mapping[str, Collection[str]]) ->
         grown = {next(iter(waiting))}
         while grown:
             linked |= grown
-            names = {one: waiting.pop(one) for one in grown}
+            names = {entity: waiting.pop(entity) for entity in grown}
             grown = {
                 other
                 for other, naming in waiting.items()
-                for one, name in names.items()
-                if naming in told[one] or name in told[other]
+                for entity, name in names.items()
+                if naming in told[entity] or name in told[other]
             }
         yield linked

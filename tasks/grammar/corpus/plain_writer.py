@@ -116,7 +116,9 @@ class PlainWriter:
             if not can_follow(clause, fit):
                 break
             fit.append(clause)
-        following = [one for one in clauses[len(fit) : len(fit) + 1] if one.subject == fit[0].subject]
+        following = [
+            clause for clause in clauses[len(fit) : len(fit) + 1] if clause.subject == fit[0].subject
+        ]
         if len(fit) > 1 and following and fit[-2].verb != fit[-1].verb == following[0].verb:
             fit.pop()  # two scores stand together
         full = clauses[0].subject or f"the {self._ground.kind}"
@@ -210,7 +212,9 @@ def write_paragraphs(
             else:
                 sentences.append(sentence)
         paragraphs.append(sentences)
-    return [[_add_years(one, years) for one in sentences] for sentences in paragraphs if sentences], failed
+    return [
+        [_add_years(sentence, years) for sentence in sentences] for sentences in paragraphs if sentences
+    ], failed
 
 
 def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:

@@ -146,7 +146,9 @@ def note_ungrounded(
         columns = sorted({column for group in names for column in untold.get(group, ())})
         why = f"the documents do not tell {', '.join(columns)}" if columns else "a row has no document"
         detail = f"{len(names)} of {len(groups[template])} groups of SQL template {template}: {why}"
-        origin = tuple(Origin("row", f"balanced#{name}") for name in sorted(one.id for one in questions))
+        origin = tuple(
+            Origin("row", f"balanced#{name}") for name in sorted(question.id for question in questions)
+        )
         rows.append(Dropped(make_id("questions", template, reason), reason, detail, origin))
     return rows
 

@@ -263,9 +263,9 @@ def check_words(masked: Masked) -> str:
 def check_repeats(masked: Masked) -> str:
     """Expect no word or stem again and again, beside the words that sentences are made of."""
     words = [word.casefold() for word in masked.words]
-    for one, two in pairwise(words):
-        if one == two != MASK:
-            return f"repeats: {one} {two}"
+    for earlier, two in pairwise(words):
+        if earlier == two != MASK:
+            return f"repeats: {earlier} {two}"
     content = [stem(word) for word in words if word != MASK and word not in STOP_WORDS]
     for found, count in Counter(content).items():
         if count > (2 if found in masked.ground.own_stems else 1):

@@ -22,7 +22,7 @@ class StatedCells:
 
 @dataclass(frozen=True)
 class AnswerSupport:
-    """One combination of joined rows that a part of the answer comes from.
+    """A combination of joined rows that a part of the answer comes from.
 
     part: number of the part: a row of the answer, a thing that is counted, or a row that a mean or an extreme
     is computed from. values: the cells of `AnswerFacts.columns`, as texts; empty of a key.

@@ -89,7 +89,7 @@ def true_documents(
             rows += [
                 _make_row(name, ids, find_untold(query, tables, _count_in(ids, told)))
                 for name, ids in found.items()
-                if not any(UNKNOWN in own for own in ids.values())
+                if not any(UNKNOWN in found_ids for found_ids in ids.values())
             ]
     return Drafts(rows)
 
@@ -110,14 +110,16 @@ def _count_in(documents: Mapping[str, Iterable[str]], told: Told) -> CountTold:
     def count(table: EntityTable, attribute: Attribute) -> int:
         if attribute.column == table.naming and not attribute.joins:
             return 1
-        counts = [told.get(make_fact_id(one, attribute), 0) for one in documents.get(table.table, ())]
+        counts = [
+            told.get(make_fact_id(document, attribute), 0) for document in documents.get(table.table, ())
+        ]
         return max(counts, default=0) if all(counts) else 0
 
     return count
 
 
 def _make_row(group: str, ids: Mapping[str, Iterable[str]], untold: tuple[str, ...]) -> TrueDocument:
-    documents = tuple(sorted({document for own in ids.values() for document in own}))
+    documents = tuple(sorted({document for found_ids in ids.values() for document in found_ids}))
     origin = (
         Origin("row", f"fill_in#{group}"),
         *(Origin("row", f"profiles#{document}") for document in documents),

@@ -25,9 +25,9 @@ COLUMNS = "grammar.columns"
 
 
 class Templates(BaseImporter):
-    """Bring in SQL templates with texts of your own, for questions over a database (docs/templates.md).
+    """Import your own SQL templates with question texts for a database (docs/templates.md).
 
-    A line: {"sql": "SELECT films.runtime FROM films WHERE films.title = '[films.title]'",
+    Example of a line: {"sql": "SELECT films.runtime FROM films WHERE films.title = '[films.title]'",
     "texts": {"short": "runtime of the film [films.title]", "long": ["...", "..."]}, "tag": "lengths"}
 
     Example: benchloom import templates my-templates.jsonl --database shop --instead
@@ -35,17 +35,20 @@ class Templates(BaseImporter):
 
     name = "templates"
 
-    file: str = argument("JSON Lines, plain or gzipped; - is stdin.", "FILE")
-    database: str | None = option("A name of `databases`, for lines that name none themselves.", "NAME")
+    file: str = argument("A JSON Lines file, plain or gzipped; - reads stdin.", "FILE")
+    database: str | None = option("The entry of `databases` for lines that do not name a database.", "NAME")
     instead: bool | None = option(
-        "Instead of a model's, and none is asked; or beside. Default: as it is, at first beside.",
+        "Replace the model's templates (no model is called), or add yours to them. Default: unchanged; "
+        "--beside at the first import.",
         None,
         "--instead/--beside",
     )
-    drop: bool = option("Import the others where some cannot be used; `.dropped` has these.", default=False)
+    drop: bool = option(
+        "Import the usable lines even if others cannot be used; list those in `.dropped`.", default=False
+    )
     strict: bool | None = option(
-        "Hold them to every rule for a model's; otherwise what breaks one is a warning. Default: as it is, "
-        "at first --no-strict.",
+        "Apply every rule for a model's templates; with --no-strict a broken rule is a warning. "
+        "Default: unchanged; --no-strict at the first import.",
         None,
         "--strict/--no-strict",
     )
@@ -117,7 +120,7 @@ def split_lines(
     """
     there = ", ".join(known) or "none"
     if database is not None and database not in known:
-        raise BadInput("--database", f"params.yaml has no database {database!r} (there: {there})")
+        raise BadInput("--database", f"params.yaml has no database {database!r} (known: {there})")
     default = database or (known[0] if len(known) == 1 else None)
     parts: defaultdict[str, list[TemplateLine]] = defaultdict(list)
     waiting: list[TemplateLine] = []

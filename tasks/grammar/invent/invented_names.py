@@ -25,7 +25,7 @@ LIKELIEST = 8
 
 @dataclass(frozen=True)
 class Shape:
-    """One kind of name. hint: the rules in words, for prompts of endpoints without grammars."""
+    """A kind of name. hint: the rules in words, for prompts of endpoints without grammars."""
 
     grammar: str
     words: tuple[int, int]

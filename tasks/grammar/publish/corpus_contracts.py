@@ -85,8 +85,8 @@ def declare_corpus(
             expect_one_each(paths["documents"], profiles),
             expect_lengths(
                 {
-                    name: require_words(len(own), documents.words, documents.written_by)
-                    for name, own in facts.items()
+                    name: require_words(len(table_facts), documents.words, documents.written_by)
+                    for name, table_facts in facts.items()
                 }
             ),
             expect_no_bracket(),
@@ -157,7 +157,9 @@ def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRul
 def list_left_out(facts: FactsByDocument, dropped: Sequence[Dropped], reason: str) -> set[tuple[str, str]]:
     """List the facts that were dropped for a reason, as (profile, fact); each has its own id there."""
     found = {row.id for row in dropped if row.reason == reason}
-    return {(name, fact.id) for name, own in facts.items() for fact in own if fact.id in found}
+    return {
+        (name, fact.id) for name, table_facts in facts.items() for fact in table_facts if fact.id in found
+    }
 
 
 def expect_reproducible(

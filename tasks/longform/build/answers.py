@@ -120,7 +120,7 @@ def _conclude_leader(figures: Figures, question: ControlledQuestion) -> Choices:
         return (f"Yes: {leaders[0]} has both.", f"Yes, and it is {leaders[0]}.")
     pairs = zip(names, leaders, strict=True)
     return (
-        f"No: the highest {' and the highest '.join(f'{name} is that of {one}' for name, one in pairs)}.",
+        f"No: the highest {' and the highest '.join(f'{name} is that of {top}' for name, top in pairs)}.",
     )
 
 

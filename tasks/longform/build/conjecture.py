@@ -110,12 +110,12 @@ async def _guess(
         pairs = zip(lines[-len(heads) :], heads, choices, strict=True)
         expected = [_read_choice(line, head, options) for line, head, options in pairs]
         said = " ".join(lines[: -len(heads)])
-        stated = "; ".join(f"{head}: {one}" for head, one in zip(heads, expected, strict=True))
+        stated = "; ".join(f"{head}: {value}" for head, value in zip(heads, expected, strict=True))
         return said or f"{stated}.", tuple(expected)
 
     rules = [
         f"{json.dumps(f'{head}: ', ensure_ascii=False)} "
-        f"({' | '.join(json.dumps(one, ensure_ascii=False) for one in options)})"
+        f"({' | '.join(json.dumps(option, ensure_ascii=False) for option in options)})"
         for head, options in zip(heads, choices, strict=True)
     ]
     answer = await ask(

@@ -102,10 +102,12 @@ def add_tables(needed: Sequence[str], columns: Sequence[Column], least: int | No
     takes all.
     """
     others = [table for table in dict.fromkeys(column.table for column in columns) if table not in needed]
-    pairs = {(one.table, split_column_id(one.references)[0]) for one in columns if one.references}
+    pairs = {(column.table, split_column_id(column.references)[0]) for column in columns if column.references}
     tables = list(needed)
     while others and (least is None or len(tables) < least):
-        joined = [one for one in others if any({(one, own), (own, one)} & pairs for own in tables)]
+        joined = [
+            other for other in others if any({(other, table), (table, other)} & pairs for table in tables)
+        ]
         tables.append((joined or others)[0])
         others.remove(tables[-1])
     return tables

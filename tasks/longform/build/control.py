@@ -99,7 +99,9 @@ class Plan:
     @property
     def id(self) -> str:
         """What tells it from every other plan of its database."""
-        figures = [(one.kind, one.measure, one.over, one.threshold) for one in self.chosen.figures]
+        figures = [
+            (figure.kind, figure.measure, figure.over, figure.threshold) for figure in self.chosen.figures
+        ]
         return make_id(self.focus.id, self.design, self.groups, figures)
 
     @property
@@ -230,7 +232,7 @@ def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> b
     if len(names) != 2:
         return False
     read = [[read_amount(row, name) for name in sorted(names)] for row in rows]
-    known = [(one, other) for one, other in read if one is not None and other is not None]
+    known = [(first, other) for first, other in read if first is not None and other is not None]
     try:
         return abs(correlation(*zip(*known, strict=True))) > ALIKE
     except (StatisticsError, TypeError):  # none known, or all the same

@@ -14,7 +14,7 @@ OPEN, BOTH, LEADER, WITHIN, MOST, TYPICAL = "open", "both", "leader", "within", 
 
 @dataclass(frozen=True)
 class FigureDesign:
-    """One figure that a question needs: a statistic of a measure for each of some groups."""
+    """A figure that a question needs: a statistic of a measure for each of some groups."""
 
     kind: str
     """`mean`, `median`, `highest`, or `share`: the part of one group's rows above the other group's mean."""
@@ -35,7 +35,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Design:
-    """One kind of question. groups: how many it names. choose: returns None where a focus has too little."""
+    """A kind of question. groups: how many it names. choose: returns None where a focus has too little."""
 
     groups: int
     choose: Callable[[Focus, Counter[str], random.Random], Chosen | None]
@@ -50,7 +50,7 @@ def _take(focus: Focus, used: Counter[str], dice: random.Random, count: int) -> 
 
 def _choose_means(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:
     taken = _take(focus, used, dice, 2)
-    return Chosen(tuple(FigureDesign("mean", one.column) for one in taken)) if taken else None
+    return Chosen(tuple(FigureDesign("mean", measure.column) for measure in taken)) if taken else None
 
 
 def _choose_open(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:

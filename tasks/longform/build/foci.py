@@ -141,7 +141,7 @@ def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci
         measures = _read_measures(entry, source_columns, database)
         for tree in list_join_trees(columns, 2):
             for table, far in list_sides(tree, columns):
-                own = tuple(one for one in measures if split_column_id(one.column)[0] == table)
+                own = tuple(measure for measure in measures if split_column_id(measure.column)[0] == table)
                 for group in (column for column in texts if column.table == far and own):
                     words = name_group(table, group, tree)
                     key = f"{table}.{words}"
@@ -176,7 +176,7 @@ def _check_names(what: str, given: Iterable[str], there: Collection[str]) -> Non
         raise BadInput(
             f"longform.databases: {what}: {unknown[0]}",
             "is not in the database",
-            hint=f"there are {', '.join(sorted(there))}",
+            hint=f"known: {', '.join(sorted(there))}",
         )
 
 
@@ -259,12 +259,12 @@ def list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str,
         return
     (join,) = tree.joins
     keys = {column.id: column.references for column in columns}
-    for one, far, pairs in (
+    for near, far, pairs in (
         (join.left, join.right, join.on),
         (join.right, join.left, [on[::-1] for on in join.on]),
     ):
-        if all(keys[f"{one}.{a}"] == f"{far}.{b}" for a, b in pairs):
-            yield one, far
+        if all(keys[f"{near}.{a}"] == f"{far}.{b}" for a, b in pairs):
+            yield near, far
 
 
 def write_source(tree: JoinTree) -> str:

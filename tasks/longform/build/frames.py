@@ -67,7 +67,7 @@ class Asked:
 
 def _ask_open(asked: Asked) -> Parts:
     kinds = {"mean": "average", "highest": "highest"}
-    figures = [f"{kinds[one.kind]} {asked.focus.find(one.measure).name}" for one in asked.figures]
+    figures = [f"{kinds[figure.kind]} {asked.focus.find(figure.measure).name}" for figure in asked.figures]
     quality = asked.quality.words if asked.quality else ""
     return (
         ("How do", "By the records, how do", "Taken as a whole, how do"),

@@ -122,11 +122,15 @@ class RowPlanner:
             if reference in self.referred:
                 table, cells = self.referred[reference]
                 yield table, cells
-                queue += [one for one in list_references({table: cells}, self.columns) if one not in queue]
+                queue += [
+                    reference
+                    for reference in list_references({table: cells}, self.columns)
+                    if reference not in queue
+                ]
 
     def _find_key(self) -> str:
         """Return the column with the numbers of the compared rows, which are numbered anew; empty if none."""
-        own = [one for one in self.columns if one.table == self.focus.table and one.primary_key]
+        own = [column for column in self.columns if column.table == self.focus.table and column.primary_key]
         return own[0].name if len(own) == 1 and own[0].type == "integer" and not own[0].references else ""
 
     def _renumber(self, joined: Mapping[str, Cells], number: int) -> dict[str, Cells]:
@@ -233,7 +237,11 @@ class RowPlanner:
 
     def _read_name(self, joined: Mapping[str, Cells]) -> list[Value]:
         """Read the texts of a compared row: two rows with the same would be one film twice."""
-        texts = [one.name for one in self.columns if one.table == self.focus.table and one.type == "text"]
+        texts = [
+            column.name
+            for column in self.columns
+            if column.table == self.focus.table and column.type == "text"
+        ]
         cells = joined[self.focus.table]
         named = [cells[name] for name in texts if "name" in name or "title" in name]
         return named or [cells[name] for name in cells if name != self.key]
@@ -253,7 +261,7 @@ class RowPlanner:
         literals = tuple(
             tuple(
                 dict.fromkeys(
-                    tuple(write_literal(self._fill(cells, one)) for one in columns) for cells in offered
+                    tuple(write_literal(self._fill(cells, column)) for column in columns) for cells in offered
                 )
             )
             for offered in rows

@@ -81,7 +81,7 @@ def _read_group(
 ) -> list[dict[str, Cells]]:
     shown = [column for column in columns if column.table in focus.tables]
     names = [f"c{place}" for place in range(len(shown))]
-    listed = ", ".join(f"{read_column(one)} AS {name}" for one, name in zip(shown, names, strict=True))
+    listed = ", ".join(f"{read_column(column)} AS {name}" for column, name in zip(shown, names, strict=True))
     by_id = {column.id: column for column in columns}
     amounts = [read_column(by_id[measure.column]) for measure in focus.measures]
     found: list[dict[str, Cells]] = []
@@ -116,7 +116,7 @@ def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[s
 
     Told of one group alone, such a row would tell half: a comedy and thriller would stand there as a comedy.
     """
-    keys = [one.id for one in columns if one.table == focus.table and one.primary_key]
+    keys = [column.id for column in columns if column.table == focus.table and column.primary_key]
     if focus.group.startswith(f"{focus.table}.") or len(keys) != 1:
         return ("",)
     key, name = quote_column(keys[0]), quote_column(focus.group)

@@ -31,7 +31,7 @@ SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of a reference answer, with the query that bears it out."""
+    """A claim of a reference answer, with the query that bears it out."""
 
     text: str
     sql: str
@@ -152,7 +152,7 @@ def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> b
     if figure.design.kind == "share":
         return False
     kinds = [kind for kind, word in WORDS.items() if names_all(sentence, [word])]
-    measures = [one.column for one in question.focus.measures if names_all(sentence, [one.name])]
+    measures = [measure.column for measure in question.focus.measures if names_all(sentence, [measure.name])]
     return (not kinds or figure.design.kind in kinds) and (not measures or figure.design.measure in measures)
 
 

@@ -27,7 +27,7 @@ NO_QUERY = "(the agent ran no query)"
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One text that a judge is shown, quoted already."""
+    """A text that a judge is shown, quoted already."""
 
     title: str
     text: str

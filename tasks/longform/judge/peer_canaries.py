@@ -39,7 +39,7 @@ class CanaryQuery(Settings):
 
 
 class PeerCanary(KnownCase):
-    """One canary: an answer to hold against a reference, or a step to review."""
+    """A canary: an answer to hold against a reference, or a step to review."""
 
     kind: Literal["conclusive", "interpretive", "IP", "TE", "IS"]
     question: str

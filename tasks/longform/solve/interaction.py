@@ -26,7 +26,7 @@ class AgentStatistic:
 
 @dataclass(frozen=True)
 class AgentQuery:
-    """One query that an agent wrote, and what came of it."""
+    """A query that an agent wrote, and what came of it."""
 
     sql: str
     columns: tuple[str, ...]
@@ -41,7 +41,7 @@ class AgentQuery:
 
 @dataclass(frozen=True)
 class AgentStep:
-    """One step of an agent, in the order in which it was taken."""
+    """A step of an agent, in the order in which it was taken."""
 
     kind: str
     """`plan`, `need`, `query`, `statistic`, `reasoning` or `answer`"""

@@ -29,7 +29,7 @@ class FoundResult:
 
 
 class AgentSession:
-    """One agent's work on one item, in progress.
+    """An agent's work on one item, in progress.
 
     plan, findings, steps, left_out, problems and calls: what goes into the interaction's row.
     """

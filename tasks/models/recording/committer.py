@@ -1,4 +1,4 @@
-"""One writing thread for a ledger with group commit: what arrives during a commit shares the next.
+"""A writing thread for a ledger with group commit: what arrives during a commit shares the next.
 
 A commit waits for the disk. With many calls in flight, one commit per call would limit the throughput
 of the whole layer.

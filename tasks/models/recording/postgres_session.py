@@ -69,7 +69,7 @@ class TextLoader(Loader):
 
 
 class PostgresSession:
-    """One connection of a process. Safe for threads."""
+    """A connection of a process. Safe for threads."""
 
     def __init__(
         self,

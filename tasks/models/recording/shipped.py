@@ -46,7 +46,9 @@ def _read_line(path: Path, number: int, line: bytes) -> LedgerEntry:
     try:
         return LedgerEntry.from_line(line.decode())
     except ValueError as error:
-        raise BadInput(path, f"is no ledger entry: {error}", line=number, hint="restore the file") from error
+        raise BadInput(
+            path, f"is not a ledger entry: {error}", line=number, hint="restore the file"
+        ) from error
 
 
 def write_shipped(path: Path, entries: Iterable[LedgerEntry]) -> int:

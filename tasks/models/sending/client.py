@@ -58,7 +58,7 @@ LocateServer = Callable[[str], Awaitable[str]]
 
 
 class EndpointClient:
-    """One endpoint: its settings, rate limiter and connections."""
+    """An endpoint: its settings, rate limiter and connections."""
 
     def __init__(self, name: str, settings: Endpoint) -> None:
         self.name, self.settings = name, settings
@@ -274,7 +274,7 @@ class ModelClient:
             settings = self._settings.get(model)
             if settings is None:
                 known = ", ".join(sorted(self._settings)) or "none"
-                raise BadInput(f"params.yaml: run.endpoints.{model}", f"is missing (there: {known})")
+                raise BadInput(f"params.yaml: run.endpoints.{model}", f"is missing (known: {known})")
             self._endpoints[model] = EndpointClient(model, settings)
         return self._endpoints[model]
 

@@ -52,7 +52,7 @@ JITTER = random.SystemRandom()
 
 @dataclass(frozen=True)
 class Failure:
-    """One failed attempt. `paid`: the provider may have charged for it."""
+    """A failed attempt. `paid`: the provider may have charged for it."""
 
     problem: str
     retry: bool

@@ -47,7 +47,7 @@ async def note_sending(request: httpx.Request) -> None:
 
 
 class ProviderClient:
-    """One endpoint of kind `provider`. Belongs to one event loop."""
+    """An endpoint of kind `provider`. Belongs to one event loop."""
 
     def __init__(self, name: str, settings: Endpoint, secret: Secret) -> None:
         """Make nothing yet: the library takes a second to import. Raises BadInput where it is missing."""
@@ -140,7 +140,7 @@ class ProviderClient:
 def read_message(error: Any, cause: Any) -> str:
     """Read what the provider says of an error: its own words where its body has any."""
     body = getattr(cause, "body", None)
-    for own in (body.get("error"), body) if isinstance(body, dict) else ():
-        if isinstance(own, dict) and isinstance(own.get("message"), str):
-            return str(own["message"])
+    for part in (body.get("error"), body) if isinstance(body, dict) else ():
+        if isinstance(part, dict) and isinstance(part.get("message"), str):
+            return str(part["message"])
     return str(error.message)

@@ -49,7 +49,7 @@ NO_KEY = 401
 
 
 class SendFailed(Exception):
-    """One attempt failed; `failure` says how."""
+    """An attempt failed; `failure` says how."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.problem)
@@ -216,7 +216,7 @@ def _judge_status(reply: aiohttp.ClientResponse, text: str) -> Failure:
 
 
 class SystemConnection:
-    """One system: its settings, rate limiter and transport."""
+    """A system: its settings, rate limiter and transport."""
 
     def __init__(self, name: str, settings: SystemRun) -> None:
         self.name, self.settings = name, settings

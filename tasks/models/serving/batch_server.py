@@ -16,7 +16,7 @@ AnswerLine = Callable[[str, Mapping[str, object]], tuple[int, dict[str, object]]
 
 @dataclass
 class ServedBatch:
-    """One batch; it is answered when it is first polled after the delay."""
+    """A batch; it is answered when it is first polled after the delay."""
 
     id: str
     input: str

@@ -32,9 +32,9 @@ Row = TypeVar("Row")
 
 
 class Mtrag(BaseImporter):
-    """Bring in published answers of models with people's ratings of them (docs/ragcheck.md).
+    """Import published model answers with people's ratings (docs/ragcheck.md).
 
-    Each model becomes a system that replays its answers; the ratings are what judges are held against.
+    Each model becomes a system that replays its answers. Judges are compared with the ratings.
 
     Example: benchloom import mtrag mtrag-human.json --metric completeness
     """
@@ -42,15 +42,16 @@ class Mtrag(BaseImporter):
     name = "mtrag"
 
     file: Path = argument("An evaluation file as MT-RAG publishes it.", "FILE")
-    called: str = option("Of the set in params.yaml.", "NAME", "--name", default="mtrag")
-    metric: str = option("What people rated; default: the first that they did.", "NAME", default="")
-    judge: str = option("The role that judges the answers too.", "ROLE", default="judge")
+    called: str = option("Name of the new question set in params.yaml.", "NAME", "--name", default="mtrag")
+    metric: str = option("The metric that people rated. Default: the first rated metric.", "NAME", default="")
+    judge: str = option("The role that also judges the answers.", "ROLE", default="judge")
     retriever: str = option(
-        "What finds passages for judges: keyword, bm25, dense or hybrid; none: the task's own (E2 alone).",
+        "Retriever of passages for judges: keyword, bm25, dense or hybrid. none: use the task's own passages "
+        "(rule E2 only).",
         "KIND",
         default="bm25",
     )
-    top_k: int = option("How many passages it finds.", "N", "--top-k", default=5, least=1)
+    top_k: int = option("Number of passages to retrieve.", "N", "--top-k", default=5, least=1)
 
     def bring_in(self, project: Project) -> Imported:
         """Write a file's tasks, answers and ratings, and name them in params.yaml.
@@ -115,7 +116,7 @@ class Mtrag(BaseImporter):
         rated = {rating[0] for answer in read.answers for rating in answer.ratings}
         metrics = [metric for metric in read.metrics.values() if metric.name in rated]
         if not metrics:
-            raise BadInput(self.file, "holds no rating by a person")
+            raise BadInput(self.file, "contains no rating by a person")
         return metrics
 
     def _choose(self, metrics: Sequence[RatedMetric]) -> RatedMetric:
@@ -124,7 +125,7 @@ class Mtrag(BaseImporter):
         chosen = next((metric for metric in metrics if metric.name == wanted), None)
         if chosen is None:
             there = ", ".join(metric.name for metric in metrics)
-            raise BadInput("--metric", f"people rated no {wanted!r} (there: {there})")
+            raise BadInput("--metric", f"people rated no {wanted!r} (known: {there})")
         return chosen
 
 
@@ -236,7 +237,7 @@ def read_evaluations(path: Path) -> Evaluations:
         task, model = next(pair for pair in pairs if pairs.count(pair) > 1)
         raise BadInput(path, f"evaluations: {model} answers the task {task} twice")
     if not answers:
-        raise BadInput(path, "holds no evaluations", hint=HINT)
+        raise BadInput(path, "contains no evaluations", hint=HINT)
     names = {key: str(row.get("name") or key) for key, row in models.items()}
     passages = [
         {"id": name, "title": str(row.get("title") or ""), "text": row["text"]}

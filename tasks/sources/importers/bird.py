@@ -20,7 +20,7 @@ TABLES = ("dev_tables.json", "tables.json", "train_tables.json", "mini_dev_sqlit
 
 
 class Bird(SqlImporter):
-    """Bring in BIRD's development split, for streambench.
+    """Import BIRD's development split as a dataset for streambench.
 
     Example: benchloom import bird dev --databases dev/dev_databases
     """
@@ -31,7 +31,7 @@ class Bird(SqlImporter):
     train = ("train.json",)
     database_folders = ("dev_databases", "databases", "database", "train_databases")
 
-    keep: bool = option("Questions without a database, too: they are asked, and never judged.", default=False)
+    keep: bool = option("Keep questions without a database; they are asked but not judged.", default=False)
 
     def read_questions(self, path: Path) -> Placed:
         """Read the questions of a file."""
@@ -74,9 +74,9 @@ def _write_tables(tables: Mapping[str, object]) -> str:
     for name, table in tables.items():
         columns = table.get("columns") if isinstance(table, Mapping) else None
         lines = [
-            f'  "{tidy_line(own.get("name"))}" {tidy_line(own.get("type"))}'.rstrip()
-            for own in (columns if isinstance(columns, list) else [])
-            if isinstance(own, Mapping)
+            f'  "{tidy_line(column.get("name"))}" {tidy_line(column.get("type"))}'.rstrip()
+            for column in (columns if isinstance(columns, list) else [])
+            if isinstance(column, Mapping)
         ]
         statements.append(f'CREATE TABLE "{tidy_line(name)}" (\n' + ",\n".join(lines) + "\n);")
     return "\n\n".join(statements)

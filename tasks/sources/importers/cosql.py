@@ -20,7 +20,7 @@ SPLIT = re.compile(r"""('[^']*'|"[^"]*")|([<>!])\s+=""")
 
 
 class Cosql(SqlImporter):
-    """Bring in CoSQL, each turn of its dialogues a question of its own, for streambench.
+    """Import CoSQL as a dataset for streambench. Each turn of a dialogue becomes a question.
 
     Example: benchloom import cosql cosql_dataset.zip
     """

@@ -34,7 +34,7 @@ TAKEN = 36 * LABELS
 
 
 class Ddxplus(Importer):
-    """Bring in patients of DDXPlus, as many of each diagnosis, for streambench.
+    """Import patients of DDXPlus as a dataset for streambench, with equal numbers of each diagnosis.
 
     Example: benchloom import ddxplus ddxplus --take 490
     """
@@ -46,7 +46,7 @@ class Ddxplus(Importer):
     stratum = "pathology"
 
     take: int | None = option(
-        "So many patients, as many of each diagnosis. Default: 1,764; 0: all.", "N", least=0
+        "Number of patients, balanced over diagnoses. Default: 1,764; 0: all.", "N", least=0
     )
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:

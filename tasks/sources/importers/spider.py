@@ -42,7 +42,7 @@ NAMED = 20
 
 
 class Spider(SqlImporter):
-    """Bring in databases of Spider with the questions about them (docs/databases.md, docs/streambench.md).
+    """Import databases of Spider with their questions (docs/databases.md, docs/streambench.md).
 
     Example: benchloom import spider spider_data.zip --database concert_singer --take 5
     """
@@ -55,14 +55,17 @@ class Spider(SqlImporter):
     database_folders = tuple(reversed(FOLDERS))
     """The release's folder of test databases holds all of them."""
 
-    path: Path = argument("Spider's folder, or an archive of it, as published.", "PATH")
-    database: list[str] | None = option("A database of it; may be said several times.", "ID")
-    take: int | None = option("So many others with rows, drawn by seed.", "N", least=1)
-    seed: int = option("Of the draw.", "N", default=0)
-    every: bool = option("All of its databases that have rows.", None, "--all", default=False)
-    longform: str | None = option("Long-form questions over them, too: this one of `longform.sets`.", "SET")
+    path: Path = argument("The published Spider folder, or an archive of the folder.", "PATH")
+    database: list[str] | None = option("A database to import. Repeatable.", "ID")
+    take: int | None = option("Also import N other databases that have rows, sampled by seed.", "N", least=1)
+    seed: int = option("Seed of the sample.", "N", default=0)
+    every: bool = option("Import all databases that have rows.", None, "--all", default=False)
+    longform: str | None = option(
+        "Also add a set of long-form questions over them to `longform.sets`.", "SET"
+    )
     streambench: str | None = option(
-        "Instead, its test questions as a dataset of streambench; --take and --seed draw.", "NAME"
+        "Import only the test questions, as a dataset for streambench; --take and --seed sample them.",
+        "NAME",
     )
     called: str = ""
     databases: Path | None = None
@@ -122,7 +125,7 @@ class Spider(SqlImporter):
         """Choose ids of a release's databases: those named, then the others in an order by seed."""
         if unknown := [name for name in names if name not in release.databases]:
             there = ", ".join(sorted(release.databases)[:NAMED])
-            raise BadInput("--database", f"the release has no {unknown[0]!r}", hint=f"there: {there}, ...")
+            raise BadInput("--database", f"the release has no {unknown[0]!r}", hint=f"known: {there}, ...")
         if not names and self.take is None and not self.every:
             which = f"which of its {len(release.databases)} databases?"
             raise BadInput("benchloom import spider", which, hint="--database ID, --take N or --all")
@@ -178,11 +181,11 @@ def check_set(project: Project, name: str) -> None:
     """Raise BadInput where a set of long-form questions cannot have this name."""
     if not SET_NAME.fullmatch(name):
         raise BadInput(
-            "--longform", f"{name[:80]!r} is no name", hint="letters, digits, hyphens, underscores"
+            "--longform", f"{name[:80]!r} is not a name", hint="letters, digits, hyphens, underscores"
         )
     entry = (project.find("longform.sets") or {}).get(name) or {}
     if not isinstance(entry, Mapping) or not isinstance(entry.get("databases") or [], list):
-        raise BadInput("params.yaml", f"longform.sets.{name} is no set of databases")
+        raise BadInput("params.yaml", f"longform.sets.{name} is not a set of databases")
 
 
 def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tuple[str, ...], object]:
@@ -268,7 +271,7 @@ def read_release(folder: Path) -> SpiderRelease:
 
 def _find_database(folder: Path, name: str) -> Path | None:
     if Path(name).name != name:
-        raise BadInput(folder / MARKER, f"names a database {name[:80]!r}, which is no name")
+        raise BadInput(folder / MARKER, f"names a database {name[:80]!r}, which is not a name")
     places = (folder / part / name / f"{name}.sqlite" for part in FOLDERS)
     return next((place for place in places if place.is_file()), None)
 

@@ -97,10 +97,10 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
 
 
 class Streambench(SqlImporter):
-    """Bring in StreamBench's released datasets, whose streams `order: released` orders as the paper does.
+    """Import StreamBench's released datasets. With `order: released`, streams have the paper's order.
 
-    PATH is a folder with a folder for each configuration, or the set's name on the hub. Of each
-    configuration that is there one dataset is made, named like it.
+    PATH is a folder with a subfolder for each configuration, or the dataset's name on the hub. Each
+    configuration becomes a dataset of the same name.
 
     Example: benchloom import streambench StreamBench --config bird --databases dev_databases
     """
@@ -111,14 +111,16 @@ class Streambench(SqlImporter):
     files = ("README.md",)
     database_folders: ClassVar[tuple[str, ...]] = ("databases", "database", "test_database", "dev_databases")
 
-    path: Path = argument("The folder of the released set, or its name on the hub.", "PATH")
-    config: list[str] | None = option("A configuration of it; may be said several times.", "NAME")
-    named: str | None = option("Of the folder, where one configuration is named.", "NAME", "--name")
+    path: Path = argument("The folder of the released dataset, or its name on the hub.", "PATH")
+    config: list[str] | None = option("A configuration to import. Repeatable. Default: all.", "NAME")
+    named: str | None = option("Name of the new folder, if you give one --config.", "NAME", "--name")
     called: str = ""
     apis: Path | None = option("toolbench: STE's folder with API_descriptions.json.", "DIR")
-    keep: bool = option("SQL: questions without a database, too; they are never judged.", default=False)
+    keep: bool = option(
+        "SQL: keep questions without a database; they are asked but not judged.", default=False
+    )
     shots: Path | None = option(
-        'ds_1000, toolbench: examples of your own, JSON Lines with "text" and "answer".', "FILE"
+        'ds_1000, toolbench: your own few-shot examples, JSON Lines with "text" and "answer".', "FILE"
     )
     take: None = None
     seed: int = 0
@@ -159,7 +161,7 @@ class Streambench(SqlImporter):
     def _list_wanted(self) -> list[str]:
         names = list(dict.fromkeys(self.config or CONFIGURATIONS))
         if unknown := [name for name in names if name not in CONFIGURATIONS]:
-            raise BadInput("--config", f"{unknown[0][:80]!r}", hint=f"there are {', '.join(CONFIGURATIONS)}")
+            raise BadInput("--config", f"{unknown[0][:80]!r}", hint=f"known: {', '.join(CONFIGURATIONS)}")
         if self.named is not None and len(names) != 1:
             raise BadInput("--name", "names one dataset", hint="say which by --config")
         return names
@@ -181,7 +183,7 @@ class Streambench(SqlImporter):
         items = list(sieve.sift(read, DatasetItem, "item"))
         if not items:
             hint = "--databases DIR says where they are" if sieve.skipped["no_database"] else sieve.first
-            raise BadInput(folder, f"gave no item of {counted['test']:,} rows", hint=hint)
+            raise BadInput(folder, f"none of {counted['test']:,} rows can be imported", hint=hint)
         shots = list(sieve.sift(partial(self._read_shots, name, examples, own, counted), DatasetShot, "shot"))
         own_files = self._list_files_of(name, items)
         read_files = [*streamed, *examples, *([own] if own else [])]
@@ -315,7 +317,7 @@ def make_tool_query(record: Mapping[str, object], key: str) -> DatasetItem | Lef
     if not isinstance(arguments, Mapping):
         return LeftOutRecord("bad_arguments", f"{key}: {str(given)[:80]}")
     # Parquet gives every row all arguments that any row has; those of other APIs are null.
-    call = {"api": api, "arguments": {name: own for name, own in arguments.items() if own is not None}}
+    call = {"api": api, "arguments": {name: value for name, value in arguments.items() if value is not None}}
     return DatasetItem(key, text, text, "", json.dumps(call, ensure_ascii=False), call)
 
 

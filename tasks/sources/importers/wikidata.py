@@ -69,7 +69,7 @@ IN_MEMORY = 4_096
 
 
 class Wikidata(BaseImporter):
-    """Bring in entities and claims of Wikidata as Parquet files (docs/wikidata.md).
+    """Import entities and claims of Wikidata as Parquet files (docs/wikidata.md).
 
     Example: benchloom import wikidata latest-all.json.bz2 --class Q11424 --property P57 --property P577
     """
@@ -77,27 +77,29 @@ class Wikidata(BaseImporter):
     name = "wikidata"
 
     places: list[str] = argument(
-        "Files of a JSON dump (.json, .gz, .bz2), a SQLite database with item ids, or the address of an API "
+        "Files of a JSON dump (.json, .gz, .bz2), a SQLite database with item ids, or the URL of an API "
         "(.../w/api.php) or SPARQL endpoint (.../sparql).",
         "PATH|URL",
     )
     properties: list[str] | None = option(
-        "Take claims of it alone; may be said several times.", "P..", "--property"
+        "Import only claims with this property. Repeatable.", "P..", "--property"
     )
-    entities: list[str] | None = option("An item to take.", "Q..", "--entity")
-    classes: list[str] | None = option("Take what is an instance of it.", "Q..", "--class")
+    entities: list[str] | None = option("Import this item. Repeatable.", "Q..", "--entity")
+    classes: list[str] | None = option("Import instances of this class. Repeatable.", "Q..", "--class")
     languages: list[str] | None = option(
-        "Of labels and pages; `all` for all. Default: en.", "CODE", "--language"
+        "Language of labels and pages; `all` for every language. Default: en.", "CODE", "--language"
     )
     columns: list[str] | None = option(
-        "A table's column and its property; NAME=P2047:Q7727: in a unit.", "NAME=P..", "--column"
+        "SQLite: a column and its property. NAME=P2047:Q7727 adds a unit.", "NAME=P..", "--column"
     )
-    licence: str | None = option("Of a source other than Wikidata, such as a table of yours.", "NAME")
-    attribution: str | None = option("Who is to be credited for such a source.", "TEXT")
-    called: str = option("Of the folder under data/raw/wikidata.", "NAME", "--name", default="main")
+    licence: str | None = option("Licence of a source other than Wikidata, such as your own table.", "NAME")
+    attribution: str | None = option("Credit for a source other than Wikidata.", "TEXT")
+    called: str = option("Name of the new folder under data/raw/wikidata.", "NAME", "--name", default="main")
     contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
-    workers: int | None = option("Processes that read a dump. Default: one a core.", "N", least=1)
-    engine: str = option("Where they are found; see docs/engines.md.", "threads|dask|ray", default="threads")
+    workers: int | None = option("Number of processes that read a dump. Default: one per core.", "N", least=1)
+    engine: str = option(
+        "Where these processes run; see docs/engines.md.", "threads|dask|ray", default="threads"
+    )
 
     def bring_in(self, project: Project) -> Imported:
         """Write entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what was there.
@@ -228,7 +230,9 @@ def open_source(
     if "://" in first and alone and first.endswith("/sparql"):
         return SparqlSource(WebServer(first, contact), folder / "answers")
     if any("://" in place for place in places):
-        raise BadInput(first, "is no address that can be read", hint="one alone, .../w/api.php or .../sparql")
+        raise BadInput(
+            first, "is not an address that can be read", hint="one alone, .../w/api.php or .../sparql"
+        )
     databases = [place for place in places if is_database(Path(place))]
     if databases and alone:
         return TableSource(Path(first), columns)
@@ -284,7 +288,7 @@ def name_part(part: DumpPart) -> str:
 def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
     """Make the error for a source in which nothing was found."""
     read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
-    return BadInput(where, f"holds no entity that is asked for{read}", hint=name_worst(report.counts))
+    return BadInput(where, f"contains no entity that is asked for{read}", hint=name_worst(report.counts))
 
 
 def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -> tuple[int, int]:

@@ -55,7 +55,7 @@ class ImportCounts:
 
 
 class Wikipedia(BaseImporter):
-    """Bring in Wikipedia's articles as sentences, table cells and infobox entries (docs/wikidata.md).
+    """Import Wikipedia articles as sentences, table cells and infobox entries (docs/wikidata.md).
 
     Example: benchloom import wikipedia enwiki-latest-pages-articles.xml.bz2 --name english --title Dublin
     """
@@ -63,12 +63,15 @@ class Wikipedia(BaseImporter):
     name = "wikipedia"
 
     path: str = argument(
-        "A dump, structured contents (NDJSON), wikitext, JSON of texts, or the URL of an api.php.", "PATH"
+        "A dump, structured contents (NDJSON), wikitext, a JSON file of texts, or the URL of an api.php.",
+        "PATH",
     )
-    called: str = option("Of the folder in data/raw/wikipedia.", "NAME", "--name", default="articles")
-    titles: list[str] | None = option("Only this article; may be said several times.", "T", "--title")
-    licence: str | None = option("Of texts that are not Wikipedia's, such as your own.", "NAME")
-    attribution: str | None = option("Who is to be credited for such texts.", "TEXT")
+    called: str = option(
+        "Name of the new folder under data/raw/wikipedia.", "NAME", "--name", default="articles"
+    )
+    titles: list[str] | None = option("Import only this article. Repeatable.", "T", "--title")
+    licence: str | None = option("Licence of texts from another source, such as your own.", "NAME")
+    attribution: str | None = option("Credit for texts from another source.", "TEXT")
     contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
 
     def bring_in(self, project: Project) -> Imported:
@@ -106,7 +109,7 @@ class Wikipedia(BaseImporter):
             _count(outcome.looks, article.looks)
         if not outcome.articles:
             advice = _say_counts(outcome.skipped) or "is it the right file?"
-            raise BadInput(self.path, "gave no article", hint=advice)
+            raise BadInput(self.path, "contains no article", hint=advice)
         skipped.end()
         text = f"{attribution}, {licence}. The pages and revisions: articles.parquet.\n"
         rights = f"licence: {licence}, attribution: {attribution}"

@@ -26,7 +26,7 @@ class Qualifier:
 
 @dataclass(frozen=True)
 class EntityClaim:
-    """One statement. id: unique within its entity; position: its place in its property, from 0."""
+    """A statement. id: unique within its entity; position: its place in its property, from 0."""
 
     id: str
     property: str
@@ -84,7 +84,7 @@ class EntitySelection:
         ):
             for name in sorted(names):
                 if not (ENTITY.fullmatch(name) and name.startswith(letter)):
-                    raise BadInput(place, f"{name!r} is no id", hint="like Q42, or P31 for a property")
+                    raise BadInput(place, f"{name!r} is not an id", hint="like Q42, or P31 for a property")
 
     def names_property(self, name: str) -> bool:
         """Tell whether a property is asked for by its id."""

@@ -77,10 +77,10 @@ class PartJoiner:
                 written += 1
             where = name_line(part.path, before + line)
             report.skip(SkippedEntity(TWICE, where, name, detail="the first one counts"))
-        for one in skipped:
-            report.skip(_move(one, part.path, before))
-        for one in summary.kept_out:
-            moved = _move(one, part.path, before)
+        for record in skipped:
+            report.skip(_move(record, part.path, before))
+        for record in summary.kept_out:
+            moved = _move(record, part.path, before)
             report.keep_out(
                 moved.reason, moved.where, moved.entity, moved.property, moved.detail, moved.count
             )

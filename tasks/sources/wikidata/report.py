@@ -18,7 +18,7 @@ LIKE_NAMED = "row without an id of the same label"
 
 @dataclass(frozen=True)
 class SkippedEntity:
-    """One thing that was skipped, or `count` values of a property for the same reason, from this place on.
+    """A thing that was skipped, or `count` values of a property for the same reason, from this place on.
 
     rank: of a statement, empty if it is not known. value: the item that a statement names, if that much was
     read. statements: property and value of each statement of a thing without an id; a value may be empty.

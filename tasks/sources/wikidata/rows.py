@@ -86,7 +86,9 @@ def make_entity_row(entity: Entity, redirects: Mapping[str, tuple[str, ...]]) ->
 
 def make_claim_row(entity: str, claim: EntityClaim) -> ClaimRow:
     """Make the row of a claim."""
-    qualifiers = tuple(QualifierRow(own.property, make_value_row(own.value)) for own in claim.qualifiers)
+    qualifiers = tuple(
+        QualifierRow(qualifier.property, make_value_row(qualifier.value)) for qualifier in claim.qualifiers
+    )
     value = make_value_row(claim.value)
     return ClaimRow(claim.id, entity, claim.property, claim.position, claim.rank, value, qualifiers)
 
@@ -118,7 +120,9 @@ def make_value_row(value: Value) -> ValueRow:
 
 def restore_claim(row: ClaimRow) -> EntityClaim:
     """Make the claim of a row again."""
-    qualifiers = tuple(Qualifier(own.property, restore_value(own.value)) for own in row.qualifiers)
+    qualifiers = tuple(
+        Qualifier(qualifier.property, restore_value(qualifier.value)) for qualifier in row.qualifiers
+    )
     return EntityClaim(
         row.id, row.property, row.position, RANKS[row.rank], restore_value(row.value), qualifiers
     )

@@ -54,7 +54,7 @@ def read_column(text: str) -> PropertyColumn:
     found = COLUMN.fullmatch(text)
     if found is None:
         hint = "NAME=P577, with a unit NAME=P2047:Q7727, or with a type: item, time, month, year, text"
-        raise BadInput("--column", f"{text!r:.80} is no column with its property", hint=hint)
+        raise BadInput("--column", f"{text!r:.80} is not a column with its property", hint=hint)
     return PropertyColumn(found["name"], found["property"], found["how"] or "")
 
 
@@ -94,9 +94,11 @@ class TableSource:
         """
         if selection.classes:
             raise BadInput(self._path, "is a table, which knows no classes", hint="--entity Q42, or all rows")
-        for (name, property_), times in Counter((own.name, own.property) for own in self._columns).items():
+        for (name, property_), times in Counter(
+            (column.name, column.property) for column in self._columns
+        ).items():
             if times > 1:
-                raise BadInput("--column", f"{name}={property_} is said twice", hint="each column once")
+                raise BadInput("--column", f"{name}={property_} is given twice", hint="give each column once")
         path = self._path.resolve()
         # An immutable database is read without its log, where rows may be that were committed last.
         log = path.with_name(f"{path.name}-wal")
@@ -115,7 +117,7 @@ class TableSource:
         for column in self._columns:
             if column.name not in names:
                 there = ", ".join(names)
-                raise BadInput(self._path, f"{table} has no column {column.name!r}", hint=f"there: {there}")
+                raise BadInput(self._path, f"{table} has no column {column.name!r}", hint=f"known: {there}")
         languages = selection.languages or ()
         language = next(iter(languages)) if len(languages) == 1 else LAST
         labels = find_label_columns(names, self._label, language)
@@ -210,8 +212,8 @@ class _RowReader:
                 claims.append(EntityClaim(identifier, column.property, place, "normal", value))
                 places[column.property] += 1
         label = self.find_label(name, rows)
-        for own in self.nameless.get(label.text, ()) if label else ():
-            self.skip_like_named(name, own)
+        for entity in self.nameless.get(label.text, ()) if label else ():
+            self.skip_like_named(name, entity)
         if label is None:
             self.report.keep_out(NO_LABEL, self.table, name, "", self.language)
         return Entity(

@@ -259,14 +259,14 @@ def _read_qualifiers(name: str, position: int, part: object, reading: _Reading) 
     if not isinstance(part, dict):
         reading.skip(BROKEN_QUALIFIER, f"{place}: {show(part)} is no object", name)
         return
-    for own in sorted(part):
-        snaks = part[own]
-        for snak in snaks if isinstance(snaks, list) and ENTITY.fullmatch(own) else [None]:
+    for property_id in sorted(part):
+        snaks = part[property_id]
+        for snak in snaks if isinstance(snaks, list) and ENTITY.fullmatch(property_id) else [None]:
             try:
-                yield Qualifier(own, read_snak(snak))
+                yield Qualifier(property_id, read_snak(snak))
             except NoValue as error:
-                reading.skip(BROKEN_QUALIFIER, f"{place}, {own:.40}: {error}", name)
+                reading.skip(BROKEN_QUALIFIER, f"{place}, {property_id:.40}: {error}", name)
             except KeptOut as kept:
-                detail = f"qualifier {own}" + (f", {kept.detail}" if kept.detail else "")
+                detail = f"qualifier {property_id}" + (f", {kept.detail}" if kept.detail else "")
                 reason = IN_QUALIFIER.format(kept.reason)
                 reading.report.keep_out(reason, reading.where, reading.entity, name, detail)

@@ -108,7 +108,9 @@ class WikipediaApi:
             followed += take_list(query, "redirects")
             for page in found:
                 aliases |= {
-                    str(one.get("title")) for one in take_list(page, "redirects") if isinstance(one, dict)
+                    str(redirect.get("title"))
+                    for redirect in take_list(page, "redirects")
+                    if isinstance(redirect, dict)
                 }
             if not pages:
                 pages = found

@@ -41,7 +41,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Article:
-    """One page of the main namespace.
+    """A page of the main namespace.
 
     id, revision: MediaWiki's, None where a source does not know them. aliases: titles that redirect here,
     sorted. unread: templates that no rule turns into text, and how often; problems: what was left out of it;

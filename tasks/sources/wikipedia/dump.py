@@ -61,7 +61,7 @@ class Dump(PageSource):
                 if not handler.opened:
                     raise BadInput(
                         self._path,
-                        f"is no XML export of MediaWiki: {say(error)}",
+                        f"is not an XML export of MediaWiki: {say(error)}",
                         hint="pages-articles.xml.bz2",
                     ) from error
                 yield SkippedPage(

@@ -64,5 +64,5 @@ def _open_file(file: Path, skip: Skip) -> ArticleSource:
     if head.startswith(b"{"):
         return PlainTexts(file, skip)
     raise BadInput(
-        file, "is no source of articles", hint="a dump, wikitext, NDJSON, or JSON of titles and texts"
+        file, "is not a source of articles", hint="a dump, wikitext, NDJSON, or JSON of titles and texts"
     )

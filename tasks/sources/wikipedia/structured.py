@@ -37,7 +37,7 @@ class StructuredContents(PageSource):
             sorted({file for pattern in PATTERNS for file in path.glob(pattern)}) if path.is_dir() else [path]
         )
         if not self._files:
-            raise BadInput(path, "holds no structured contents", hint=", ".join(PATTERNS))
+            raise BadInput(path, "contains no structured contents", hint=", ".join(PATTERNS))
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
         """Yield an article a line, and what redirects to it; text is the line itself."""
@@ -95,7 +95,9 @@ def _read_file(path: Path) -> Iterator[RawPage | SkippedPage]:
                     good += isinstance(page, RawPage)
                     yield page
     if not good:
-        raise BadInput(path, "holds no article of structured contents", hint="NDJSON of Wikimedia Enterprise")
+        raise BadInput(
+            path, "contains no article of structured contents", hint="NDJSON of Wikimedia Enterprise"
+        )
 
 
 def _read_line(line: bytes, where: str) -> Iterator[RawPage | SkippedPage]:
@@ -178,7 +180,7 @@ def _cells(row: Any) -> list[Mapping[str, Any]]:
 
 def _list(part: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     found = part.get(name) or []
-    if not isinstance(found, list) or any(not isinstance(one, dict) for one in found):
+    if not isinstance(found, list) or any(not isinstance(part, dict) for part in found):
         raise TypeError(f"{name!r} is no list of objects")
     return found
 

@@ -23,7 +23,7 @@ class TableTooLarge(ValueError):
 
 @dataclass(frozen=True)
 class WikiCell:
-    """One cell. row_header, column_header: levels joined by ` / `, empty where there is none."""
+    """A cell. row_header, column_header: levels joined by ` / `, empty where there is none."""
 
     row: int
     column: int

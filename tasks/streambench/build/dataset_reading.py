@@ -43,7 +43,7 @@ class StreamDataset:
         path = self.folder / ITEMS
         items = [_make_item(path, where, record) for where, record in _read_lines(path)]
         if not items:
-            raise BadInput(path, "holds no item", hint=HINT)
+            raise BadInput(path, "contains no item", hint=HINT)
         _check_unique(path, [item.key for item in items])
         for name in sorted({item.file for item in items if item.file}):
             place = PurePosixPath(name)
@@ -122,7 +122,7 @@ def _make_item(path: Path, where: str, record: Mapping[str, object]) -> DatasetI
     text = _take(path, where, record, "text", needed=True)
     details = record.get("details", {})
     if not isinstance(details, Mapping):
-        raise BadInput(path, f"{where}: details is no object", hint=HINT)
+        raise BadInput(path, f"{where}: details is not an object", hint=HINT)
     try:
         json.dumps(details, allow_nan=False)
     except (ValueError, RecursionError) as error:
@@ -162,9 +162,7 @@ def _take(path: Path, where: str, record: Mapping[str, object], field: str, *, n
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or (needed and not value.strip()):
-        raise BadInput(
-            path, f"{where}: {field} is {type(value).__name__} or empty; text is wanted", hint=HINT
-        )
+        raise BadInput(path, f"{where}: {field} is {type(value).__name__} or empty; expected text", hint=HINT)
     if len(value) > LONGEST:
         raise BadInput(path, f"{where}: {field} has {len(value):,} characters, more than {LONGEST:,}")
     return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
@@ -172,7 +170,7 @@ def _take(path: Path, where: str, record: Mapping[str, object], field: str, *, n
 
 def _check_unique(path: Path, keys: list[str]) -> None:
     seen: set[str] = set()
-    for own in keys:
-        if own in seen:
-            raise BadInput(path, f"has the key {own[:80]!r} twice", hint=HINT)
-        seen.add(own)
+    for key in keys:
+        if key in seen:
+            raise BadInput(path, f"has the key {key[:80]!r} twice", hint=HINT)
+        seen.add(key)

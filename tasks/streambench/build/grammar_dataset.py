@@ -42,16 +42,18 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     BadInput for a file that is none.
     """
     asked = _read_questions(entry.questions)
-    chosen = [own for own in asked if not entry.first_words or _first_word(own) in entry.first_words]
+    chosen = [
+        question for question in asked if not entry.first_words or _first_word(question) in entry.first_words
+    ]
     by_template = _group_templates(chosen, entry.seed)
-    enough = [own for own in by_template if entry.each is None or len(own) >= entry.each]
+    enough = [questions for questions in by_template if entry.each is None or len(questions) >= entry.each]
     kept = enough[: entry.templates] if entry.templates is not None else enough
-    rest = [own for own in by_template if own not in kept]
+    rest = [questions for questions in by_template if questions not in kept]
     if entry.templates is None and entry.shots:
         # Without a number of templates the last ones are held back, one for each example.
         held = min(entry.shots, len(kept) // 4)
         kept, rest = kept[: len(kept) - held], [*rest, *kept[len(kept) - held :]]
-    items = [own for group in kept for own in group[: entry.each]]
+    items = [question for group in kept for question in group[: entry.each]]
     if not items:
         raise StageFailed(
             f"streambench.grammar_dataset: {key}: none of {len(asked):,} questions is left "
@@ -62,8 +64,8 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     write_dataset(
         out,
         DatasetHead(key, "sql", f"Questions over {key}", OF_THE_DATABASE, entry.questions.name, "template"),
-        [_make_item(own, key, schema) for own in sorted(items, key=lambda own: own.id)],
-        [_make_shot(own) for own in _take_in_turn(rest, entry.shots)],
+        [_make_item(question, key, schema) for question in sorted(items, key=lambda own: own.id)],
+        [_make_shot(question) for question in _take_in_turn(rest, entry.shots)],
         {f"{key}/{key}.sqlite": entry.file},
     )
 
@@ -73,7 +75,9 @@ def _read_questions(path: Path) -> list[_Asked]:
         table = pq.read_table(path, columns=list(COLUMNS))
     except (OSError, pa.ArrowException, KeyError) as error:
         what = " ".join(str(error).split())[:200]
-        raise BadInput(path, f"holds no questions: {what}", hint=f"columns: {', '.join(COLUMNS)}") from error
+        raise BadInput(
+            path, f"contains no questions: {what}", hint=f"columns: {', '.join(COLUMNS)}"
+        ) from error
     rows = [_Asked(*map(str, row.values())) for row in table.select(COLUMNS).to_pylist()]
     return sorted(rows, key=lambda own: own.id)
 
@@ -81,8 +85,8 @@ def _read_questions(path: Path) -> list[_Asked]:
 def _group_templates(asked: Sequence[_Asked], seed: int) -> list[list[_Asked]]:
     """Group questions by SQL template, templates and questions in a seeded order, one of each group."""
     found: defaultdict[str, dict[str, _Asked]] = defaultdict(dict)
-    for own in order_by_seed(asked, seed, lambda asked_one: asked_one.id, "asked"):
-        found[own.template].setdefault(own.group, own)
+    for question in order_by_seed(asked, seed, lambda asked_one: asked_one.id, "asked"):
+        found[question.template].setdefault(question.group, question)
     ordered = order_by_seed(found.items(), seed, lambda pair: pair[0], "template")
     return [list(groups.values()) for _, groups in ordered]
 
@@ -90,8 +94,10 @@ def _group_templates(asked: Sequence[_Asked], seed: int) -> list[list[_Asked]]:
 def _take_in_turn(templates: Sequence[Sequence[_Asked]], count: int) -> list[_Asked]:
     """Take questions of templates in turn, until there are so many."""
     longest = max(map(len, templates), default=0)
-    turns = (own[place] for place in range(longest) for own in templates if place < len(own))
-    return [own for own, _ in zip(turns, range(count), strict=False)]
+    turns = (
+        questions[place] for place in range(longest) for questions in templates if place < len(questions)
+    )
+    return [question for question, _ in zip(turns, range(count), strict=False)]
 
 
 def _first_word(own: _Asked) -> str:

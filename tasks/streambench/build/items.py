@@ -93,7 +93,11 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
         )
     else:
         count = require_rows(entry, datasets).items
-        drawn = [own for own in candidates if own.item.row is not None and own.item.row < count]
+        drawn = [
+            candidate
+            for candidate in candidates
+            if candidate.item.row is not None and candidate.item.row < count
+        ]
     if not drawn or (entry.order == HASHED and entry.take is not None and len(drawn) < entry.take):
         asked = f"take asks for {entry.take:,}, and" if entry.take is not None else "all of them are dropped:"
         raise BadInput(
@@ -101,7 +105,7 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
             f"{', '.join(entry.datasets)}: {asked} {len(candidates):,} items can be asked",
             hint=f"{len(dropped):,} are dropped; first: {dropped[0].detail}" if dropped else "take fewer",
         )
-    rows = [_make_row(own) for own in drawn]
+    rows = [_make_row(candidate) for candidate in drawn]
     return Drafts(sorted(rows, key=lambda row: row.id)[:limit], dropped)
 
 
@@ -164,7 +168,7 @@ def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset
     datasets = []
     for name in names:
         if Path(name).name != name or name in {".", ".."}:
-            raise BadInput("streambench.streams", f"{name[:80]!r} is no name of a dataset's folder")
+            raise BadInput("streambench.streams", f"{name[:80]!r} is not a name of a dataset's folder")
         datasets.append(open_dataset(streambench / name))
     kinds = {dataset.head.kind: dataset.folder.name for dataset in datasets}
     if len(kinds) > 1:

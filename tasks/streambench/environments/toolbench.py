@@ -184,12 +184,12 @@ class WordScores:
 
     def __init__(self, texts: Sequence[str]) -> None:
         counts = [Counter(WORD.findall(text.lower())) for text in texts]
-        mean = sum(own.total() for own in counts) / max(1, len(counts)) or 1.0
+        mean = sum(count.total() for count in counts) / max(1, len(counts)) or 1.0
         self._size = len(counts)
         self._weights: defaultdict[str, dict[int, float]] = defaultdict(dict)
-        for place, own in enumerate(counts):
-            length = 1.5 * (0.25 + 0.75 * own.total() / mean)
-            for word, count in own.items():
+        for place, words in enumerate(counts):
+            length = 1.5 * (0.25 + 0.75 * words.total() / mean)
+            for word, count in words.items():
                 self._weights[word][place] = count / (count + length)
 
     def score(self, query: str) -> list[float]:

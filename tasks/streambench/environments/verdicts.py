@@ -60,7 +60,7 @@ def read_options(kind: str, given: Mapping[str, object], known: Mapping[str, Any
     for name, value in given.items():
         if name not in known:
             there = ", ".join(known) or "none"
-            raise BadInput(where, f"{name} is no option of {kind}", hint=f"there are {there}")
+            raise BadInput(where, f"{name} is not an option of {kind}", hint=f"known: {there}")
         default = known[name]
         wanted = (int, float) if isinstance(default, float) else type(default)
         if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):

@@ -18,4 +18,4 @@ class GrowPrompt(MemoryMethod):
         """Ask with the window."""
         window = [FoundEntry(entry, 0.0) for entry in self._memory.latest(self.setup.k)]
         shown = filter_entries(window, self.setup.choice.use)
-        return await talk.answer(seen.agents[0], examples=[show_entry(one, judged=True) for one in shown])
+        return await talk.answer(seen.agents[0], examples=[show_entry(entry, judged=True) for entry in shown])

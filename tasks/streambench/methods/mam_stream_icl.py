@@ -43,4 +43,4 @@ class MamStreamIcl(MemoryMethod):
 
     def _find_examples(self, seen: SeenStep) -> Sequence[ShownExample]:
         found = self._memory.nearest(seen.vector, self.setup.k)
-        return [show_entry(one, judged=False) for one in reversed(found)]
+        return [show_entry(entry, judged=False) for entry in reversed(found)]

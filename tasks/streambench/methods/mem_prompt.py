@@ -15,5 +15,5 @@ class MemPrompt(MemoryMethod):
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
         """Ask with what was found, the most similar last."""
         found = filter_entries(self._memory.nearest(seen.vector, self.setup.k), self.setup.choice.use)
-        examples = [show_entry(one, judged=True) for one in reversed(found)]
+        examples = [show_entry(entry, judged=True) for entry in reversed(found)]
         return await talk.answer(seen.agents[0], examples=examples)

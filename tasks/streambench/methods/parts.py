@@ -61,7 +61,7 @@ class MemoryMethod(PaperMethod):
 
 def filter_entries(found: Sequence[FoundEntry], use: Use) -> list[FoundEntry]:
     """Keep what an ablation shows of entries that were selected (section 5.1.1)."""
-    return [one for one in found if use == "all" or one.entry.bit == (use == "correct")]
+    return [entry for entry in found if use == "all" or entry.entry.bit == (use == "correct")]
 
 
 def show_entry(found: FoundEntry, *, judged: bool) -> ShownExample:

@@ -16,7 +16,7 @@ class SelfStreamIcl(MemoryMethod):
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
         """Ask with what was found, the most similar last."""
         found = self._memory.nearest(seen.vector, self.setup.k)
-        examples = [show_entry(one, judged=False) for one in reversed(found)]
+        examples = [show_entry(entry, judged=False) for entry in reversed(found)]
         return await talk.answer(seen.agents[0], examples=examples)
 
     async def learn(

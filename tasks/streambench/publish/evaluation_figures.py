@@ -89,21 +89,24 @@ def evaluation_figures(
     if not steps:
         raise StageFailed("streambench.evaluation_figures: no step was run; run streambench.steps")
     runs = gather_runs(items, steps, scores, entry)
-    failed, unjudged = sum(one.failed for one in runs.steps), sum(one.unjudged for one in runs.steps)
+    failed, unjudged = (
+        sum(scored.failed for scored in runs.steps),
+        sum(scored.unjudged for scored in runs.steps),
+    )
     figures = StreamFigures(
         stream=entry.stream,
         kind=runs.steps[0].item.kind,
         methods=tuple(choice.label for choice in runs.choices),
         models=runs.models,
-        seeds=tuple(sorted({one.step.seed for one in runs.steps})),
-        k=tuple(sorted({one.step.k for one in runs.steps})),
+        seeds=tuple(sorted({scored.step.seed for scored in runs.steps})),
+        k=tuple(sorted({scored.step.k for scored in runs.steps})),
         counts={
-            "items": len({one.item.id for one in runs.steps}),
+            "items": len({scored.item.id for scored in runs.steps}),
             "runs": len(list_run_names(runs.steps)),
             "steps": len(runs.steps),
             "failed": failed,
             "unjudged": unjudged,
-            "left_out": sum(bool(one.step.left_out) for one in runs.steps),
+            "left_out": sum(bool(scored.step.left_out) for scored in runs.steps),
         },
         warnings=tuple(list_stream_cautions(runs, settings)),
         tables={
@@ -145,13 +148,13 @@ class ConfusionMatrix:
 
 def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
     """Make a matrix of each system, of the labels that are mistaken most often; none without labels."""
-    readers = [find_reader(one.item.kind) for one in runs.steps[:1]]
+    readers = [find_reader(scored.item.kind) for scored in runs.steps[:1]]
     reader = readers[0] if readers else None
     if reader is None:
         return []
     everything = runs.steps
-    mistaken = Counter(reader(one)[0] for one in everything if not one.step.bit)
-    golds = {reader(one)[0] for one in everything}
+    mistaken = Counter(reader(scored)[0] for scored in everything if not scored.step.bit)
+    golds = {reader(scored)[0] for scored in everything}
     ranked = sorted(golds, key=lambda label: (-mistaken[label], _order(label)))
     labels = tuple(sorted(ranked[:MOST_LABELS], key=_order))
     return [
@@ -183,8 +186,8 @@ def _draw_matrix(
     labels: Sequence[str],
     read: Callable[[ScoredStep], tuple[str, str]],
 ) -> ConfusionMatrix:
-    read_steps = [(one, *read(one)) for one in steps]
-    own = [(one, gold, said) for one, gold, said in read_steps if gold in labels]
+    read_steps = [(scored, *read(scored)) for scored in steps]
+    own = [(scored, gold, said) for scored, gold, said in read_steps if gold in labels]
     columns = (*labels, OTHER, NONE)
     counted = Counter((gold, said if said in (*labels, NONE) else OTHER) for _, gold, said in own)
     return ConfusionMatrix(
@@ -193,7 +196,7 @@ def _draw_matrix(
         columns,
         tuple(tuple(counted[label, column] for column in columns) for label in labels),
         len(own),
-        sum(one.failed for one, _, _ in own),
+        sum(scored.failed for scored, _, _ in own),
         derive("answers by true label", list_run_names(steps), "score"),
     )
 
@@ -234,19 +237,19 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
     pairs = pair_steps(runs.systems[first], runs.systems[second])
     if not pairs:
         return ComparedSystems(first, second, tuple(leave_out("no seed in common") for _ in COLUMNS), None)
-    a, b = [one for one, _ in pairs], [other for _, other in pairs]
-    items = [one.step.item for one in a]
-    found = compare_paired([one.score.score for one in a], [one.score.score for one in b], items)
-    single = len({one.step.seed for one in a}) == 1
-    counted = compare_outcomes([one.step.bit for one in a], [one.step.bit for one in b])
+    a, b = [first for first, _ in pairs], [other for _, other in pairs]
+    items = [scored.step.item for scored in a]
+    found = compare_paired([scored.score.score for scored in a], [scored.score.score for scored in b], items)
+    single = len({scored.step.seed for scored in a}) == 1
+    counted = compare_outcomes([scored.step.bit for scored in a], [scored.step.bit for scored in b])
     tested = counted.p_value if single else found.p_value
     names = [*list_run_names(a), *list_run_names(b)]
 
     def show(value: float | None, measure: str, interval: Interval | None = None, why: str = "") -> Cell:
         if value is None:
             return leave_out(f"fewer than {LEAST} items: no p")
-        failed = sum(one.failed or other.failed for one, other in pairs)
-        unjudged = sum(one.unjudged or other.unjudged for one, other in pairs)
+        failed = sum(first.failed or other.failed for first, other in pairs)
+        unjudged = sum(first.unjudged or other.unjudged for first, other in pairs)
         basis = derive(measure, names, "score")
         return Cell(value, len(pairs), failed, interval, "pairs", why, basis, unjudged)
 

@@ -213,11 +213,11 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
     """Make the figures at the page's head, each with the rows that it comes from."""
     steps = runs.steps
     names = list_run_names(steps)
-    failed = sum(one.failed for one in steps)
+    failed = sum(scored.failed for scored in steps)
     best = find_best(runs)
     return [
         Headline("steps", len(steps), f"{len(names)} runs", Derivation("count", (Selection("scores"),))),
-        Headline("right", sum(one.step.bit for one in steps), "of them", derive("sum", names, "score")),
+        Headline("right", sum(scored.step.bit for scored in steps), "of them", derive("sum", names, "score")),
         Headline(
             "failed",
             failed,
@@ -255,7 +255,8 @@ def find_best(runs: StreamRuns) -> tuple[list[str], float, Sequence[ScoredStep]]
     else:
         by_name = {name: steps for name, (steps, _) in chosen.items()}
     found = [
-        (name, sum(one.score.score for one in steps) / len(steps), steps) for name, steps in by_name.items()
+        (name, sum(scored.score.score for scored in steps) / len(steps), steps)
+        for name, steps in by_name.items()
     ]
     highest = max((share for _, share, _ in found), default=0.0)
     best = [method for method in found if method[1] == highest]
@@ -325,7 +326,7 @@ def _trace(
 
 
 def _find_band(point: CurvePoint) -> Interval | None:
-    """One standard error over seeds to either side; None for one seed."""
+    """Return the interval of one standard error over seeds to either side; None for one seed."""
     return None if point.error is None else (point.accuracy - point.error, point.accuracy + point.error)
 
 

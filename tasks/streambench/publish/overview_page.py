@@ -52,9 +52,9 @@ def overview_page(
     tables = tabulate_overview(columns)
     means = tables["means"]
     by_model = list_by_model(tables, list_models(columns))
-    pages = {one.name: link_page(one) for one in evaluations}
+    pages = {evaluation.name: link_page(evaluation) for evaluation in evaluations}
     steps = sum(len(column.runs.steps) for column in columns)
-    read = sum(len(one.runs.steps) for one in evaluations)
+    read = sum(len(evaluation.runs.steps) for evaluation in evaluations)
     write_page(
         out,
         Page(
@@ -66,7 +66,7 @@ def overview_page(
             make_overview_headlines(columns, evaluations),
             [
                 *list_overview_warnings(columns),
-                *(f"{one.name}: {line}" for one in evaluations for line in one.warnings),
+                *(f"{evaluation.name}: {line}" for evaluation in evaluations for line in evaluation.warnings),
             ],
             tell_best(by_model),
         ),
@@ -129,7 +129,7 @@ def make_overview_headlines(
     columns: Sequence[StreamColumn], evaluations: Sequence[ReadEvaluation]
 ) -> list[Headline]:
     """Make the figures at the page's head, each with the rows that it comes from."""
-    steps = [one for column in columns for one in column.runs.steps]
+    steps = [scored for column in columns for scored in column.runs.steps]
 
     def derive_all(measure: str, field: str = "") -> Derivation:
         parts = [column.derive_all(measure, field) for column in columns]
@@ -144,12 +144,12 @@ def make_overview_headlines(
         ),
         Headline(
             "methods",
-            len({one.step.method for one in steps}),
+            len({scored.step.method for scored in steps}),
             "with ablations",
             derive_all("distinct", "method"),
         ),
         Headline("steps", len(steps), "", derive_all("count")),
-        Headline("right", sum(one.step.bit for one in steps), "of them", derive_all("sum", "score")),
+        Headline("right", sum(scored.step.bit for scored in steps), "of them", derive_all("sum", "score")),
     ]
 
 
@@ -179,10 +179,10 @@ def tell_best(by_model: Mapping[str, FigureTable]) -> str:
         cells = [line.cells[place] for line in means.lines]
         if any(cell.value is None and cell.why != NOT_RUN for cell in cells):
             alone = {model: list_values(table, place) for model, table in by_model.items() if model}
-            of_one = {name for own in alone.values() for name in own}
+            of_one = {name for names in alone.values() for name in names}
             values = {name: value for name, value in values.items() if name not in of_one}
-            for model, own in alone.items():
-                values |= {f"{name} ({model})": value for name, value in own.items()}
+            for model, names in alone.items():
+                values |= {f"{name} ({model})": value for name, value in names.items()}
         highest = max(values.values(), default=None)
         tied = join_tied([name for name, value in values.items() if value == highest])
         best.setdefault(tied, []).append(title)

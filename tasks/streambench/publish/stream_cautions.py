@@ -32,13 +32,15 @@ def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> li
 
 
 def _warn_few(runs: StreamRuns) -> Iterator[str]:
-    longest = max((one.step.position for one in runs.steps), default=0)
+    longest = max((scored.step.position for scored in runs.steps), default=0)
     if longest < FEW:
         yield f"{longest} steps are few: a difference between two methods may be chance."
 
 
 def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
-    single = [system for system, steps in runs.systems.items() if len({one.step.seed for one in steps}) == 1]
+    single = [
+        system for system, steps in runs.systems.items() if len({scored.step.seed for scored in steps}) == 1
+    ]
     if single and len(single) == len(runs.systems):
         yield "One order of the stream (one seed): another order may rank the methods otherwise."
     elif single:
@@ -48,7 +50,7 @@ def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
 
 def _warn_unjudged(runs: StreamRuns, most: float) -> Iterator[str]:
     """Warn of steps without a verdict where any method has more of them than a share, 0 to 1."""
-    shares = [sum(one.unjudged for one in steps) / len(steps) for steps in runs.systems.values()]
+    shares = [sum(scored.unjudged for scored in steps) / len(steps) for steps in runs.systems.values()]
     if max(shares, default=0.0) > most:
         yield from _warn_steps(
             runs,
@@ -65,8 +67,10 @@ def _warn_steps(
     explain: Callable[[ScoredStep], str],
 ) -> Iterator[str]:
     """Warn of some steps: how many, of what methods the most, and why most often."""
-    chosen = {system: [one for one in steps if choose(one)] for system, steps in runs.systems.items()}
-    found = [one for own in chosen.values() for one in own]
+    chosen = {
+        system: [scored for scored in steps if choose(scored)] for system, steps in runs.systems.items()
+    }
+    found = [scored for steps in chosen.values() for scored in steps]
     if not found:
         return
     total = len(runs.steps)
@@ -78,6 +82,6 @@ def _warn_steps(
 
 def _warn_estimated(runs: StreamRuns) -> Iterator[str]:
     steps = runs.steps
-    estimated = sum(one.score.estimated for one in steps)
+    estimated = sum(scored.score.estimated for scored in steps)
     if estimated:
         yield f"Tokens of {estimated} of {len(steps)} steps are estimates: their provider gave no counts."

@@ -166,8 +166,8 @@ def count_datasets(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> 
         groups[item.dataset].append(item)
     examples = Counter(shot.dataset for shot in shots)
     lines = []
-    for dataset, own in sorted(groups.items()):
-        counts = len(own), len({read_kind(item) for item in own}), examples[dataset]
+    for dataset, members in sorted(groups.items()):
+        counts = len(members), len({read_kind(item) for item in members}), examples[dataset]
         lines.append(Line((dataset,), tuple(count_cell(count, 0, "") for count in counts)))
     return FigureTable("", "", ("Dataset",), ("Items", "Kinds", "Examples"), tuple(lines), (), ("count",))
 

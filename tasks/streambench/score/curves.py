@@ -53,15 +53,17 @@ def curves(scores: list[StepScore]) -> Drafts[CurvePoint]:
     A point's origin names the scores of its step alone, of its own runs and of the best ones: what came
     before stands in the points before. Raises StageFailed for a run that lacks a position.
     """
-    runs = {run: _sum_up(run, own) for run, own in group_runs(scores).items()}
+    runs = {run: _sum_up(run, run_scores) for run, run_scores in group_runs(scores).items()}
     best = {seed: _find_best(runs, seed) for seed in {score.seed for score in scores}}
     systems: defaultdict[tuple[str, tuple[str, ...]], list[RunningSums]] = defaultdict(list)
-    for one in sorted(runs.values(), key=lambda one: (one.steps[0].seed, one.run)):
-        systems[one.steps[0].method, one.steps[0].agents].append(one)
+    for run_sums in sorted(runs.values(), key=lambda one: (one.steps[0].seed, one.run)):
+        systems[run_sums.steps[0].method, run_sums.steps[0].agents].append(run_sums)
     points = [
-        _make_point(method, agents, position, own, [best[one.steps[0].seed] for one in own])
-        for (method, agents), own in sorted(systems.items())
-        for position in range(1, min(len(one.steps) for one in own) + 1)
+        _make_point(
+            method, agents, position, system_runs, [best[run_sums.steps[0].seed] for run_sums in system_runs]
+        )
+        for (method, agents), system_runs in sorted(systems.items())
+        for position in range(1, min(len(run_sums.steps) for run_sums in system_runs) + 1)
     ]
     return Drafts(points)
 
@@ -94,7 +96,8 @@ def _sum_up(run: str, steps: Sequence[StepScore]) -> RunningSums:
 def _find_best(runs: Mapping[str, RunningSums], seed: int) -> RunningSums:
     """Find the run of a seed that ends highest, ties by its name."""
     return min(
-        (one for one in runs.values() if one.steps[0].seed == seed), key=lambda one: (-one.sums[-1], one.run)
+        (run_sums for run_sums in runs.values() if run_sums.steps[0].seed == seed),
+        key=lambda one: (-one.sums[-1], one.run),
     )
 
 
@@ -106,9 +109,9 @@ def _make_point(
     best: Sequence[RunningSums],
 ) -> CurvePoint:
     place = position - 1
-    accuracies = [one.sums[place] / position for one in own]
-    leading = [one.sums[min(place, len(one.sums) - 1)] for one in best]
-    stands_on = [one.steps[place].id for one in (*own, *best) if place < len(one.steps)]
+    accuracies = [run_sums.sums[place] / position for run_sums in own]
+    leading = [run_sums.sums[min(place, len(run_sums.sums) - 1)] for run_sums in best]
+    stands_on = [run_sums.steps[place].id for run_sums in (*own, *best) if place < len(run_sums.steps)]
     return CurvePoint(
         id=make_id("curve", method, agents, position),
         method=method,
@@ -117,7 +120,7 @@ def _make_point(
         seeds=len(own),
         accuracy=fmean(accuracies),
         error=measure_error(accuracies),
-        memory_size=fmean(one.steps[place].memory_size for one in own),
-        regret=fmean(lead - one.sums[place] for lead, one in zip(leading, own, strict=True)),
+        memory_size=fmean(run_sums.steps[place].memory_size for run_sums in own),
+        regret=fmean(lead - run_sums.sums[place] for lead, run_sums in zip(leading, own, strict=True)),
         origin=tuple(Origin("row", f"scores#{row}") for row in dict.fromkeys(stands_on)),
     )

@@ -22,7 +22,7 @@ StreamOrders = Mapping[int, Places]
 
 @dataclass(frozen=True)
 class StreamRun:
-    """One method with its agents over a sequence."""
+    """A method with its agents over a sequence."""
 
     choice: MethodChoice
     method: type[StreamMethod]

@@ -272,7 +272,7 @@ def make_row(
     calls = tuple(dict.fromkeys(booked.calls))
     judge_calls = tuple(dict.fromkeys(booked.judge_calls))
     shadow_calls = tuple(dict.fromkeys(booked.shadow_calls))
-    past = [refer_to(run.name, one.position, one.item) for one in reply.shown]
+    past = [refer_to(run.name, entry.position, entry.item) for entry in reply.shown]
     failed = reply.problem if reply.answer is None else feedback.problem
     return StreamStep(
         id=step,

@@ -211,18 +211,18 @@ class StreamTalk:
     async def _answer(
         self, agent: str, parts: PromptParts, style: Style, examples: Sequence[ShownExample]
     ) -> StepReply:
-        texts = [self._setup.show_example(one) for one in examples]
+        texts = [self._setup.show_example(example) for example in examples]
         tokens = self._environment.max_tokens[style]
         room = measure_room(parts, self._setup.windows(agent), tokens)
         cut = count_cut(texts, room)
         shown = examples[cut:]
-        self.booked.left_out += [name_source(one.source) for one in examples[:cut]]
+        self.booked.left_out += [name_source(example.source) for example in examples[:cut]]
         fields, prompt = list_fields(parts), ZERO_SHOT
         if shown:
-            judged = any(one.words is not None for one in shown)
+            judged = any(example.words is not None for example in shown)
             fields |= {"examples": BETWEEN.join(texts[cut:]), "judged": judged}
             prompt = WITH_EXAMPLES
-        sources = tuple([one.source for one in shown])
+        sources = tuple([example.source for example in shown])
         reply = await self._ask(agent, prompt, fields, room, tokens, self._read(style), sources)
         return replace(reply, style=style)
 

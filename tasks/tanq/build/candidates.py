@@ -67,13 +67,15 @@ def candidates(
         )
     most = len(possible) if params.a_question is None else round(params.a_question * entry.questions)
     whole = {
-        own.id
-        for own in possible
-        if all(cell.values for cell in fill_cells(own, known, told, rules).values())
+        candidate.id
+        for candidate in possible
+        if all(cell.values for cell in fill_cells(candidate, known, told, rules).values())
     }
     taken = take_candidates(possible, whole, {seed.id: seed for seed in seeds}, most, params.gaps, entry.seed)
     left = {question.id for question in possible} - {question.id for question in taken}
-    return Drafts(taken, [*dropped, *(_drop(own, "not_taken") for own in possible if own.id in left)])
+    return Drafts(
+        taken, [*dropped, *(_drop(candidate, "not_taken") for candidate in possible if candidate.id in left)]
+    )
 
 
 def list_told(

@@ -152,7 +152,7 @@ def make_ends(
     names = {thing.id: make_names(thing.label, thing.aliases) for thing in things}
     longer = find_longer(
         {name for thing in used for name in names.get(thing, ())},
-        (name for own in names.values() for name in own),
+        (name for titles in names.values() for name in titles),
     )
     by_id = {thing.id: thing for thing in things}
 

@@ -84,15 +84,15 @@ def extend(
     least = 1 if isinstance(params.relations, str) else params.relations[0]
     for seed in seeds:
         origin = (Origin("row", f"seeds#{seed.id}"),)
-        asked_of = [own for own in relations if own.id not in params.without]
-        open_to = [own for own in asked_of if can_ask(own, seed, by_entity, params)]
+        asked_of = [relation for relation in relations if relation.id not in params.without]
+        open_to = [relation for relation in asked_of if can_ask(relation, seed, by_entity, params)]
         whole, missed = [], ""
-        for own in open_to:
-            cells = (index.find_cell(answer.entity, own.id) for answer in seed.answers)
+        for relation in open_to:
+            cells = (index.find_cell(answer.entity, relation.id) for answer in seed.answers)
             if cell := next(filter(None, cells), None):
                 missed = missed or name_statement(cell)
             else:
-                whole.append(own)
+                whole.append(relation)
         choices = draw_relations(seed.id, whole, used, params)
         if missed and (len(whole) < least or not choices):
             dropped.append(Dropped(seed.id, "incomplete", f"{missed}: {seed.text}", origin))
@@ -104,12 +104,17 @@ def extend(
             entities = tuple(answer.entity for answer in seed.answers)
             rows.append(
                 ExtendedQuestion(
-                    make_id("extend", seed.id, [own.id for own in asked]),
+                    make_id("extend", seed.id, [relation.id for relation in asked]),
                     seed.id,
                     extend_text(seed.text, asked, by_id),
-                    tuple(own.id for own in asked),
+                    tuple(relation.id for relation in asked),
                     entities,
-                    tuple(fact.id for name in entities for own in asked for fact in by_entity[name][own.id]),
+                    tuple(
+                        fact.id
+                        for name in entities
+                        for relation in asked
+                        for fact in by_entity[name][relation.id]
+                    ),
                     origin,
                 )
             )
@@ -192,10 +197,10 @@ def draw_relations(
         best = min(
             options,
             key=lambda choice: (
-                sum(used[own.id] for own in choice),
-                make_id(seed, [own.id for own in choice]),
+                sum(used[relation.id] for relation in choice),
+                make_id(seed, [relation.id for relation in choice]),
             ),
         )
-        used.update(own.id for own in best)
+        used.update(relation.id for relation in best)
         chosen.append(best)
     return chosen

@@ -240,10 +240,10 @@ def _fill(
         added = True
         while added and len(chosen) < number:
             added = False
-            for own in groups:
+            for group in groups:
                 free = (
                     item
-                    for item in own
+                    for item in group
                     if item.id not in chosen
                     and shapes[item.shape] < cap
                     and (gaps or not has_gap(item))

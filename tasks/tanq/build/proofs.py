@@ -106,7 +106,7 @@ def proofs(
             relation = by_relation[search.fact.relation]
             for proof in search_article(article, parts, search):
                 found[search.fact.id].append((rank_proof(proof, relation), proof))
-    read = {search.fact.id for own in searches.values() for search in own}
+    read = {search.fact.id for fact_searches in searches.values() for search in fact_searches}
     dropped = [_say_none(fact, read) for fact in known.values() if fact.id not in found]
     kept: list[Proof] = []
     for fact, ranked in found.items():
@@ -123,7 +123,7 @@ def keep_best(ranked: Sequence[Proof], params: Proofs) -> list[Proof]:
     """Keep the first `most` proofs of a fact, or the first `most` of each kind."""
     if not params.each_kind:
         return list(ranked[: params.most])
-    return [proof for own in group_kinds(ranked).values() for proof in own[: params.most]]
+    return [proof for kind_proofs in group_kinds(ranked).values() for proof in kind_proofs[: params.most]]
 
 
 def group_kinds(proofs: Iterable[Proof]) -> dict[str, list[Proof]]:

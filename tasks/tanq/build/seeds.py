@@ -23,11 +23,11 @@ class Seeds(Settings):
 def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> Drafts[SeedQuestion]:
     """Take list questions, of each kind and shape in turn. Drop reason: `not_taken`."""
     taken = take_in_turn(list_questions, round(entry.questions * params.a_question), entry.seed)
-    kept = {own.id for own in taken}
-    left = (own for own in list_questions if own.id not in kept)
+    kept = {question.id for question in taken}
+    left = (question for question in list_questions if question.id not in kept)
     return Drafts(
         taken,
-        [Dropped(own.id, "not_taken", own.text, own.origin) for own in left],
+        [Dropped(question.id, "not_taken", question.text, question.origin) for question in left],
     )
 
 
@@ -37,8 +37,8 @@ def take_in_turn(questions: Iterable[SeedQuestion], most: int, seed: int) -> lis
     Of two with the same answers one is taken.
     """
     shapes: defaultdict[str, defaultdict[str, list[SeedQuestion]]] = defaultdict(lambda: defaultdict(list))
-    for own in sorted(questions, key=lambda own: make_id(seed, own.id), reverse=True):
-        shapes[own.kind][own.shape].append(own)
+    for question in sorted(questions, key=lambda own: make_id(seed, own.id), reverse=True):
+        shapes[question.kind][question.shape].append(question)
     taken: list[SeedQuestion] = []
     answered: set[tuple[str, ...]] = set()
     used: Counter[str] = Counter()

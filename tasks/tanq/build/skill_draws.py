@@ -115,20 +115,24 @@ def split_choices(
 
 def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses | None:
     """Join a use; an amount that is converted is approximated after that. None if they do not go together."""
-    if {use.name} & FILTERS and any(own.relation == use.relation for own in drawn if own.name in REWRITES):
+    if {use.name} & FILTERS and any(
+        skill.relation == use.relation for skill in drawn if skill.name in REWRITES
+    ):
         return None
-    if use.name in REWRITES and any(own.relation == use.relation for own in drawn if own.name in FILTERS):
+    if use.name in REWRITES and any(
+        skill.relation == use.relation for skill in drawn if skill.name in FILTERS
+    ):
         return None
     both = (*drawn, use)
-    converted = {own.relation: own for own in both if own.name == CONVERSION}
+    converted = {skill.relation: skill for skill in both if skill.name == CONVERSION}
     joined = []
-    for own in both:
-        if own.name == APPROXIMATION and own.relation in converted:
-            steps = list_steps(table, own.relation, converted[own.relation], doubts)
+    for skill in both:
+        if skill.name == APPROXIMATION and skill.relation in converted:
+            steps = list_steps(table, skill.relation, converted[skill.relation], doubts)
             if not steps:
                 return None
-            own = replace(own, operand=steps[0].operand)
-        joined.append(own)
+            skill = replace(skill, operand=steps[0].operand)
+        joined.append(skill)
     return tuple(joined)
 
 

@@ -20,7 +20,7 @@ FILE = Path(__file__).with_name("verify_canaries.yaml")
 
 
 class VerifyCanary(KnownCase):
-    """One canary: a statement, and a proof with the words in it that were found."""
+    """A canary: a statement, and a proof with the words in it that were found."""
 
     accepted: tuple[Support, ...]
     relation: str

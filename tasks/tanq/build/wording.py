@@ -18,7 +18,7 @@ def extend_text(question: str, relations: Sequence[Relation], things: Mapping[st
     asked = question.rstrip().rstrip("?.").rstrip()
     first = relations[0]
     verb = "are" if first.words != first.one else "is"
-    return f"{asked} and what {verb} their {list_words([name_column(own, things) for own in relations])}?"
+    return f"{asked} and what {verb} their {list_words([name_column(known, things) for known in relations])}?"
 
 
 def name_column(relation: Relation, things: Mapping[str, Thing], *, one: bool = False) -> str:

@@ -26,9 +26,11 @@ def convert_amount(value: ValueRow, unit: str, labels: Mapping[str, str]) -> Val
     if not all(names) or INEXACT.intersection(names):
         return None
     converted = [_convert(text, names[0] or "", names[1] or "") if text else None for text in written]
-    if converted[0] is None or any(own is None for own, text in zip(converted, written, strict=True) if text):
+    if converted[0] is None or any(
+        bound is None for bound, text in zip(converted, written, strict=True) if text
+    ):
         return None
-    amount, lower, upper = (None if own is None else f"{own:f}" for own in converted)
+    amount, lower, upper = (None if bound is None else f"{bound:f}" for bound in converted)
     return replace(value, amount=amount, number=float(converted[0]), unit=unit, lower=lower, upper=upper)
 
 

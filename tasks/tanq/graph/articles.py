@@ -49,13 +49,13 @@ def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
     rows = [
         IndexedArticle(
             title,
-            own.revision,
+            article_parts.revision,
             *places.get(title, (0, 0)),
-            tuple(sorted(own.things)),
-            own.licence,
-            own.attribution,
+            tuple(sorted(article_parts.things)),
+            article_parts.licence,
+            article_parts.attribution,
         )
-        for title, own in found.items()
+        for title, article_parts in found.items()
     ]
     write_rows(out / ARTICLES, IndexedArticle, rows)
     asked = sum(map(len, wanted.values()))
@@ -74,9 +74,9 @@ def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, _Fo
             for alias in row["aliases"]:
                 if alias in wanted:
                     redirected.setdefault(alias, (row["article"], _Found(*told, [])))
-    for alias, (title, own) in sorted(redirected.items()):
+    for alias, (title, article) in sorted(redirected.items()):
         if alias not in found:
-            found.setdefault(title, own).things.extend(wanted[alias])
+            found.setdefault(title, article).things.extend(wanted[alias])
     return found
 
 

@@ -154,10 +154,10 @@ def group_skipped(
 ) -> dict[tuple[str, str], list[SkippedEntity]]:
     """Group what an import skipped by entity and property, if it bears on the properties."""
     grouped: defaultdict[tuple[str, str], list[SkippedEntity]] = defaultdict(list)
-    for own in (part for whole in skipped for part in split_nameless(whole)):
-        if own.reason in BEARING and own.rank != "deprecated" and own.property in (*wanted, ""):
+    for record in (part for whole in skipped for part in split_nameless(whole)):
+        if record.reason in BEARING and record.rank != "deprecated" and record.property in (*wanted, ""):
             # A line that counts several is of a whole property: it names the first of its entities alone.
-            grouped[name_thing(own), own.property].append(own)
+            grouped[name_thing(record), record.property].append(record)
     return dict(grouped)
 
 
@@ -251,11 +251,11 @@ def _unify_units(
     for fact in facts:
         if fact.value.kind == QUANTITY:
             amounts[fact.relation].append(fact)
-    units = {relation: find_common_unit(own) for relation, own in amounts.items()}
+    units = {relation: find_common_unit(relation_amounts) for relation, relation_amounts in amounts.items()}
     told = {
         (fact.entity, fact.relation, fact.shown)
-        for own in amounts.values()
-        for fact in own
+        for relation_amounts in amounts.values()
+        for fact in relation_amounts
         if (fact.value.unit or "") == units[fact.relation]
     }
     kept = []

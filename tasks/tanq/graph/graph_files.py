@@ -64,7 +64,7 @@ def find_label(texts: Iterable[Text]) -> str:
 
 def list_aliases(texts: Iterable[Text]) -> tuple[str, ...]:
     """List the aliases that hold in English: its own, and those of all languages."""
-    return tuple(dict.fromkeys(own.text for own in texts if own.language in (ENGLISH, MUL)))
+    return tuple(dict.fromkeys(text.text for text in texts if text.language in (ENGLISH, MUL)))
 
 
 def find_article(entity: EntityRow) -> str:

@@ -79,9 +79,9 @@ def list_questions(
             dropped.append(Dropped(seed.id, "many_alike", seed.shape))
         else:
             kept[seed.shape].append(seed)
-    rows = [seed for own in kept.values() for seed in own]
+    rows = [seed for group in kept.values() for seed in group]
     if not rows:
-        reasons = Counter(own.reason for own in dropped)
+        reasons = Counter(drop.reason for drop in dropped)
         said = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
         first = f"; {said}; the first: {dropped[0].detail}" if dropped else ""
         raise StageFailed(f"{entry.seeds}: no list question of {len(drafts)} can be used{first}")
@@ -162,7 +162,7 @@ def view_graph(
         if fact.value.kind == ITEM and fact.value.item:
             own[fact.relation][fact.entity].append(fact)
             shared[fact.relation, fact.value.item] += 1
-    given = {name: own.condition for name, own in entry.relations.items() if own}
+    given = {name: relation.condition for name, relation in entry.relations.items() if relation}
     return GraphView(
         {thing.id: thing for thing in things},
         {relation.id: relation for relation in relations},
@@ -197,23 +197,23 @@ def list_conditions(view: GraphView, index: UnreadIndex, least: int) -> list[Ful
 
 def draft_simple(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[Draft]:
     """Ask by one condition, such as `Which countries border Peru?`."""
-    for own in asked:
-        text = f"Which {view.nouns[own.target]} {own.words}?"
-        answers = [SeedAnswer(entity, (fact,), ()) for entity, fact in sorted(own.by.items())]
-        shape = f"{SIMPLE} {view.nouns[own.target]} {own.condition.relation}"
-        seed = make_seed(view, SIMPLE, shape, text, own.target, (own.condition,), answers)
-        yield Draft(seed, own.others.first())
+    for question in asked:
+        text = f"Which {view.nouns[question.target]} {question.words}?"
+        answers = [SeedAnswer(entity, (fact,), ()) for entity, fact in sorted(question.by.items())]
+        shape = f"{SIMPLE} {view.nouns[question.target]} {question.condition.relation}"
+        seed = make_seed(view, SIMPLE, shape, text, question.target, (question.condition,), answers)
+        yield Draft(seed, question.others.first())
 
 
 def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[Draft]:
     """Ask by two conditions, of different relations, neither of which leaves the other without effect."""
     by_entity: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for place, own in enumerate(asked):
-        for entity in own.by:
-            by_entity[own.target, entity].append(place)
+    for place, question in enumerate(asked):
+        for entity in question.by:
+            by_entity[question.target, entity].append(place)
     pairs = {pair for places in by_entity.values() for pair in combinations(places, 2)}
-    for one, other in sorted(pairs):
-        first, second = asked[one], asked[other]
+    for left, other in sorted(pairs):
+        first, second = asked[left], asked[other]
         both = sorted(first.by.keys() & second.by.keys())
         if first.condition.relation == second.condition.relation or len(both) in (
             len(first.by),
@@ -242,77 +242,82 @@ def draft_through_values(
 
     The fact's value is that of no other thing.
     """
-    for own in asked:
-        thing = view.things[own.condition.value]
+    for question in asked:
+        thing = view.things[question.condition.value]
         class_ = next((name for name in thing.classes if name in view.nouns), "")
         noun = view.nouns.get(class_, "")
         for name in sorted(view.relations):
             fact = _find_telling(view, thing.id, name)
-            if fact is None or not noun or name == own.condition.relation:
+            if fact is None or not noun or name == question.condition.relation:
                 continue
             single = make_singular(noun)
             value = say_value(fact.shown, view.conditions.get(name, ""))
             described = f"the {single} whose {view.relations[name].one} is {value}"
-            words = view.conditions[own.condition.relation].format(described)
-            condition = Condition(own.condition.relation, fact.value.item or "", fact.shown, name)
+            words = view.conditions[question.condition.relation].format(described)
+            condition = Condition(question.condition.relation, fact.value.item or "", fact.shown, name)
             seed = make_seed(
                 view,
                 COMPOSITION,
-                f"{COMPOSITION} {view.nouns[own.target]} {own.condition.relation} {name}",
-                f"Which {view.nouns[own.target]} {words}?",
-                own.target,
+                f"{COMPOSITION} {view.nouns[question.target]} {question.condition.relation} {name}",
+                f"Which {view.nouns[question.target]} {words}?",
+                question.target,
                 (condition,),
-                [SeedAnswer(entity, (by, fact.id), (thing.id,)) for entity, by in sorted(own.by.items())],
+                [
+                    SeedAnswer(entity, (by, fact.id), (thing.id,))
+                    for entity, by in sorted(question.by.items())
+                ],
             )
             shared = index.find_others(class_, name, fact.value.item or "", (thing.id,))
-            yield Draft(seed, own.others.first() or index.find_cell(thing.id, name) or shared.first())
+            yield Draft(seed, question.others.first() or index.find_cell(thing.id, name) or shared.first())
 
 
 def draft_values(
     view: GraphView, index: UnreadIndex, asked: Sequence[FulfilledCondition], least: int
 ) -> Iterator[Draft]:
     """Ask for what answers have, such as `What are the capitals of the countries that border Peru?`."""
-    for own in asked:
+    for question in asked:
         for name in sorted(view.relations):
             relation = view.relations[name]
-            if name == own.condition.relation or relation.kind != ITEM:
+            if name == question.condition.relation or relation.kind != ITEM:
                 continue
             found: defaultdict[str, list[Fact]] = defaultdict(list)
             values = view.facts.get(name, {})
-            for fact in (fact for entity in sorted(own.by) for fact in values.get(entity, ())):
+            for fact in (fact for entity in sorted(question.by) for fact in values.get(entity, ())):
                 if fact.value.item and fact.value.item in view.things:
                     found[fact.value.item].append(fact)
             targets = {target for value in found for target in view.things[value].classes}
             reached = {fact.entity for facts in found.values() for fact in facts}
             if len(targets) != 1 or not targets <= view.nouns.keys() or len(found) < least:
                 continue
-            if reached != own.by.keys():
+            if reached != question.by.keys():
                 continue
             target = targets.pop()
             if (
-                target == own.target
+                target == question.target
             ):  # the neighbours of countries are countries: those or these, nobody knows
                 continue
-            noun = view.nouns[own.target]
-            condition = Condition(own.condition.relation, own.condition.value, own.condition.shown, name)
+            noun = view.nouns[question.target]
+            condition = Condition(
+                question.condition.relation, question.condition.value, question.condition.shown, name
+            )
             seed = make_seed(
                 view,
                 COMPOSITION,
-                f"{COMPOSITION} {view.nouns[target]} {name} {own.condition.relation}",
-                f"What are the {relation.words} of the {noun} {choose_pronoun(noun)} {own.words}?",
+                f"{COMPOSITION} {view.nouns[target]} {name} {question.condition.relation}",
+                f"What are the {relation.words} of the {noun} {choose_pronoun(noun)} {question.words}?",
                 target,
                 (condition,),
                 [
                     SeedAnswer(
                         value,
-                        tuple(fact.id for fact in facts) + tuple(own.by[fact.entity] for fact in facts),
+                        tuple(fact.id for fact in facts) + tuple(question.by[fact.entity] for fact in facts),
                         tuple(fact.entity for fact in facts),
                     )
                     for value, facts in sorted(found.items())
                 ],
             )
-            cells = (index.find_cell(entity, name) for entity in sorted(own.by))
-            yield Draft(seed, own.others.first() or next(filter(None, cells), None))
+            cells = (index.find_cell(entity, name) for entity in sorted(question.by))
+            yield Draft(seed, question.others.first() or next(filter(None, cells), None))
 
 
 def make_seed(

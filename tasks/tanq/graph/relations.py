@@ -51,7 +51,9 @@ def relations(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Relation]:
         if fact.relation != INSTANCE_OF:
             by_relation[fact.relation].append(fact)
     wanted = list(entry.relations) or list(KNOWN)
-    used = by_relation.keys() | {fact.value.unit for own in by_relation.values() for fact in own}
+    used = by_relation.keys() | {
+        fact.value.unit for relation_facts in by_relation.values() for fact in relation_facts
+    }
     labels = dict(UNIT_NAMES) | {
         entity.id: find_label(entity.labels) for entity in read_entities(entry.graph) if entity.id in used
     }

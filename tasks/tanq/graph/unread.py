@@ -60,12 +60,12 @@ class Others:
 
     def meet(self, others: Others) -> Unread | None:
         """Return a statement by which a thing may fulfil both conditions, of which it is not known."""
-        for one, other in ((self, others), (others, self)):
-            for entity in one.known:
+        for side, other in ((self, others), (others, self)):
+            for entity in side.known:
                 if entity not in other.known and (found := other.get(entity)):
                     return found
-            if ANY in one and (ANY in other or any(entity not in one.known for entity in other.known)):
-                return one.get(ANY)
+            if ANY in side and (ANY in other or any(entity not in side.known for entity in other.known)):
+                return side.get(ANY)
         small, large = sorted((self, others), key=lambda own: len(own.by_value) + len(own.by_relation))
         return next((small.get(entity) for entity in small if large.get(entity)), None)
 
@@ -90,7 +90,9 @@ class UnreadIndex:
                 self._classes[row.value].setdefault(row.entity, row)
         self._known: defaultdict[str, set[str]] = defaultdict(set)
         self._unclassed: defaultdict[tuple[str, str], dict[str, Unread]] = defaultdict(dict)
-        doubted = {entity: row for own in self._classes.values() for entity, row in own.items()}
+        doubted = {
+            entity: row for doubted_class in self._classes.values() for entity, row in doubted_class.items()
+        }
         for fact in facts:
             if fact.value.kind == ITEM and fact.value.item:
                 if fact.relation == INSTANCE_OF:
@@ -108,12 +110,15 @@ class UnreadIndex:
         """Find the things of a class that may have the value of a relation, beside those known to have it."""
         rows = (self._values.get((relation, value), {}), self._unclassed.get((relation, value), {}))
         by_value = {
-            entity: row for own in rows for entity, row in own.items() if self._may_be(entity, target)
+            entity: row for doubts in rows for entity, row in doubts.items() if self._may_be(entity, target)
         }
         if (target, relation) not in self._open:
             rows = (self._values.get((relation, ANY), {}), self._values.get((ANY, ANY), {}))
             self._open[target, relation] = {
-                entity: row for own in rows for entity, row in own.items() if self._may_be(entity, target)
+                entity: row
+                for doubts in rows
+                for entity, row in doubts.items()
+                if self._may_be(entity, target)
             }
         return Others(known, by_value, self._open[target, relation])
 
@@ -121,4 +126,4 @@ class UnreadIndex:
         if entity == ANY or target in self._known.get(entity, ()):
             return True
         open_to = (self._classes.get(name, {}) for name in (target, ANY))
-        return any(entity in own or ANY in own for own in open_to)
+        return any(entity in allowed or ANY in allowed for allowed in open_to)

@@ -57,7 +57,7 @@ class GraphNames:
         for claim in _read(graph, "claims.parquet", ClaimRow):
             if claim.entity in found and claim.value.item and claim.rank != "deprecated":
                 claims[claim.entity].append(ItemClaim(claim.id, claim.property, claim.value.item))
-        values = {claim.value for own in claims.values() for claim in own}
+        values = {claim.value for entity_claims in claims.values() for claim in entity_claims}
         moved: dict[str, str] = {}
         self._names: dict[str, str] = {}
         for row in _read_entities(graph):
@@ -66,8 +66,8 @@ class GraphNames:
             if old or row.id in values:
                 self._names.update((row.id, name) for name in _label(row))
         self._claims = {
-            entity: [replace(claim, value=moved.get(claim.value, claim.value)) for claim in own]
-            for entity, own in claims.items()
+            entity: [replace(claim, value=moved.get(claim.value, claim.value)) for claim in entity_claims]
+            for entity, entity_claims in claims.items()
         }
 
     def find(self, item: str, article: str, names: Iterable[str]) -> tuple[str, list[str]]:
@@ -129,9 +129,9 @@ def count_classes(entities: Iterable[str], names: GraphNames) -> Mapping[str, in
     """Count how many of some entities are instances of each class, in the order of the classes."""
     counts: defaultdict[str, int] = defaultdict(int)
     for entity in entities:
-        for own in names.list_classes(entity):
-            counts[own] += 1
-    return {own: counts[own] for own in sorted(counts)}
+        for class_id in names.list_classes(entity):
+            counts[class_id] += 1
+    return {class_id: counts[class_id] for class_id in sorted(counts)}
 
 
 def _label(row: EntityRow) -> Iterator[str]:

@@ -171,13 +171,18 @@ class PublishedTable:
         def share_values(own: Property, place: int) -> int:
             return sum(_tells(texts[own], cell) for cell in cells[place])
 
-        found = {own: headers.index(name) for own in texts for name in own if name and name in headers}
+        found = {
+            variants: headers.index(name)
+            for variants in texts
+            for name in variants
+            if name and name in headers
+        }
         for alike in (share_words, share_values):
-            for own in texts:
+            for variants in texts:
                 free = [place for place in range(len(headers)) if place not in found.values()]
-                best = max(free, key=lambda place: alike(own, place), default=None)
-                if own not in found and best is not None and alike(own, best):
-                    found[own] = best
+                best = max(free, key=lambda place: alike(variants, place), default=None)
+                if variants not in found and best is not None and alike(variants, best):
+                    found[variants] = best
         return found
 
     def _find_answers(self) -> list[PublishedTanqAnswer | None]:
@@ -212,7 +217,7 @@ class PublishedTable:
                 if place not in found:
                     counts = {
                         id(answer): sum(
-                            _tells(own, _fold(row[at + 1])) for at, own in told[id(answer)].items()
+                            _tells(words, _fold(row[at + 1])) for at, words in told[id(answer)].items()
                         )
                         for answer in free
                         if id(answer) not in taken
@@ -249,7 +254,9 @@ class PublishedTable:
                 yield id(value), next((text for text in texts if _stands_in(text, cell)), texts[0])
 
     def _label(self, answer: PublishedTanqAnswer) -> str:
-        named = {id(own): row[0] for row, own in zip(self.rows[1:], self.answers, strict=True) if own}
+        named = {
+            id(answer): row[0] for row, answer in zip(self.rows[1:], self.answers, strict=True) if answer
+        }
         own = answer.thing
         return named.get(id(answer)) or own.name or own.article or self.identify(answer)
 
@@ -331,7 +338,7 @@ def _split(text: str, values: Sequence[str]) -> list[str]:
     """Split a text at the values that it joins, longest first, so that commas within them stay."""
     if not values:
         return []
-    pattern = "|".join(re.escape(own) for own in sorted(values, key=lambda own: (-len(own), own)))
+    pattern = "|".join(re.escape(name) for name in sorted(values, key=lambda own: (-len(own), own)))
     found = re.findall(pattern, text, re.IGNORECASE)
     rest = re.sub(pattern, "", text, flags=re.IGNORECASE)
     return list(dict.fromkeys(found)) if not rest.strip(" ,;") else []

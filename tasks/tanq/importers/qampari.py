@@ -36,7 +36,7 @@ SOURCE = "qampari"
 
 
 class Qampari(RecordsImporter):
-    """Bring in list questions of QAMPARI, which tanq extends (docs/tanq.md).
+    """Import list questions of QAMPARI, from which tanq builds its questions (docs/tanq.md).
 
     Example: benchloom import qampari dev_data.jsonl.gz --graph data/raw/wikidata/main
     """
@@ -49,11 +49,13 @@ class Qampari(RecordsImporter):
     rows, records, none = "questions", "list questions", "no list question of {:,}"
     counted, then = "answers", "now: tanq.sources.*.seeds: {folder}/{file}"
 
-    graph: Path | None = option("An imported Wikidata: finds answers by id, link and label.", "FOLDER")
-    called: str = option("Of the folder under data/raw/qampari.", "NAME", "--name", default="main")
-    whole: bool = option("Leave out a question that loses one of its answers.", default=False)
+    graph: Path | None = option(
+        "An imported Wikidata folder, to find answers by id, link and label.", "FOLDER"
+    )
+    called: str = option("Name of the new folder under data/raw/qampari.", "NAME", "--name", default="main")
+    whole: bool = option("Skip a question if one of its answers is not found.", default=False)
     tanq_source: str | None = option(
-        "Of `tanq.sources`: these become its list questions.", "NAME", "--source"
+        "Use the questions as the list questions of this entry of `tanq.sources`.", "NAME", "--source"
     )
     names: GraphNames | None = None
     """The names of the graph's entities; without them only answers with an id are taken."""
@@ -160,7 +162,7 @@ def find_answers(question: QampariQuestion, names: GraphNames) -> FoundAnswers:
     options = [
         (answer, *names.find(answer.item, answer.article, answer.names)) for answer in question.answers
     ]
-    common = _find_common_class([own[0] for _, _, own in options if len(own) == 1], names)
+    common = _find_common_class([entities[0] for _, _, entities in options if len(entities) == 1], names)
     found: dict[str, QampariAnswer] = {}
     lost = []
     for answer, how, entities in options:
@@ -182,7 +184,9 @@ def make_imported_seed(
     called = names.get_label(target) if names else ""
     noun = find_noun(question.text, "people" if target == PEOPLE else make_plural(called) if called else "")
     conditions, rows = _find_conditions(question, answers, names) if names else ((), None)
-    relations = sorted({name for own in conditions for name in (own.relation, own.through) if name})
+    relations = sorted(
+        {name for condition in conditions for name in (condition.relation, condition.through) if name}
+    )
     return SeedQuestion(
         id=make_id(SOURCE, question.id, question.text),
         kind=question.kind,
@@ -218,22 +222,22 @@ def _find_conditions(
     """
     direct = {entity: _list_named(question.text, entity, names) for entity in answers}
     found = _share(
-        {entity: {(own.relation, own.value, "") for own in claims} for entity, claims in direct.items()}
+        {entity: {(claim.relation, claim.value, "") for claim in claims} for entity, claims in direct.items()}
     )
     ways = {entity: _find_ways(question.text, entity, answers[entity], names) for entity in answers}
     if question.kind == COMPOSITION and not found:
         found = _share(
             {
-                entity: {(own.relation, own.value, link.relation) for _, link, own in way if own}
+                entity: {(claim.relation, claim.value, link.relation) for _, link, claim in way if claim}
                 for entity, way in ways.items()
             }
         )
     rows = []
     for entity in answers:
-        facts = [own.id for own in direct[entity] if (own.relation, own.value, "") in found]
-        for _, link, own in ways[entity]:
-            if own and (own.relation, own.value, link.relation) in found:
-                facts += [link.id, own.id]
+        facts = [claim.id for claim in direct[entity] if (claim.relation, claim.value, "") in found]
+        for _, link, claim in ways[entity]:
+            if claim and (claim.relation, claim.value, link.relation) in found:
+                facts += [link.id, claim.id]
         through = dict.fromkeys(thing for thing, _, _ in ways[entity]) if question.kind == COMPOSITION else ()
         rows.append(SeedAnswer(entity, tuple(dict.fromkeys(facts)), tuple(through)))
     conditions = [
@@ -260,18 +264,18 @@ def _find_ways(
         thing = names.find_article(title)
         if not thing or thing == entity:
             continue
-        links = [own for own in names.list_claims(thing) if own.value == entity]
-        links += [own for own in names.list_claims(entity) if own.value == thing]
+        links = [claim for claim in names.list_claims(thing) if claim.value == entity]
+        links += [claim for claim in names.list_claims(entity) if claim.value == thing]
         named: list[ItemClaim | None] = [
-            own for own in _list_named(text, thing, names) if own.value != entity
+            claim for claim in _list_named(text, thing, names) if claim.value != entity
         ]
-        ways += [(thing, link, own) for link in links for own in named or [None]]
+        ways += [(thing, link, claim) for link in links for claim in named or [None]]
     return ways
 
 
 def _list_named(text: str, entity: str, names: GraphNames) -> list[ItemClaim]:
     """List the statements of an entity whose values a text names."""
-    return [own for own in names.list_claims(entity) if _names_thing(text, names.get_label(own.value))]
+    return [claim for claim in names.list_claims(entity) if _names_thing(text, names.get_label(claim.value))]
 
 
 def _names_thing(text: str, label: str) -> bool:

@@ -61,7 +61,7 @@ class RecordsImporter(BaseImporter):
     in_memory: ClassVar[int] = RUN
     """Rows in memory while they are sorted."""
 
-    path: Path = argument("JSON or JSON Lines, plain or gzipped, as published.", "PATH")
+    path: Path = argument("The published JSON or JSON Lines file, plain or gzipped.", "PATH")
     called: str = "main"
 
     skipped: SkippedRecords

@@ -53,7 +53,7 @@ OWN_FILES = ("data/items.jsonl", "tanq/test.jsonl", "test.jsonl")
 
 
 class Tanq(RecordsImporter):
-    """Bring in published records of TANQ as a dataset for `evaluate tanq` (docs/tanq.md).
+    """Import published TANQ records as a dataset for `evaluate tanq` (docs/tanq.md).
 
     Example: benchloom import tanq test.jsonl
     """
@@ -68,9 +68,9 @@ class Tanq(RecordsImporter):
     in_memory = 2_048
     """Each item holds its proofs."""
 
-    called: str = option("Of the folder under data/raw/tanq.", "NAME", "--name", default="main")
+    called: str = option("Name of the new folder under data/raw/tanq.", "NAME", "--name", default="main")
     question: str = option(
-        f"The field that is asked. Default: the first that is there of {', '.join(ASKED)}.",
+        f"The field with the question. Default: the first existing field of {', '.join(ASKED)}.",
         "FIELD",
         default="",
     )
@@ -99,7 +99,7 @@ class Tanq(RecordsImporter):
             return super().describe_source()
         try:
             told = json.loads(record.read_bytes())
-            sources = [(str(own["title"]), str(own["licence"])) for own in told["sources"]]
+            sources = [(str(entry["title"]), str(entry["licence"])) for entry in told["sources"]]
             name = str(told["dataset"])
         except (ValueError, KeyError, TypeError) as error:
             raise BadInput(record, "does not say what was published", hint="publish again") from error
@@ -211,20 +211,20 @@ def make_published_item(record: PublishedRecord, asked: str, place: str, given: 
         relations=tuple(column.relation for column in columns),
         extended_types=tuple(column.kind for column in columns),
         skills=tuple(
-            SkillUse(name, "", "", "", "", "") for name in dict.fromkeys(own for _, own in skills if own)
+            SkillUse(name, "", "", "", "", "") for name in dict.fromkeys(ours for _, ours in skills if ours)
         ),
         columns=columns,
         rows=tuple(rows),
         answer_table="\n".join("|".join(row) for row in table.rows),
         intermediates=tuple(
             dict.fromkeys(
-                ItemThing(own.item or own.name, own.name, own.article)
+                ItemThing(part.item or part.name, part.name, part.article)
                 for answer in answers
-                for own in answer.composed
+                for part in answer.composed
             )
         ),
         things=tuple(dict.fromkeys(table.list_things())),
-        instance_type=tuple(dict.fromkeys(own for answer in answers for own in answer.classes)),
+        instance_type=tuple(dict.fromkeys(class_id for answer in answers for class_id in answer.classes)),
         init_answer_proof=tuple(
             SeedProof(table.identify(answer), article, text)
             for answer in answers
@@ -238,7 +238,7 @@ def make_published_item(record: PublishedRecord, asked: str, place: str, given: 
     return ReadItem(
         item,
         name,
-        tuple(name for name, own in skills if not own),
+        tuple(name for name, ours in skills if not ours),
         sum(answer.filter_pass is not False for answer in table.left),
         sum(answer is None for answer in table.answers) if answers else 0,
         sum(
@@ -253,7 +253,7 @@ def make_published_item(record: PublishedRecord, asked: str, place: str, given: 
 def find_skill(name: str) -> str:
     """Find the skill that a publisher's name means, `Filtering numeric`; empty for none."""
     words = name.lower()
-    for other, own in FURTHER_WORDS.items():
-        words = words.replace(other, own)
+    for other, ours in FURTHER_WORDS.items():
+        words = words.replace(other, ours)
     words = words.replace("time-to-year", "year")
-    return next((own for own, parts in SKILL_NAMES.items() if all(part in words for part in parts)), "")
+    return next((ours for ours, parts in SKILL_NAMES.items() if all(part in words for part in parts)), "")

@@ -89,7 +89,9 @@ def name_files(systems: Sequence[str]) -> dict[str, str]:
     for system in systems:
         stem = re.sub(r"[^\w.-]+", "-", system)
         tries = (stem, *(f"{stem}-{number}" for number in range(2, len(systems) + 2)))
-        names[system] = next(name for own in tries if (name := f"test.{own}.jsonl") not in names.values())
+        names[system] = next(
+            name for suffix in tries if (name := f"test.{suffix}.jsonl") not in names.values()
+        )
     return names
 
 

@@ -133,7 +133,7 @@ def set_page(
             ),
         ],
         assets=ASSETS,
-        calls=read_calls(beside, {call for own in calls.values() for call in own}),
+        calls=read_calls(beside, {call for row_calls in calls.values() for call in row_calls}),
         form=Form(FORM, make_table_form(rows)),
         metrics=metrics,
     )
@@ -163,7 +163,7 @@ def list_item_calls(
 def _read_calls_by_row(artifact: Path) -> Mapping[str, list[str]]:
     calls: defaultdict[str, list[str]] = defaultdict(list)
     for row in pq.read_table(artifact, columns=["id", "origin"]).to_pylist():
-        calls[row["id"]] += [one["reference"] for one in row["origin"] if one["kind"] == "call"]
+        calls[row["id"]] += [origin["reference"] for origin in row["origin"] if origin["kind"] == "call"]
     return calls
 
 

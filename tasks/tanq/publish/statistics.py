@@ -79,7 +79,7 @@ def statistics(
         skills_dropped,
         items_dropped,
     )
-    absent = explain_absent(items, tables, {own.id: own.kind for own in relations})
+    absent = explain_absent(items, tables, {relation.id: relation.kind for relation in relations})
     figures = {
         "items": len(items),
         "definitions": DEFINITIONS,

@@ -46,7 +46,7 @@ def human_tables(items: list[TanqItem], entry: TableEvaluation) -> Drafts[Predic
         elif found is not None:
             kept[found.id] = found
     if not kept:
-        raise BadInput(entry.people, dropped[0].detail if dropped else "holds no table", hint=HINT)
+        raise BadInput(entry.people, dropped[0].detail if dropped else "contains no table", hint=HINT)
     return Drafts([kept[name] for name in sorted(kept)], dropped)
 
 

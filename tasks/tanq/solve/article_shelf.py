@@ -117,8 +117,8 @@ def _fill(base: sqlite3.Connection, folder: Path) -> None:
     ]
     # A title comes before a redirect of the same name but for the case.
     base.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", names)
-    for title, own in groupby(StoredRows(folder / PARTS, PartRow), key=lambda part: part.article):
-        parts = list(own)
+    for title, article_parts in groupby(StoredRows(folder / PARTS, PartRow), key=lambda part: part.article):
+        parts = list(article_parts)
         if title not in places:
             continue
         place = places[title]

@@ -27,7 +27,7 @@ def take_examples(
 
 def rate_likeness(item: TanqItem, other: TanqItem) -> tuple[bool, int, int, int]:
     """Rate how alike two questions are: kind, then skills, relations, and number of columns."""
-    mine, theirs = ({use.name for use in own.skills} for own in (item, other))
+    mine, theirs = ({use.name for use in compared.skills} for compared in (item, other))
     return (
         item.kind == other.kind,
         -len(mine ^ theirs),

@@ -46,7 +46,7 @@ class AgentNote:
 
 
 class OpenSession:
-    """One item's work in progress, for the prediction's row. articles: titles of what was read."""
+    """An item's work in progress, for the prediction's row. articles: titles of what was read."""
 
     def __init__(
         self, row: str, role: str, question: str, shelf: ArticleShelf, params: OpenLimits, ask: Ask

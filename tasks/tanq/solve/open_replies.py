@@ -74,7 +74,7 @@ def _read_move(reply: str, actions: Sequence[str], end: str) -> AgentMove:
     if not argument:
         raise Unparsed(f"no_step: nothing stands after `{label}:`")
     if label == FIND_EVIDENCE:
-        argument += BETWEEN + next((_join(own) for own in _list_keywords(parts[moves[0] + 1 :])), "")
+        argument += BETWEEN + next((_join(keyword) for keyword in _list_keywords(parts[moves[0] + 1 :])), "")
     return AgentMove(_read_thought(reply), "" if label == end else label, argument)
 
 

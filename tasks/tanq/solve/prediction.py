@@ -24,7 +24,7 @@ UNREAD = "unread"
 
 @dataclass(frozen=True)
 class OpenStep:
-    """One step of the open agent. agent: `main` or the sub-agent's task; tool: empty for a final answer."""
+    """A step of the open agent. agent: `main` or the sub-agent's task; tool: empty for a final answer."""
 
     agent: str
     thought: str

@@ -49,7 +49,10 @@ async def predict_table(
     others: the set's items, whose proofs distract in the oracle setting; None asks closed-book. The item's
     own documents have room first, the examples' after them.
     """
-    said = sum(estimate_tokens(clean(own.question)) + estimate_tokens(_show_answer(own)) for own in examples)
+    said = sum(
+        estimate_tokens(clean(example.question)) + estimate_tokens(_show_answer(example))
+        for example in examples
+    )
     room = measure_table_room(item.question, window, params.table_tokens) - said
     if room < 0:
         return TableReply("", "not asked: the window has no room for the examples", (), ())
@@ -142,7 +145,7 @@ def gather_proofs(proofs: Iterable[ItemProof], *seed: object) -> list[ShownProof
         own = ids.setdefault(show_item_proof(proof), [])
         if proof.id not in own:
             own.append(proof.id)
-    shown = [ShownProof(tuple(sorted(own)), text) for text, own in ids.items()]
+    shown = [ShownProof(tuple(sorted(letters)), text) for text, letters in ids.items()]
     return sorted(shown, key=lambda one: (make_id("order", *seed, one.text), one.text))
 
 
@@ -168,9 +171,11 @@ def fit_proofs(proofs: Sequence[ShownProof], tokens: float) -> FittedProofs:
     kept: list[ShownProof] = []
     left_out: list[str] = []
     for proof in proofs:
-        text = quote_data("\n".join(one.text for one in [*kept, proof]))
+        text = quote_data("\n".join(shown_proof.text for shown_proof in [*kept, proof]))
         if estimate_tokens(text) <= tokens:
             kept.append(proof)
         else:
             left_out += proof.ids
-    return FittedProofs(quote_data("\n".join(one.text for one in kept)) if kept else "", tuple(left_out))
+    return FittedProofs(
+        quote_data("\n".join(shown_proof.text for shown_proof in kept)) if kept else "", tuple(left_out)
+    )

@@ -24,7 +24,7 @@ SYSTEM = "system"
 
 
 class OwnTables(Settings):
-    """One entry of `tanq.systems`: a system of the user's on a question set."""
+    """An entry of `tanq.systems`: a system of the user's on a question set."""
 
     set: str
     """A name under `tanq.sets`."""

@@ -140,7 +140,9 @@ def test_one_odd_date_costs_its_column_alone(server):
     server.grant()
     assert read_content(server.entry).tables["loans"].rows == 30
     profiles = measure_columns(server.entry, reflect(server.entry), ColumnRules(), {})
-    found = {one.column: (one.type, one.reading) for one in profiles}
+    found = {
+        listed_profile.column: (listed_profile.type, listed_profile.reading) for listed_profile in profiles
+    }
     assert found == {
         "loan_id": ("integer", ""), "valid_to": ("text", ""), "signed": ("text", ""), "due": ("date", ""),
         "rate": ("real", "number"),
@@ -192,7 +194,10 @@ def test_texts_on_servers(kind, monkeypatch):
             place.load(f"t{number}", [(cell,) for cell in cells])
         place.grant()
         profiles = measure_columns(place.entry, reflect(place.entry), ColumnRules(), {})
-    found = [(one.kind, one.type, one.reading) for one in sorted(profiles, key=lambda one: one.table)]
+    found = [
+        (listed_profile.kind, listed_profile.type, listed_profile.reading)
+        for listed_profile in sorted(profiles, key=lambda one: one.table)
+    ]
     assert dict(zip(TEXTS, found, strict=True)) == {name: due for name, (_, due) in TEXTS.items()}
 
 
@@ -220,7 +225,7 @@ def make_unreadable(path):
 def test_a_damaged_table_is_lost_by_name_and_the_others_are_read(tmp_path):
     entry = DatabaseEntry(name="some", file=make_unreadable(tmp_path / "some.sqlite"))
     profiles = profile_columns(entry, ColumnRules())
-    assert {one.id: one.kind for one in profiles} == {
+    assert {listed_profile.id: listed_profile.kind for listed_profile in profiles} == {
         "damaged.name": "unreadable", "damaged.price": "unreadable", "sound.name": "names",
     }  # fmt: skip
     assert [drop.detail for drop in list_losses(profiles)] == [
@@ -254,7 +259,7 @@ def test_a_table_that_may_not_be_read_is_lost_by_name(kind, monkeypatch):
             )
         profiles = profile_columns(place.entry, ColumnRules())
         lost = [*list_losses(profiles), *name_unread(place.entry)]
-    kinds = {one.id: one.kind for one in profiles}
+    kinds = {listed_profile.id: listed_profile.kind for listed_profile in profiles}
     assert kinds.pop("sound.name") == "names"
     assert len(lost) == (2 if kind == "postgresql" else 1)
     assert {drop.reason for drop in lost} == {"unreadable" if kind == "postgresql" else "unreadable_table"}

@@ -36,7 +36,7 @@ def find(project, what):
 
 def test_where_nothing_is_missing_it_says_so_and_ends_with_0(healthy, capsys):
     assert doctor_command(as_json=False) == 0
-    assert "Nothing is missing that a run needs." in capsys.readouterr().out
+    assert "Everything that a run needs is present." in capsys.readouterr().out
 
 
 def test_for_machines_there_is_one_document(healthy, capsys):
@@ -60,7 +60,7 @@ def test_packages_are_held_against_what_the_installed_version_needs(healthy, mon
 
 def test_a_database_without_its_file_or_password_is_named(healthy):
     write_params(healthy, {"shop": {"file": "gone.sqlite"}, "server": {"url": "nonsense"}})
-    assert find(healthy, "database shop").detail == "no file gone.sqlite"
+    assert find(healthy, "database shop").detail == "the file gone.sqlite does not exist"
     assert find(healthy, "database server").state == "missing"
     write_params(healthy, {"server": {"url": "sqlite+nothing://host/x", "password_env": "NO_SUCH_VARIABLE"}})
     assert find(healthy, "database server").state == "missing"
@@ -105,7 +105,7 @@ def test_a_project_of_another_version_is_told_how_to_follow(healthy):
     healthy.write("pyproject.toml", f'[tool.benchloom]\nversion = "0.0.1"\n{before}')
     found = find(healthy, "code")
     assert (found.state, found.mend) == ("optional", "benchloom init --upgrade")
-    assert "is of 0.0.1, and 0." in found.detail
+    assert "is version 0.0.1, but 0." in found.detail
 
 
 def test_outside_of_a_project_it_looks_at_the_machine(tmp_path, monkeypatch, capsys):

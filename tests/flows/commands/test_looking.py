@@ -81,7 +81,7 @@ def test_an_entry_is_a_target_and_what_is_none_is_refused(fanned, capsys):
     listed = json.loads("\n".join(read(capsys, "copy", as_json=True)))
     assert [standing["stage"] for standing in listed] == ["copy@north", "copy@south", "copy@west"]
     assert listed[0]["again"] == "benchloom run copy@north"
-    with pytest.raises(BadInput, match="nowhere: is no flow, stage, entry or artifact"):
+    with pytest.raises(BadInput, match="nowhere: is not a flow, stage, entry or artifact"):
         status_command(("nowhere",), as_json=False)
     with pytest.raises(
         BadInput, match=r"did you mean copy@west\? flows: .*; stages: copy, raw; .*lists every one"

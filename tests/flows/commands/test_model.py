@@ -39,7 +39,7 @@ def test_a_model_is_listed_before_and_after_it_is_pulled(tmp_path):
 
 
 def test_an_unknown_model_names_those_there_are():
-    with pytest.raises(BadInput, match=r"model large: is not in params\.yaml \(there: small\)"):
+    with pytest.raises(BadInput, match=r"model large: is not in params\.yaml \(known: small\)"):
         invoke("serve", "large")
 
 

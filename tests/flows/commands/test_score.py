@@ -123,16 +123,16 @@ def test_the_table_prints_fractions_times_100_and_counts_as_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("rouge", "x.jsonl"), "metric 'rouge': is not known (there are agreement, "),
+        (("rouge", "x.jsonl"), "metric 'rouge': is not known (known: agreement, "),
         (
             ("rms", "x.jsonl", "--rule", "best"),
-            "score rms: has no rule best (there are released, paper, all)",
+            "score rms: has no rule best (known: released, paper, all)",
         ),
         (("ddxplus", "x.jsonl", "--rule", "best"), "score ddxplus: has no rule best (it has only one)"),
         (("rms", "x.jsonl", "--closed"), "score rms: has no option --closed (it takes none)"),
         (("grammar", "x.jsonl", "--turns", "3"), "score grammar: has no option --turns (it takes --closed)"),
         (("multiturn", "x.jsonl", "--turns", "0"), "--turns: is 0 (at least 1)"),
-        (("agreement", "x.jsonl", "--level", "ratio"), "--level ratio: is no level"),
+        (("agreement", "x.jsonl", "--level", "ratio"), "--level ratio: is not a level"),
         (("rms", "x.jsonl", "--ci", "--draws", "0"), "Invalid value for '--draws'"),
         (("rms",), "Missing argument 'file'"),
     ],

@@ -39,9 +39,9 @@ def fill(row: type, **given: Any) -> Any:
     """Make a row; what is not given is empty."""
     hints = get_type_hints(row)
     rest = {
-        each.name: () if get_origin(hints[each.name]) is tuple else PLAIN.get(hints[each.name])
-        for each in fields(row)
-        if each.name not in given and each.default is MISSING
+        field_.name: () if get_origin(hints[field_.name]) is tuple else PLAIN.get(hints[field_.name])
+        for field_ in fields(row)
+        if field_.name not in given and field_.default is MISSING
     }
     return row(**rest, **given)
 

@@ -189,7 +189,7 @@ def test_an_unknown_name_lists_what_there_is(project):
     with pytest.raises(BadInput) as error:
         compare(project, "nobody", "films-good")
     assert str(error.value) == (
-        "nobody: names nothing that can be compared; there are entries: films-good, films-weak; "
+        "nobody: is not something to compare; known: entries: films-good, films-weak; "
         "systems: good, weak; nights: monday; workspace, and git's revisions"
     )
 
@@ -203,7 +203,7 @@ def test_nothing_in_common_is_a_failure(whole):
 
 def test_a_name_of_two_kinds_is_refused_and_told_apart_by_its_kind(project):
     project.write_night("films-weak", make_grammar("films-weak", GOOD), "weak")
-    with pytest.raises(BadInput, match="names several things: say entry:films-weak, night:films-weak"):
+    with pytest.raises(BadInput, match="is ambiguous: use entry:films-weak, night:films-weak"):
         compare(project, "films-weak", "films-good")
     assert (
         compare(project, "entry:films-weak", "night:films-weak", only=("films-weak",))
@@ -218,14 +218,14 @@ def test_what_could_stand_against_several_is_refused(whole):
     three = {"closed/agent": [0.0, 1.0], "open/agent": [0.5, 1.0], "oracle/agent": [1.0, 0.0]}
     whole.record(make_tanq(three))
     with pytest.raises(
-        BadInput, match=r"closed/agent, .*open/agent could stand against .*oracle/agent .*ENTRY"
+        BadInput, match=r"closed/agent, .*open/agent to compare with which of .*oracle/agent .*ENTRY"
     ):
         compare(whole, "tanq.evaluations.sample", "oracle/agent")
-    with pytest.raises(BadInput, match="name the same answers"):
+    with pytest.raises(BadInput, match="refer to the same answers"):
         compare(whole, "closed/agent", "tanq.evaluations.sample/closed/agent")
-    with pytest.raises(BadInput, match="is an entry of several sections: say "):
+    with pytest.raises(BadInput, match="is an entry in several sections: use "):
         compare(whole, "sample", "films-good")
-    with pytest.raises(BadInput, match="has no such system: it has weak"):
+    with pytest.raises(BadInput, match=r"has no such system \(known: weak"):
         compare(whole, "films-weak/nobody", "films-good")
 
 
@@ -370,8 +370,8 @@ def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, ca
     [
         (("films-weak", "films-weak"), 2, "benchloom: films-weak: is A and B: nothing can differ"),
         (("films-weak", "--upload-pack=x"), 2, "benchloom: No such option"),
-        (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: names nothing"),
-        (("films-weak", "night:../../data"), 2, "benchloom: night:../../data: names nothing"),
+        (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: is not something"),
+        (("films-weak", "night:../../data"), 2, "benchloom: night:../../data: is not something"),
         (("films-weak", "entry:films-good", "--only", "nobody"), 1, "have nothing in common"),
     ],
 )

@@ -93,7 +93,7 @@ def _describe(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (UnionType, typing.Union):
         # The client leaves out what is None; the standard knows no null.
-        choices = [_describe(one, definitions) for one in arguments if one is not NoneType]
+        choices = [_describe(argument, definitions) for argument in arguments if argument is not NoneType]
         return choices[0] if len(choices) == 1 else {"anyOf": choices}
     if origin is list:
         return {"type": "array", "items": _describe(arguments[0], definitions)}
@@ -104,7 +104,7 @@ def _describe(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if hint in PLAIN:
         return {"type": PLAIN[hint]}
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return {"enum": [one.value for one in hint]}
+        return {"enum": [member.value for member in hint]}
     if isinstance(hint, type) and attr.has(hint):
         _define(hint, definitions)
         return {"$ref": f"#/$defs/{hint.__name__}"}

@@ -111,7 +111,10 @@ def test_a_run_with_the_record_of_an_earlier_one_has_an_id_of_its_own(lineage, t
     assert len(ids) == 3 * len(lineage.graph.stages)
     for same in zip(*runs, strict=True):
         told = [
-            {own.key: own.value for own in event.run.facets["executionParameters"].parameters}["record"]
+            {
+                parameter.key: parameter.value
+                for parameter in event.run.facets["executionParameters"].parameters
+            }["record"]
             for event in same
         ]
         assert len(set(told)) == 1
@@ -237,7 +240,7 @@ def test_an_event_tells_schema_columns_quality_commit_and_calls(questions, tmp_p
     (held,) = asked["inputFacets"]["dataQualityAssertions"]["assertions"]
     assert (held["assertion"], held["success"]) == ("unique_id", True)
     sources = {
-        column: [(one["name"], one["field"]) for one in found["inputFields"]]
+        column: [(inputField["name"], inputField["field"]) for inputField in found["inputFields"]]
         for column, found in answers["facets"]["columnLineage"]["fields"].items()
     }
     # The text is the question's in both rows; the reason holds the question's id; the id is its own.
@@ -394,7 +397,10 @@ def test_a_stage_that_failed_is_told_with_its_error_and_no_secret(tmp_path):
     assert failed["run"]["facets"]["errorMessage"]["message"] == (
         "made: postgresql://host/db, outside/a.csv and data/b.csv cannot be read"
     )
-    assert ([one["name"] for one in failed["inputs"]], failed["outputs"]) == (["data/a.parquet"], [])
+    assert ([listed_input["name"] for listed_input in failed["inputs"]], failed["outputs"]) == (
+        ["data/a.parquet"],
+        [],
+    )
     took = datetime.fromisoformat(failed["eventTime"]) - datetime.fromisoformat(begun["eventTime"])
     assert took.total_seconds() == 2
 
@@ -416,4 +422,4 @@ def test_every_event_of_the_whole_sample_holds_the_standards_schemas(root, tmp_p
         read_by = {dataset["name"] for dataset in event["inputs"]}
         for out in event["outputs"]:
             fields = out["facets"].get("columnLineage", {"fields": {}})["fields"].values()
-            assert {one["name"] for found in fields for one in found["inputFields"]} <= read_by
+            assert {inputField["name"] for found in fields for inputField in found["inputFields"]} <= read_by

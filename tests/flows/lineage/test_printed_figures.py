@@ -85,7 +85,7 @@ def test_a_thousand_cells_and_figures_have_no_gap(root):
         assert lineage.gaps == []
     assert len(nodes) == 2 * DRAWN
     for node in nodes:
-        files = [one for one in walk_nodes(node) if one.kind == "file"]
+        files = [listed_node for listed_node in walk_nodes(node) if listed_node.kind == "file"]
         assert files
         assert all(file.summary["now"] == "same" for file in files if file.summary["md5"])
 
@@ -104,7 +104,9 @@ def test_an_answer_names_the_documents_that_were_retrieved(root):
 
         path = "data/tanq/sample/sample/predictions.parquet"
         predictions = pq.read_table(root / path, columns=["id", "setting", "origin"]).to_pylist()
-        read = [row for row in predictions if any("/articles#" in one["reference"] for one in row["origin"])]
+        read = [
+            row for row in predictions if any("/articles#" in source["reference"] for source in row["origin"])
+        ]
         assert {row["setting"] for row in read} <= {"open"}
         for row in read:
             evidence = [up for up in lineage.trace_row(path, row["id"]).parents if up.kind == "evidence"]

@@ -27,7 +27,11 @@ def assert_figures_lead_to(raw: str, folder: Path, root: Path, record: str = "fi
         for figure in figures:
             node = lineage.trace_figure(path.as_posix(), figure.pointer)
             assert lineage.gaps == [], figure.pointer
-            files = {one.reference: one.summary for one in walk_nodes(node) if one.kind == "file"}
+            files = {
+                listed_node.reference: listed_node.summary
+                for listed_node in walk_nodes(node)
+                if listed_node.kind == "file"
+            }
             if not figure.derivation.rows:
                 continue  # nothing of the kind was run
             assert files[raw]["now"] == "same"

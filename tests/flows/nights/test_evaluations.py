@@ -23,7 +23,7 @@ def test_every_section_that_evaluates_is_offered_in_full_where_names_are_twice()
     assert find_evaluation(PARAMS, "ragcheck.continuity.mtrag").scope.over == "ragcheck.continuity"
     with pytest.raises(BadInput, match="several sections have a 'mtrag'"):
         find_evaluation(PARAMS, "mtrag")
-    with pytest.raises(BadInput, match=r"no assessment 'nobody' \(there: assessments\.films-weak"):
+    with pytest.raises(BadInput, match=r"no assessment 'nobody' \(known: assessments\.films-weak"):
         find_evaluation(PARAMS, "nobody")
 
 

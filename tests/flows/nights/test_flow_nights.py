@@ -76,14 +76,14 @@ def test_a_judges_drift_and_a_broken_contract_are_told_from_a_regression(whole, 
     assert first.returncode == 0, first.stderr
     night = json.loads(first.stdout)
     sections = {f"{flow}.{kind}" for flow in OWN for kind in ("evaluations", "systems")}
-    assert {own["section"] for own in night["series"]} == sections
-    assert all(own["n_scored"] for own in night["series"])
+    assert {metric["section"] for metric in night["series"]} == sections
+    assert all(metric["n_scored"] for metric in night["series"])
     assert night["gold"] > 0
 
     second = run_night(whole, "--as-of", "two", "--json")
     assert second.returncode == 0, second.stderr
     night = json.loads(second.stdout)
-    judges = {(own["section"], own["judge"]): own for own in night["judges"]}
+    judges = {(judge["section"], judge["judge"]): judge for judge in night["judges"]}
     assert {judge for section, judge in judges if section == "longform.evaluations"} == {"", "reviewer"}
 
     recorded.drifted = True
@@ -95,7 +95,7 @@ def test_a_judges_drift_and_a_broken_contract_are_told_from_a_regression(whole, 
         alarm["what"].partition(": the judge drifted: right on 6 of 12")[0] for alarm in night["alarms"]
     }
     assert entries == {"longform.evaluations.sample", "longform.systems.mine"}
-    assert not any(own["drifted"] for own in night["judges"] if own["judge"] == "reviewer")
+    assert not any(judge["drifted"] for judge in night["judges"] if judge["judge"] == "reviewer")
     recorded.drifted = False
 
     recorded.broken = True

@@ -167,7 +167,7 @@ def test_a_killed_serve_is_gone_on_with_by_the_next_and_nothing_is_paid_twice(bu
     print([night["label"] for night in history], model.counted.requests, model.counted.after_commit)
     assert model.counted.after_commit == 0
     assert history[0]["state"] == "accepted"
-    assert [(own["n"], own["n_scored"]) for own in history[0]["series"]] == [(questions, questions)]
+    assert [(metric["n"], metric["n_scored"]) for metric in history[0]["series"]] == [(questions, questions)]
 
 
 @pytest.mark.usefixtures("without_rules")
@@ -194,7 +194,7 @@ def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_
             (declared,) = yaml.safe_load((built.root / PREFECT_YAML).read_text())["deployments"]
             (registered,) = read_list(built.root, nights.url, "deployments")
             assert registered["name"] == declared["name"] == "nightly"
-            assert [own["schedule"]["cron"] for own in registered["schedules"]] == ["* * * * *"]
+            assert [schedule["schedule"]["cron"] for schedule in registered["schedules"]] == ["* * * * *"]
             assert not registered["parameters"]
             worker = nights.work()
             wait_for(lambda: bool(told(built.root, nights.url, "COMPLETED")), worker, PATIENCE_S)
@@ -265,9 +265,9 @@ def test_prefect_deploy_registers_what_prefect_yaml_says(built, model):
         (again,) = read_list(built.root, nights.url, "deployments")
         theirs = {name: again[name] for name in ours}
         for schedules in (ours["schedules"], theirs["schedules"]):
-            for own in schedules:
+            for listed_schedule in schedules:
                 for name in ("id", "created", "updated", "deployment_id"):
-                    own.pop(name)
+                    listed_schedule.pop(name)
         assert theirs == ours
         (schedule,) = ours["schedules"]
         assert (schedule["schedule"]["cron"], schedule["active"]) == ("30 4 * * 1", True)
@@ -331,7 +331,7 @@ def test_killed_server_worker_and_run_lose_nothing_and_nothing_is_paid_twice(bui
     )
     history = yaml.safe_load((built.root / "data/nightly/nights.json").read_text())
     assert (history[0]["label"], history[0]["state"]) == (branch.removeprefix("nightly/"), "accepted")
-    assert [(own["n"], own["n_scored"]) for own in history[0]["series"]] == [(questions, questions)]
+    assert [(metric["n"], metric["n_scored"]) for metric in history[0]["series"]] == [(questions, questions)]
     deadline = time.monotonic() + 60
     while found := find_processes(built, sys.executable, "flows.cli"):
         assert time.monotonic() < deadline, found

@@ -308,11 +308,11 @@ def test_a_night_runs_what_is_committed_and_stands_on_what_is_up_to_date(built, 
 @pytest.mark.parametrize(
     ("assignment", "words", "line"),
     [
-        ("nightly.assessments=[]", (), "nightly.assessments: is empty: name what to ask (there: films-alone"),
-        ("nightly.assessments=[nobody]", (), "no assessment 'nobody' (there: films-alone"),
+        ("nightly.assessments=[]", (), "nightly.assessments: is empty: name what to ask (known: films-alone"),
+        ("nightly.assessments=[nobody]", (), "no assessment 'nobody' (known: films-alone"),
         ("nightly.alarm={drop: -1}", (), ": nightly.alarm.drop: must be "),
-        ("nightly.timezone=UTC", ("--as-of", "../up"), "--as-of ../up: is no label"),
-        ("nightly.timezone=UTC", ("--as-of", "a..b"), "--as-of a..b: is no label"),
+        ("nightly.timezone=UTC", ("--as-of", "../up"), "--as-of ../up: is not a label"),
+        ("nightly.timezone=UTC", ("--as-of", "a..b"), "--as-of a..b: is not a label"),
     ],
 )
 def test_what_is_wrong_with_a_night_is_one_line(built, model, assignment, words, line):

@@ -55,14 +55,14 @@ async def answer(value: object) -> web.Response:
 def test_a_dead_server_is_one_line(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{find_port()}/api"
     (line,) = ask(tmp_path, url)
-    assert line.startswith(f"PREFECT_API_URL: {url} is no Prefect server that answers (ConnectError: ")
+    assert line.startswith(f"PREFECT_API_URL: {url} does not answer as a Prefect server (ConnectError: ")
     assert "start it, or name another" in line
 
 
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        (None, "is no Prefect server that answers (status 404)"),
+        (None, "does not answer as a Prefect server (status 404)"),
         ("2.20.1", "has Prefect 2.20.1; start it, or name another"),
     ],
 )

@@ -66,9 +66,9 @@ def record(project: Project, label: str, right: list[bool]) -> None:
     """Record a night on its branch, which stays checked out: every artifact, made of one raw file."""
     project.git("checkout", "-q", "-b", f"nightly/{label}", "main")
     flows = make_rows(right)
-    for own in flows:
-        project.record(own, "weak")
-    rows = [path for own in flows for path in own]
+    for flow in flows:
+        project.record(flow, "weak")
+    rows = [path for flow in flows for path in flow]
     entries = {
         f"make-{number}": {
             "cmd": f"benchloom stage make.{Path(path).stem}",
@@ -103,7 +103,7 @@ def project(tmp_path_factory):
         against = label
     made.git("checkout", "-q", "main")
     for path in (
-        path for own in make_rows([True] * N) for path in own
+        path for row in make_rows([True] * N) for path in row
     ):  # what the working tree has is another matter
         (made.root / path).unlink()
     return made
@@ -112,8 +112,8 @@ def project(tmp_path_factory):
 def test_every_figure_of_all_flows_leads_to_the_raw_file(project):
     folder = project.root / "data/nightly/two"
     night = json.loads((folder / "night.json").read_text())
-    assert {(own["section"]) for own in night["series"]} == set(ENTRIES)
-    assert all(own["n_pairs"] for own in night["series"])
+    assert {(metric["section"]) for metric in night["series"]} == set(ENTRIES)
+    assert all(metric["n_pairs"] for metric in night["series"])
     assert [judge["lost"] for judge in night["judges"]] == [3]
 
     again = assert_figures_lead_to(RAW, folder, project.root, "night.json")
@@ -126,7 +126,7 @@ def test_every_figure_of_all_flows_leads_to_the_raw_file(project):
 
 def test_a_pair_names_the_rows_of_both_nights(project, capsys):
     night = json.loads((project.root / "data/nightly/two/night.json").read_text())
-    place = next(n for n, own in enumerate(night["series"]) if own["section"] == "assessments")
+    place = next(n for n, metric in enumerate(night["series"]) if metric["section"] == "assessments")
     target = str(project.root / f"data/nightly/two/night.json#/series/{place}")
 
     (node,) = trace_target(f"{target}/before", None, project.root).roots

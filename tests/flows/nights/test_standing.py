@@ -194,7 +194,7 @@ def test_what_names_no_variable_never_reaches_the_file_of_keys(name, fields, roo
 
 
 def test_a_port_that_is_taken_is_said_in_a_line_and_nothing_stands(root, taken):
-    line = rf"port {taken}: is not free: .* \(`benchloom nightly deploy --port` takes another\)"
+    line = rf"port {taken}: is not free: .* \(choose another by `benchloom nightly deploy --port`\)"
     with pytest.raises(BadInput, match=line), stand_server(root, taken, print):
         pass
     assert read_port(root) is None
@@ -221,7 +221,7 @@ def test_a_server_that_stays_keeps_its_port_and_takes_the_place_of_one_that_woul
         standing = start_server(root)
     assert standing.url == describe_url(port)
     assert [passing.is_alive(), standing.is_alive()] == [False, True]
-    assert said[1] == f"the Prefect server at {passing.url} makes room for one that stays, on port {port}"
+    assert said[1] == f"the Prefect server at {passing.url} is replaced by a permanent one on port {port}"
     with stand_server(root, port, said.append):  # deployed again: it is left alone
         assert standing.is_alive()
     stop_servers(server_folder(root))
@@ -238,5 +238,5 @@ def test_a_server_that_stays_keeps_its_port_and_takes_the_place_of_one_that_woul
 def test_a_port_file_that_holds_none_is_named(root):
     read_auth(root)
     (server_folder(root) / AUTH_FILE).with_name("prefect.port").write_text("nope")
-    with pytest.raises(BadInput, match="holds no port"):
+    with pytest.raises(BadInput, match="contains no port"):
         read_port(root)

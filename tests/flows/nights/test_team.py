@@ -200,4 +200,4 @@ def test_a_night_whose_machine_dies_goes_on_with_another_worker_of_the_pool(buil
     assert model.counted.after_commit == 0, "what was paid for is never asked again"
     history = yaml.safe_load((built.root / "data/nightly/nights.json").read_text())
     assert history[0]["state"] == "accepted"
-    assert [(own["n"], own["n_scored"]) for own in history[0]["series"]] == [(questions, questions)]
+    assert [(metric["n"], metric["n_scored"]) for metric in history[0]["series"]] == [(questions, questions)]

@@ -105,8 +105,8 @@ class Hub:
     async def begin_large(self, request: web.Request) -> web.Response:
         asked = await request.json()
         objects = [
-            {**each, "actions": {"upload": {"href": f"{self.url}/large/{each['oid']}"}}}
-            for each in asked["objects"]
+            {**listed_object, "actions": {"upload": {"href": f"{self.url}/large/{listed_object['oid']}"}}}
+            for listed_object in asked["objects"]
         ]
         return web.json_response({"transfer": "basic", "objects": objects})
 

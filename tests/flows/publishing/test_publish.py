@@ -93,12 +93,12 @@ def test_a_second_time_replaces_it_by_the_same_bytes(shop, tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda out: (out / "notes.txt").write_text("mine"), "holds notes.txt, which was not published"),
-        (lambda out: (out / CARD).write_text("mine"), "README.md: was edited since it was published"),
-        (lambda out: (out / "publication.json").unlink(), "is not empty, and was not published by Benchloom"),
+        (lambda out: (out / "notes.txt").write_text("mine"), "contains notes.txt, which was not published"),
+        (lambda out: (out / CARD).write_text("mine"), "README.md: was edited after it was published"),
+        (lambda out: (out / "publication.json").unlink(), "is not empty and was not published by Benchloom"),
         (
             lambda out: (out / "publication.json").write_text('{"dataset": "databases.other"}'),
-            "holds another dataset, databases.other",
+            "contains another dataset, databases.other",
         ),
     ],
 )
@@ -127,10 +127,10 @@ def test_what_is_stale_is_refused_with_what_to_run(shop, tmp_path):
 
 
 def test_names_that_are_none_and_places_that_lack_are_said(shop, tmp_path):
-    assert "sohp: is no dataset and no evaluation of params.yaml (there are: databases.shop)" in publish(
+    assert "sohp: is neither a dataset nor an evaluation of params.yaml (known: databases.shop)" in publish(
         shop, "sohp", "--to", str(tmp_path / "out"), code=2
     )
-    assert "needs a place (--to FOLDER, --hub OWNER/NAME, or both)" in publish(shop, "shop", code=2)
+    assert "needs a destination (--to FOLDER, --hub OWNER/NAME, or both)" in publish(shop, "shop", code=2)
     second = publish(shop, "shop", str(tmp_path / "out"), "--to", str(tmp_path / "other"), code=2)
     assert "out is a second place" in second
 
@@ -139,7 +139,7 @@ def test_names_that_are_none_and_places_that_lack_are_said(shop, tmp_path):
 def test_a_private_source_is_published_by_its_flag_alone(tmp_path):
     root = make_shop(tmp_path, "grammar-contracts@shop", licence="proprietary")
     said = publish(root, "shop", "--to", str(tmp_path / "out"), code=2)
-    assert "databases.shop: is made from what is not for others: Shop (proprietary)" in said
+    assert "databases.shop: uses sources that may not be redistributed: Shop (proprietary)" in said
     publish(root, "shop", "--to", str(tmp_path / "out"), "--private-sources")
     card = DatasetCard((tmp_path / "out" / CARD).read_text())
     assert card.data["license"] == "other"
@@ -169,7 +169,7 @@ def test_a_hub_gets_what_a_folder_gets_by_one_commit(shop, hub, tmp_path):
     ("own", "said"),
     [
         (Repository(True, {"train.csv": b"a"}), "was not published by Benchloom"),
-        (Repository(False, {".gitattributes": b""}), f"{NAME}: is public (--public, if that is meant)"),
+        (Repository(False, {".gitattributes": b""}), f"{NAME}: is public (give --public if you intend that)"),
     ],
 )
 def test_a_repository_that_is_not_its_own_is_refused(shop, hub, own, said):

@@ -98,9 +98,9 @@ def test_a_stage_that_asks_by_what_it_does_not_depend_on_is_refused(tmp_path):
 
     for prompt, role in (("ask", "judge"), ("short", "writer"), ("", "system"), ("", "judge")):
         check(prompt, role)
-    with pytest.raises(BadInput, match=r"asked by the prompt 'other'.*prompts="):
+    with pytest.raises(BadInput, match=r"used the prompt 'other'.*prompts="):
         check("other", "judge")
-    with pytest.raises(BadInput, match=r"asked the role 'other'.*roles="):
+    with pytest.raises(BadInput, match=r"used the role 'other'.*roles="):
         check("ask", "other")
     check("ask", "other", make_node(deps=code, params=("roles",)))
     check("other", "other", make_node(deps=("source.txt", "tasks/judging/canaries.yaml")))
@@ -206,7 +206,7 @@ def test_a_stage_that_writes_by_itself_has_one_output(trial, stage):
     def both(out: Path) -> None:
         out.touch()
 
-    with pytest.raises(BadInput, match=r"must have one output"):
+    with pytest.raises(BadInput, match=r"must have exactly one output"):
         bind(make_node(stage(both), (), ("a.txt", "b.txt")), PARAMS, Places(trial.root, trial.root), refuse)
 
 
@@ -303,7 +303,7 @@ def test_an_entry_is_told_from_one_of_the_same_name_that_the_stage_also_reads():
         make_node("tanq.predictions", params=("tanq.sets.sample", "tanq.evaluations.sample")), key="sample"
     )
     assert find_section(node) == "tanq.evaluations.sample"
-    with pytest.raises(BadInput, match=r"declares no one parameter"):
+    with pytest.raises(BadInput, match=r"must declare exactly one parameter"):
         find_section(replace(node, stage="own.stage"))
 
 
@@ -311,7 +311,7 @@ def test_an_entry_that_dvc_yaml_does_not_declare_is_told(trial, stage):
     def look(entry: Assessment) -> None:
         raise AssertionError
 
-    with pytest.raises(BadInput, match=r"declares no one parameter <section>"):
+    with pytest.raises(BadInput, match=r"must declare exactly one parameter <section>"):
         bind_fanned(trial, stage(look), params=("systems",))
 
 

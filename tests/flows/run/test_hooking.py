@@ -197,7 +197,7 @@ def test_a_stage_that_fails_is_handed_over_with_its_error(figured, site):
 @pytest.mark.parametrize(
     ("hooks", "code", "said"),
     [
-        ("{chess: {}}", "", r"hook 'chess': is not known \(there are mlflow, own\)"),
+        ("{chess: {}}", "", r"hook 'chess': is not known \(known: mlflow, own\)"),
         ("{own: {factors: 2}}", "", r"line 2: run\.hooks\.own\.factors: no such key .*'factor'"),
         ("{own: {factor: many}}", "", r"run\.hooks\.own\.factor: must be a whole number"),
         ("[own]", "", r"run\.hooks: must be a mapping"),
@@ -248,7 +248,7 @@ def test_mlflow_has_parameters_figures_hashes_and_artifacts_in_its_own_store(fig
 
     figured.write("dvc.yaml", figured.read("dvc.yaml").replace(WORKS, "exit 3"))
     assert run(figured, hooks)[0] == 1
-    states = {one.info.status for one in client.search_runs([experiment.experiment_id])}
+    states = {listed_run.info.status for listed_run in client.search_runs([experiment.experiment_id])}
     assert states == {"FINISHED", "FAILED"}
 
 

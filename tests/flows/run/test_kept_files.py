@@ -31,7 +31,7 @@ def change(project, old, new):
 
 def test_a_file_where_nothing_has_run_yet_is_kept(project, run):
     project.write("second.txt", "mine")
-    assert run() == [f"second.txt: no run of second wrote what lies there; it is kept as {KEPT}"]
+    assert run() == [f"second.txt: was not written by a run of second; the file is kept as {KEPT}"]
     assert project.read(KEPT) == "mine"
     assert project.read("second.txt") == "SOME ROWS\nA PROMPT\nHEY\n"
 

@@ -31,7 +31,7 @@ def plan(trial, **options):
     finally:
         session.close()
         run.recorder.close()
-    return {each.stage: each for each in plans}
+    return {listed_plan.stage: listed_plan for listed_plan in plans}
 
 
 def hash_tree(root):
@@ -118,12 +118,12 @@ def test_a_stage_of_all_roles_has_a_time_where_the_models_of_its_entry_are_embed
     run = trial.open(replay=True)
     session = run.open_session()
     try:
-        for own, known in (({"tester": "x", "other": "y"}, True), ({"tester": "x"}, False)):
-            monkeypatch.setattr(session, "identities", own)
+        for environment, known in (({"tester": "x", "other": "y"}, True), ({"tester": "x"}, False)):
+            monkeypatch.setattr(session, "identities", environment)
             planned = plan_stages(
                 run.recorder, find_stale(run.recorder, order_nodes(run.recorder.nodes)), run.params, session
             )
-            (answers,) = [each for each in planned if each.stage == "trial-answers"]
+            (answers,) = [listed_plan for listed_plan in planned if listed_plan.stage == "trial-answers"]
             slow, quick = planner.EMBEDDED_TOKENS_PER_S
             span = Range(
                 round(answers.tokens.low / quick, 1), round(answers.tokens.high / slow, 1), exact=False
@@ -277,5 +277,5 @@ def test_totals_add_up_over_the_stages(trial):
     plans = list(plan(trial).values())
     document = to_document(plans)
     assert document["exact_calls"] == 4
-    assert document["calls"]["low"] == sum(each.calls.low for each in plans)
-    assert document["usd"]["high"] == pytest.approx(sum(each.usd.high for each in plans))
+    assert document["calls"]["low"] == sum(listed_plan.calls.low for listed_plan in plans)
+    assert document["usd"]["high"] == pytest.approx(sum(listed_plan.usd.high for listed_plan in plans))

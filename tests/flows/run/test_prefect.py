@@ -53,8 +53,8 @@ def test_a_run_under_prefect(project, benchloom):
     server = find_server(server_folder(project.root), "prefect")
 
     tables = {
-        each["key"]: {row["what"]: row["figure"] for row in json.loads(each["data"])}
-        for each in ask_api(project, server.url, "artifacts")
+        artifact["key"]: {row["what"]: row["figure"] for row in json.loads(artifact["data"])}
+        for artifact in ask_api(project, server.url, "artifacts")
     }
     assert set(tables) == {"first", "second", "third"}
     assert {"model calls", "paid by this run, dollars", "seconds"} <= set(tables["first"])
@@ -111,7 +111,7 @@ def test_a_run_whose_server_does_not_come_up_goes_on_without_it(project, benchlo
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert "the prefect server did not start; its log is" in done.stderr
-    assert "this run goes on without Prefect" in done.stderr
+    assert "this run continues without Prefect" in done.stderr
     assert "3 stages: 3 ran" in done.stderr
 
 

@@ -103,7 +103,7 @@ def test_two_runs_at_once_never_spoil_each_others_work(blank, undisturbed, order
     for number, kind in enumerate(order.split(", ")):
         both[number, kind] = blank.start() if kind == "run" else blank.start_dvc("repro")
         wait_for(lambda: (blank.root / ".dvc/tmp/rwlock").exists())
-    ends = {each: (process.communicate()[1], process.returncode) for each, process in both.items()}
+    ends = {question: (process.communicate()[1], process.returncode) for question, process in both.items()}
     print(f"two at once ({order}): exit codes {[code for _, code in ends.values()]}")
     for (_, kind), (said, code) in ends.items():
         assert "Traceback" not in said
@@ -185,7 +185,7 @@ def test_without_its_prefect_server_a_run_goes_on_and_the_next_one_starts_anothe
         kill_family(first.pid)
         said = process.communicate()[1]
         assert "Traceback" not in said
-        assert said.count("Prefect's server no longer answers, and this run goes on without it") == 1
+        assert said.count("Prefect's server no longer answers; this run continues without it") == 1
         assert process.returncode == 0, said
         assert (blank.artifacts(), blank.lock()) == undisturbed
 

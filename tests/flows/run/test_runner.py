@@ -79,8 +79,8 @@ def test_a_command_is_ended_with_all_that_it_started(project):
 @pytest.mark.parametrize(
     ("command", "states", "said", "code"),
     [
-        ("wc -c < first.txt > third.txt", ["ran", "ran"], "Prefect did not come to 2 of 3 stages", 0),
-        ("false", ["ran", "failed"], "Prefect did not come to 2 of 3 stages", 1),
+        ("wc -c < first.txt > third.txt", ["ran", "ran"], "Prefect did not start 2 of 3 stages", 0),
+        ("false", ["ran", "failed"], "Prefect did not start 2 of 3 stages", 1),
     ],
 )
 def test_what_prefect_has_lost_is_brought_up_without_it(project, command, states, said, code):

@@ -20,17 +20,17 @@ NODES = {
     [
         (
             "@clinc",
-            r"there is no entry 'clinc' \(did you mean clinic\? there are: databases.clinic, databases.sh",
+            r"there is no entry 'clinc' \(did you mean clinic\? known: databases.clinic, databases.sh",
         ),
         (
             "grammar-schema@clinc",
-            r"there is no entry 'clinc' \(did you mean grammar-schema@clinic\? there are: ",
+            r"there is no entry 'clinc' \(did you mean grammar-schema@clinic\? known: ",
         ),
         (
             "clinc",
-            r"is no flow, .* \(did you mean clinic\? flows: .*; entries: databases.clinic, databases.shop; ",
+            r"is not a flow, .* \(did you mean clinic\? flows: .*; entries: databases.clinic, databases.sh",
         ),
-        ("gramar", r"is no flow, .* \(did you mean grammar\? "),
+        ("gramar", r"is not a flow, .* \(did you mean grammar\? "),
     ],
 )
 def test_what_is_misspelt_is_told_what_there_is_of_its_kind(target, said):

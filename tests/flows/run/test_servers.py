@@ -50,7 +50,7 @@ def test_stop_ends_the_server_and_its_supervisor(folder):
     server = ensure_server(folder, "web", COMMAND, "/", {})
     family = [psutil.Process(server.pid), *psutil.Process(server.pid).children(recursive=True)]
     assert stop_servers(folder) == ["web"]
-    assert wait_until(lambda: not any(each.is_running() for each in family))
+    assert wait_until(lambda: not any(process.is_running() for process in family))
     assert find_server(folder, "web") is None
     assert stop_servers(folder) == []
 

@@ -200,7 +200,9 @@ def make_dataset(name: str, folder: Path) -> Dataset:
         things, list(told.rows), dropped, asked, groups, templates, columns, entry, AnswerFactsParams()
     )
     chosen = {question.group for question in asked}
-    given = {one.id: [filling.value for filling in one.fillings] for one in groups if one.id in chosen}
+    given = {
+        group.id: [filling.value for filling in group.fillings] for group in groups if group.id in chosen
+    }
     return Dataset(asked, list(told.rows), list(facts.rows), given)
 
 
@@ -242,12 +244,12 @@ def assess(dataset: Dataset, fault: str = "", *, seed: int = 0, slips: float = 0
         passages = retrieve(dataset, question, corpus)
         if fault == RETRIEVAL and question.group in ill:
             strange = draw.sample(list(corpus), 3)
-            passages = tuple(Passage(one.id, one.title, one.text, 0.0) for one in strange)
+            passages = tuple(Passage(document.id, document.title, document.text, 0.0) for document in strange)
         right = reads(dataset, question, passages)
         if draw.random() < slips or (fault == MODEL and draw.random() < SHARE):
             right = False
         response = Response(f"It is {question.answer}" if right else UNKNOWN, passages, ())
-        answer = make_answer("planted", question, response, {one.id for one in corpus})
+        answer = make_answer("planted", question, response, {document.id for document in corpus})
         correct = right and not (fault == JUDGE and draw.random() < SHARE)
         answered.append(answer)
         judged.append(judge(answer, correct))
@@ -263,20 +265,24 @@ def judge(answer: AssessedAnswer, correct: bool) -> Judgement:
 def withhold(dataset: Dataset, groups: set[str]) -> list[Document]:
     """Leave out every document that names what these groups are about."""
     names = {value for group in groups for value in dataset.given[group] if not value.isdigit()}
-    return [one for one in dataset.documents if not any(name in f"{one.title}\n{one.text}" for name in names)]
+    return [
+        document
+        for document in dataset.documents
+        if not any(name in f"{document.title}\n{document.text}" for name in names)
+    ]
 
 
 def retrieve(dataset: Dataset, question: AskedQuestion, corpus: Sequence[Document]) -> tuple[Passage, ...]:
     """Retrieve by the words of the question, by the built-in system."""
-    key = (question.id, frozenset(one.id for one in corpus))
+    key = (question.id, frozenset(document.id for document in corpus))
     if key not in dataset.retrieved:
         entry = RagEntry(kind="rag", retriever="bm25", top_k=3)
         system = build_system("good", entry, list(corpus), ask_nobody)
 
         async def ask_all() -> None:
-            for one in dataset.questions:
-                found = await system.retrieve(one.question, row=one.id)
-                dataset.retrieved[one.id, key[1]] = found or ()
+            for question in dataset.questions:
+                found = await system.retrieve(question.question, row=question.id)
+                dataset.retrieved[question.id, key[1]] = found or ()
 
         asyncio.run(ask_all())
     return dataset.retrieved[key]
@@ -285,7 +291,7 @@ def retrieve(dataset: Dataset, question: AskedQuestion, corpus: Sequence[Documen
 def reads(dataset: Dataset, question: AskedQuestion, passages: Sequence[Passage]) -> bool:
     """Tell whether one of the texts has the answer next to all that the question names, or two do together
     where one names the other."""
-    texts = [f"{one.title}\n{one.text}" for one in passages]
-    joined = [*texts, *(f"{one}\n{two.text}" for one in texts for two in passages if two.title in one)]
+    texts = [f"{passage.title}\n{passage.text}" for passage in passages]
+    joined = [*texts, *(f"{text}\n{two.text}" for text in texts for two in passages if two.title in text)]
     wanted = [*dataset.given[question.group], *question.answer.split(";")]
     return any(all(holds_answer(value, text) for value in wanted) for text in joined)

@@ -94,18 +94,28 @@ ROWS = {
 def evaluate(*rows):
     """rows: id, group, criterion, judgement (None unscored, 'failed' without an answer), retrieved, true."""
     questions, answers, judgements = [], [], []
-    for own, group, criterion, label, retrieved, true in rows:
+    for listed_row, group, criterion, label, retrieved, true in rows:
         failed = label == "failed"
-        questions.append(make_question(own, group, criterion, true))
+        questions.append(make_question(listed_row, group, criterion, true))
         why = "timed out" if failed else ""
         answers.append(
             AssessedAnswer(
-                f"a-{own}", own, group, criterion, None if failed else "x", retrieved, None, why, ()
+                f"a-{listed_row}",
+                listed_row,
+                group,
+                criterion,
+                None if failed else "x",
+                retrieved,
+                None,
+                why,
+                (),
             )
         )
         judged = None if failed or label is None else Correctness.read(label)
         why = "no answer: timed out" if failed else "" if label else "no verdict"
-        judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, "", "", (), why, ()))
+        judgements.append(
+            Judgement(f"a-{listed_row}", listed_row, group, criterion, judged, "", "", (), why, ())
+        )
     return {
         "questions": questions, "answers": answers, "judgements": judgements, "canaries": [],
         "documents": [], "answer_facts": [],

@@ -68,9 +68,9 @@ def test_labels_are_matched_by_answer_or_question_and_by_what_was_said(parts, tm
         (b"id,label\n\xff,Correct\n", "a.csv", "not UTF-8"),
         ("id,label\n\0,Correct\n", "a.csv", "NUL"),
         ("question;label\nx;Correct\n", "a.csv", "no column 'id'"),
-        ('id,label\n"x,Correct\n', "a.csv", "is no CSV"),
+        ('id,label\n"x,Correct\n', "a.csv", "is not valid CSV"),
         ("[" * 100_000, "a.jsonl", "line 1"),
-        ("id,label\nx,\n", "a.csv", "holds no label"),
+        ("id,label\nx,\n", "a.csv", "contains no label"),
         ("PK\x03\x04", "a.xlsx", "neither .csv nor .jsonl"),
     ],
 )

@@ -111,7 +111,7 @@ def test_what_the_whole_document_does_not_say_in_these_words_is_told_otherwise()
 
 def test_where_the_corpus_lacks_the_facts_it_is_the_database():
     answer = retrieve((PROJECT, TEXTS[PROJECT][1]))
-    without = [one for one in CORPUS if one.id in (PROJECT, "strange")]
+    without = [document for document in CORPUS if document.id in (PROJECT, "strange")]
     assert read(answer, corpus=without) == Sufficiency(False, False)
 
 

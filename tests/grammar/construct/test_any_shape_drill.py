@@ -262,8 +262,8 @@ def test_a_new_table_and_a_renamed_column_change_only_what_was_asked_with_them_i
     before = build(name)
     template = max(before.templates, key=lambda one: (len(one.tables) == 1, one.id))
     used = read_stored(template.sql, before.schema).columns
-    renamed = next(one for one in before.schema if one.id in used and one.descriptive)
-    other = next(one for one in before.schema if one.primary_key and one.table != renamed.table)
+    renamed = next(column for column in before.schema if column.id in used and column.descriptive)
+    other = next(column for column in before.schema if column.primary_key and column.table != renamed.table)
     entry = change(
         tmp_path,
         before.entry.file,
@@ -282,11 +282,13 @@ def test_a_new_table_and_a_renamed_column_change_only_what_was_asked_with_them_i
         there = {renamed.id} & before.shown.get(call, frozenset()) or {own} & now
         return bool(there) or any(column.startswith("novelty.") for column in now)
 
-    old = {one.id: one for one in before.templates}
-    new = {one.id: one for one in after.templates}
-    lost = [one for one in old.values() if one.id not in new]
-    won = [one for one in new.values() if one.id not in old]
-    silent = [one for one in lost if renamed.id not in read_stored(one.sql, before.schema).columns]
+    old = {template.id: template for template in before.templates}
+    new = {template.id: template for template in after.templates}
+    lost = [template for template in old.values() if template.id not in new]
+    won = [template for template in new.values() if template.id not in old]
+    silent = [
+        template for template in lost if renamed.id not in read_stored(template.sql, before.schema).columns
+    ]
     print(name, renamed.id, len(old), "lost", len(lost), "of which without the column", len(silent))
     assert all(map(is_touched, [*lost, *won]))
     # The script chooses among what a request shows, and so does a model: some do not come to the same.

@@ -67,7 +67,7 @@ def fill(entry, queries, **more):
     ]
     drafts = fill_in(templates, schema, entry, FillIn(every_value_matters=False, **more))
     rules = [
-        expect_filled_sql({one.id: vars(one) for one in templates}, schema),
+        expect_filled_sql({template.id: vars(template) for template in templates}, schema),
         expect_query(schema, own=()),
     ]
     with SafeDatabase(entry, children=1) as safe:
@@ -113,7 +113,7 @@ def list_answers(drafts):
     return [
         (
             group.sql_template,
-            {one.placeholder: one.value for one in group.fillings},
+            {filling.placeholder: filling.value for filling in group.fillings},
             json.loads(group.answer_rows),
         )
         for group in drafts.rows
@@ -273,6 +273,6 @@ def test_midnights_and_odd_numbers_on_a_server(kind, monkeypatch):
         found = fill(place.entry, {"latest": latest, "after": after}).rows
     answers = {group.fillings[0].value: group.answer for group in found if group.sql_template == "latest"}
     assert answers == {"North Coast": "Plant 10", "South Bay": "Plant 11"}
-    bounds = [one for group in found if group.sql_template == "after" for one in group.fillings[:1]]
+    bounds = [filling for group in found if group.sql_template == "after" for filling in group.fillings[:1]]
     assert bounds
-    assert all(re.fullmatch(r"2001-02-\d\d", one.value) and one.kind == "date" for one in bounds)
+    assert all(re.fullmatch(r"2001-02-\d\d", claim.value) and claim.kind == "date" for claim in bounds)

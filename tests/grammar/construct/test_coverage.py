@@ -29,11 +29,18 @@ def plan(schema=SCHEMA, turn=0, seed=0, among=None, **settings):
 
 def rename(name, new):
     table, _, bare = new.partition(".")
-    return [replace(one, id=new, table=table, name=bare) if one.id == name else one for one in SCHEMA]
+    return [
+        replace(listed_column, id=new, table=table, name=bare) if listed_column.id == name else listed_column
+        for listed_column in SCHEMA
+    ]
 
 
 def mentions(request, name):
-    return name in (request.subject.id, *request.subject.tables, *(one.id for one in request.columns))
+    return name in (
+        request.subject.id,
+        *request.subject.tables,
+        *(listed_column.id for listed_column in request.columns),
+    )
 
 
 def test_every_table_column_and_link_is_a_subject_and_keys_are_none():
@@ -49,7 +56,7 @@ def test_a_table_that_only_joins_others_is_asked_about_with_them():
         column("stays.clinic_id", "integer", references="clinics.clinic_id"),
         column("stays.doctor_id", "integer", references="doctors.doctor_id"),
     ]
-    subjects = {one.id: one for one in list_subjects([*SCHEMA, *joining])}
+    subjects = {subject.id: subject for subject in list_subjects([*SCHEMA, *joining])}
     assert subjects["stays"].tables == ("stays", "clinics", "doctors")
     assert subjects["stays"].what == "table"
     assert subjects["stays - clinics"].what == "link"
@@ -74,12 +81,12 @@ def test_each_subject_gets_its_share_of_kinds_that_fit_its_type():
 def test_a_request_shows_its_tables_keys_names_and_a_share_of_the_others():
     wide = [column(f"clinics.note_{letter}") for letter in "abcdefghijkl"]
     for request in plan([*SCHEMA, *wide], shown=3):
-        shown = {one.id for one in request.columns}
-        assert {one.table for one in request.columns} == set(request.subject.tables)
+        shown = {listed_column.id for listed_column in request.columns}
+        assert {listed_column.table for listed_column in request.columns} == set(request.subject.tables)
         assert not request.subject.column or request.subject.column in shown
         if "clinics" in request.subject.tables:
             assert {"clinics.clinic_id", "clinics.name"} <= shown
-            assert len(shown & {one.id for one in wide} - {request.subject.column}) <= 3
+            assert len(shown & {listed_column.id for listed_column in wide} - {request.subject.column}) <= 3
         if request.subject.id == "doctors - clinics":
             assert "doctors.clinic_id" in shown
 
@@ -113,10 +120,12 @@ def test_a_renamed_column_leaves_every_request_that_does_not_mention_it_as_it_wa
     before, after = plan(shown=1), plan(rename(name, new), shown=1)
     unchanged = [request for request in before if not mentions(request, name)]
     assert unchanged
-    assert [request for request in after if request in before] == [one for one in before if one in after]
+    assert [request for request in after if request in before] == [
+        request for request in before if request in after
+    ]
     for request in unchanged:
         if request not in after:  # its table has one place for another column, and the new name takes it
-            (now,) = [one for one in after if one.id == request.id]
+            (now,) = [listed_request for listed_request in after if listed_request.id == request.id]
             assert mentions(now, new)
 
 
@@ -133,7 +142,9 @@ def test_what_no_template_asks_about_is_named_with_what_became_of_its_requests()
         (subjects["visits.day"], "star"),
         (subjects["visits.day"], "star"),
     ]
-    columns = {one.id for one in SCHEMA if one.table != "visits"} - {"doctors.specialty"}
+    columns = {listed_column.id for listed_column in SCHEMA if listed_column.table != "visits"} - {
+        "doctors.specialty"
+    }
     drops = list_uncovered(SCHEMA, {"clinics", "doctors"}, columns, "its requests: none fits its type", lost)
     assert [drop.reason for drop in drops] == ["uncovered"] * 5
     assert [drop.detail for drop in drops] == [
@@ -144,4 +155,6 @@ def test_what_no_template_asks_about_is_named_with_what_became_of_its_requests()
         "column visits.reason: no template asks about it; its requests: none fits its type",
     ]
     assert drops[2].origin[0].reference == "schema#visits.day"
-    assert not list_uncovered(SCHEMA, {"clinics", "doctors", "visits"}, {one.id for one in SCHEMA}, "why")
+    assert not list_uncovered(
+        SCHEMA, {"clinics", "doctors", "visits"}, {listed_column.id for listed_column in SCHEMA}, "why"
+    )

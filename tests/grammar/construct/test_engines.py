@@ -93,8 +93,8 @@ def test_schemas_prompts_groups_and_questions_are_the_same(places):
         found.append((schema, prompts, templates, groups, questions))
     assert not [drop for drop in found[0][3].dropped if drop.reason == "sql_failed"]
     assert len(found[0][3].rows) > 100
-    for one, other in pairwise(found):
-        assert one == other
+    for first, other in pairwise(found):
+        assert first == other
 
 
 def test_every_groups_sql_gives_its_answer_on_every_engine(places):

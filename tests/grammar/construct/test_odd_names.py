@@ -96,11 +96,17 @@ def test_names_that_say_nothing_are_listed_until_there_are_words_for_them(yard):
 
 def test_what_is_left_out_is_asked_of_nobody_and_joins_still(yard):
     entry = yard.model_copy(update={"leave_out": ("Owners.tel", "zz_import_2019", "JobParts.Qty-2")})
-    columns = {one.id: one for one in schema([], [], entry).rows}
+    columns = {row.id: row for row in schema([], [], entry).rows}
     assert not columns["Owners.tel"].descriptive
     assert columns["Owners.full_name"].descriptive
-    assert not any(one.descriptive for one in columns.values() if one.table == "zz_import_2019")
-    assert not any(one.descriptive for one in columns.values() if one.table == "JobParts")
+    assert not any(
+        listed_column.descriptive
+        for listed_column in columns.values()
+        if listed_column.table == "zz_import_2019"
+    )
+    assert not any(
+        listed_column.descriptive for listed_column in columns.values() if listed_column.table == "JobParts"
+    )
     assert columns["JobParts.JobNo"].references == "Job Orders.JobNo"
 
 

@@ -97,8 +97,8 @@ def test_templates_are_kept_in_canonical_sql_with_their_texts_and_tag(tmp_path):
     ("line", "reason", "said"),
     [
         (b'{"sql": "\xff\xfe"}', "unreadable_line", "is not valid UTF-8"),
-        (b"nonsense", "unreadable_line", "is no JSON"),
-        (b"[1]", "unreadable_line", "is no JSON object but a list"),
+        (b"nonsense", "unreadable_line", "is not valid JSON"),
+        (b"[1]", "unreadable_line", "is not a JSON object but a list"),
         (b"x" * (16 * 2**20 + 1), "unreadable_line", "is longer than 16 MiB"),
         (change(sql="SELECT 1; DROP TABLE x"), "unreadable", "2 statements"),
         (change(sql="DELETE FROM clinics"), "not_select", "Delete"),
@@ -189,7 +189,7 @@ def test_any_select_that_runs_is_taken_with_any_text_that_has_its_values(tmp_pat
     assert not checked.errors
     assert checked.warnings
     (template,) = checked.templates
-    assert [own.criterion for own in template.texts] == ["short", "long"]
+    assert [text.criterion for text in template.texts] == ["short", "long"]
     query = read_stored(template.sql, SCHEMA)
     assert query.placeholders == template.placeholders
     assert query.id == template.id

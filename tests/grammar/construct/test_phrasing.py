@@ -83,7 +83,10 @@ def test_one_clause_does_not_hang_on_another():
 
 
 def test_of_some_films_a_question_says_which():
-    schema = [replace(one, scope="in the catalogue" * (one.table == "films")) for one in FILMS]
+    schema = [
+        replace(listed_column, scope="in the catalogue" * (listed_column.table == "films"))
+        for listed_column in FILMS
+    ]
     count = Query(("films.film_id",), BY, ("people.full_name",), "count")
     assert "How many films in the catalogue are directed by [people.full_name]?" in word(count, schema, "")
     genres = Query(("genres.genre_name",), OF, ("films.title",), "list")

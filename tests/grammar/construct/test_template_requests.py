@@ -125,7 +125,11 @@ def test_a_code_tells_its_own_thing_alone():
 
     def list_sql(columns):
         shapes = [TemplateShape(tables=(1, 4), placeholders=count) for count in (1, 2)]
-        requests = [one for shape in shapes for one in list_template_requests(columns, shape, 9, 99, 0)]
+        requests = [
+            template_request
+            for shape in shapes
+            for template_request in list_template_requests(columns, shape, 9, 99, 0)
+        ]
         return [sql for request in requests for sql in list_templates(request)]
 
     def by_part(sqls, asked):

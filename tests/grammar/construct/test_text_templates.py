@@ -127,7 +127,7 @@ def test_no_two_requests_share_circumstance_and_opening():
     requests = list_requests("long", criterion, templates)
     pairs = [(request.circumstance, request.opening) for request in requests]
     assert len(set(pairs)) == len(pairs) == 32
-    assert all(one[0] != other[0] for one, other in pairwise(pairs))
+    assert all(first[0] != other[0] for first, other in pairwise(pairs))
     again = list_requests("long", criterion.model_copy(update={"seed": 1}), templates)
     assert [request.circumstance for request in again] != [request.circumstance for request in requests]
 

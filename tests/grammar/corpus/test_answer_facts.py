@@ -58,7 +58,7 @@ class Corpus:
         )
         params = FillIn(every_value_matters=False)
         groups = list(fill_in([template], self.columns, self.entry, params).rows)
-        (group,) = (one for one in groups if one.fillings[0].value == value)
+        (group,) = (group for group in groups if group.fillings[0].value == value)
         asked = AskedQuestion(
             "q", group.id, "short", "?", group.answer, template.id, "x", True, False, None, ()
         )
@@ -97,7 +97,7 @@ def test_a_document_that_lost_the_fact_does_not_state_it(concerts):
     _, facts = concerts.find(TOWN_OF_HALL, hall)
     (own,) = (name for name in concerts.list_alone(facts) if concerts.title[name] == hall)
     table = open_entity_table("overlapping", "halls", concerts.columns)
-    (town,) = (one for one in table.attributes if one.column == "halls.town")
+    (town,) = (attribute for attribute in table.attributes if attribute.column == "halls.town")
     gone = Dropped(make_fact_id(own, town), UNREAD, "town", ())
     _, fewer = concerts.find(TOWN_OF_HALL, hall, [gone])
     assert concerts.list_alone(facts) - concerts.list_alone(fewer) == {own}

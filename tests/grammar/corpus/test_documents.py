@@ -69,12 +69,12 @@ def test_a_model_writes_in_parts_and_a_document_is_kept_when_its_facts_are_read(
     drafts, ask = run()
     (document,) = drafts.rows
     assert (document.id, document.title, document.text) == ("d1", "Ada Zwick", f"{PART}\n\n{REST}")
-    assert [(each.writer, each.paragraph) for each in document.sentences] == [
+    assert [(sentence.writer, sentence.paragraph) for sentence in document.sentences] == [
         ("model", 0), ("model", 0), ("model", 1)
     ]  # fmt: skip
     assert not drafts.dropped
     assert [request.role for request in ask.asked] == ["generator", "generator", "reader"]
-    assert [each.facts_read for each in document.sentences] == [1, 1, 1]
+    assert [sentence.facts_read for sentence in document.sentences] == [1, 1, 1]
     assert {origin.kind for origin in document.origin} == {"row", "call"}
 
 
@@ -84,9 +84,9 @@ def test_a_plain_document_takes_no_model_and_is_read_by_rule(run):
     assert set(list_writers(document)) == {"plain"}
     assert not ask.asked
     assert {origin.kind for origin in document.origin} == {"row"}
-    assert sum(each.facts_read for each in document.sentences) == len(FACTS)
+    assert sum(sentence.facts_read for sentence in document.sentences) == len(FACTS)
     assert all(names_fact(document.text, fact) for fact in FACTS)
-    assert " ".join(each.text for each in document.sentences) == " ".join(document.text.split())
+    assert " ".join(sentence.text for sentence in document.sentences) == " ".join(document.text.split())
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_sentence_that_breaks_a_rule_is_dropped_and_its_fact_written_plainly(r
     (document,) = drafts.rows
     # The reader is asked for what a model wrote alone.
     assert [fact.id for fact in ask.asked[-1].fields["facts"]] == ["f2", "f3"]
-    assert [each.facts_read for each in document.sentences] == [1, 1, 1]
+    assert [sentence.facts_read for sentence in document.sentences] == [1, 1, 1]
     assert sentence not in document.text
     assert names_fact(document.text, FACTS[0])
     assert sorted(list_writers(document)) == ["model", "model", "plain"]

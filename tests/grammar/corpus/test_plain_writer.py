@@ -70,7 +70,7 @@ FACTS = st.fixed_dictionaries(
 
 @given(values=FACTS, name=NAMES, seed=st.integers(0, 50))
 def test_every_fact_is_said_and_every_sentence_keeps_the_rules(values, name, seed):
-    facts = tuple(fact(attribute, *sorted(own), name=name) for attribute, own in values.items())
+    facts = tuple(fact(attribute, *sorted(value), name=name) for attribute, value in values.items())
     ground = Ground("film", (name,), facts)
     paragraphs, failed = write_paragraphs(PlainWriter(name, ground, (seed,)), facts, {})
     assert failed == []
@@ -78,7 +78,7 @@ def test_every_fact_is_said_and_every_sentence_keeps_the_rules(values, name, see
     assert [find_fault(sentence, ground) for sentence in sentences] == [""] * len(sentences)
     assert all(names_fact(" ".join(sentences), told) for told in facts)
     # Each fact is told once.
-    assert sorted(fact for part in paragraphs for one in part for fact in one.facts) == sorted(values)
+    assert sorted(fact for part in paragraphs for clause in part for fact in clause.facts) == sorted(values)
 
 
 def write_text(kind, *facts, name="Locke", seed=0):

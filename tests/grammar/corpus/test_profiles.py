@@ -121,7 +121,9 @@ def test_no_table_is_chosen_where_none_is_wanted_or_no_assessment_asks(entry, se
 
 
 def test_a_table_without_a_primary_key_is_dropped_with_its_reason(entry):
-    schema = [replace(each, primary_key=each.primary_key and each.table != "visits") for each in SCHEMA]
+    schema = [
+        replace(column, primary_key=column.primary_key and column.table != "visits") for column in SCHEMA
+    ]
     drafts = profiles(ask_of(fill(entry)), TEMPLATES, schema, entry, ASSESSED, Profiles())
     assert {profile.table for profile in drafts.rows} == {"clinics", "doctors"}
     (row,) = [row for row in drafts.dropped if row.reason == "no_primary_key"]
@@ -130,7 +132,7 @@ def test_a_table_without_a_primary_key_is_dropped_with_its_reason(entry):
 
 
 def test_an_unknown_table_is_named_with_those_there_are(entry):
-    with pytest.raises(BadInput, match=r"entities\.hospital.*no table 'nurses' \(there are clinics, doctors"):
+    with pytest.raises(BadInput, match=r"entities\.hospital.*no table 'nurses' \(known: clinics, doctors"):
         profiles([], TEMPLATES, SCHEMA, entry, {}, Profiles(entities={"hospital": ("nurses",)}))
 
 

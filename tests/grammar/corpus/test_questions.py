@@ -129,7 +129,7 @@ def test_groups_that_documents_do_not_answer_are_left_out_with_their_number_and_
         ("no_document", "1 of 4 groups of SQL template t: a row has no document"),
         ("untold", "2 of 4 groups of SQL template t: the documents do not tell films.budget, films.cast"),
     ]
-    assert [one.reference for one in drafts.dropped[1].origin] == [
+    assert [source.reference for source in drafts.dropped[1].origin] == [
         "balanced#g3-long-a",
         "balanced#g3-short-a",
     ]

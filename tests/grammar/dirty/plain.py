@@ -35,15 +35,15 @@ def read_tables(entry, tables):
             connection.text_factory = lambda cell: cell.decode("utf-8", "replace")
             connection.row_factory = sqlite3.Row
             return {
-                table: [dict(row) for row in connection.execute(_select(table, own, _quote))]
-                for table, own in tables.items()
+                table: [dict(row) for row in connection.execute(_select(table, listed_table, _quote))]
+                for table, listed_table in tables.items()
             }
     engine = entry.connect()
     quote = engine.dialect.identifier_preparer.quote_identifier
     with engine.connect() as connection:
         return {
-            table: _read_server(connection.execute(text(_select(table, own, quote))))
-            for table, own in tables.items()
+            table: _read_server(connection.execute(text(_select(table, listed_table, quote))))
+            for table, listed_table in tables.items()
         }
 
 
@@ -121,10 +121,10 @@ class Plain:
         raw = read_tables(entry, names)
         self.tables = {
             table: [
-                {column.id: read_cell(row[column.name], column.reading) for column in own}
+                {column.id: read_cell(row[column.name], column.reading) for column in name}
                 for row in raw[table]
             ]
-            for table, own in names.items()
+            for table, name in names.items()
         }
 
     def answer(self, query, fillings):
@@ -154,7 +154,7 @@ class Plain:
             rows = [
                 {**row, **other}
                 for row in rows
-                if None not in (key := tuple(row[own] for own, _ in pairs))
+                if None not in (key := tuple(row[pair] for pair, _ in pairs))
                 for other in index[key]
             ]
             seen.add(table)

@@ -50,7 +50,7 @@ def check(made, engine):
     unasked = made.name_unasked()
     assert {name: unasked[name] for name in UNASKED} == UNASKED
     assert {"ships.meta", "ships.shape", "ships.photo"} <= set(unasked)
-    assert {one.id: one.reading for one in made.profiles if one.id in READINGS} == READINGS
+    assert {profile.id: profile.reading for profile in made.profiles if profile.id in READINGS} == READINGS
     return made.check()
 
 

@@ -17,14 +17,14 @@ def test_edges_run_to_the_right_and_boxes_never_touch(numbers):
     boxes = {box.name: box for box in layout.boxes}
     for source, target in edges:
         assert boxes[source].x + boxes[source].width < boxes[target].x
-    for one in layout.boxes:
-        assert one.x >= 0
-        assert one.x + one.width <= layout.width
-        assert one.y >= 0
-        assert one.y + one.height <= layout.height
+    for box in layout.boxes:
+        assert box.x >= 0
+        assert box.x + box.width <= layout.width
+        assert box.y >= 0
+        assert box.y + box.height <= layout.height
         for other in layout.boxes:
-            apart = abs(one.x - other.x) >= one.width or abs(one.y - other.y) >= one.height
-            assert one is other or apart
+            apart = abs(box.x - other.x) >= box.width or abs(box.y - other.y) >= box.height
+            assert box is other or apart
 
 
 def test_a_cycle_is_refused():

@@ -94,7 +94,7 @@ def write_entity(entity: dict) -> Iterator[Triple]:
             yield own, ONTOLOGY + "rank", NamedNode(ONTOLOGY + made["rank"].title() + "Rank")
             yield from describe_property(name, made["mainsnak"])
             yield from write_snak(own, made["mainsnak"], "statement/", "statement/value/")
-            for qualifier in (each for some in made.get("qualifiers", {}).values() for each in some):
+            for qualifier in (part for some in made.get("qualifiers", {}).values() for part in some):
                 yield from describe_property(qualifier["property"], qualifier)
                 yield from write_snak(own, qualifier, "qualifier/", "qualifier/value/")
 

@@ -72,12 +72,14 @@ def read(source, *names, **selected):
 def test_entities_come_as_a_dump_has_them_fifty_a_request(tmp_path):
     made = [entity(f"Q{n}", statement(item("P57", "Q1"), entity=f"Q{n}")) for n in range(1, 121)]
     wikibase = Wikibase(*made, entity("P57", label="director"))
-    names = [each["id"] for each in made]
+    names = [row["id"] for row in made]
     with asking(wikibase, tmp_path / "answers", contact="me@example.org") as source:
         found, report, _ = read(source, *names, properties=frozenset({"P57"}))
     dump = DumpSource([write_dump(tmp_path / "dump.json", *made, entity("P57", label="director"))])
     chosen = EntitySelection(properties=frozenset({"P57"}))
-    assert {each.id: each for each in found} == {each.id: each for each in dump.read(chosen, ReadingReport())}
+    assert {result.id: result for result in found} == {
+        listed_entity.id: listed_entity for listed_entity in dump.read(chosen, ReadingReport())
+    }
     assert [len(asked["ids"].split("|")) for asked in wikibase.asked] == [50, 50, 21]
     assert {asked["maxlag"] for asked in wikibase.asked} == {"5"}
     (agent,) = wikibase.agents
@@ -135,7 +137,7 @@ def test_redirects_lead_to_one_entity_and_are_kept(tmp_path):
     with asking(wikibase, tmp_path) as source:
         for _ in range(2):  # the second time from the folder
             found, report, _ = read(source, "Q1", "Q2", "Q70", "Q80")
-            assert [each.id for each in found] == ["Q1", "Q2"]
+            assert [result.id for result in found] == ["Q1", "Q2"]
             assert report.redirects == {"Q70": "Q1", "Q80": "Q1"}
     assert len(wikibase.asked) == 1
 
@@ -144,7 +146,7 @@ def test_an_id_that_never_was_is_named_and_the_others_come(tmp_path):
     never = "Q99999999999"
     with asking(Wikibase(entity("Q1")), tmp_path) as source:
         found, _, lines = read(source, "Q1", "Q5", never)
-    assert [each.id for each in found] == ["Q1"]
+    assert [result.id for result in found] == ["Q1"]
     assert [(line["reason"], line["entity"]) for line in lines] == [
         ("no such entity", "Q5"),
         ("no such entity", never),
@@ -209,6 +211,6 @@ def test_real_answers_come_through(tmp_path):
     merged = {"entities": {**replies[0]["entities"], **replies[1]["entities"]}, "success": 1}
     with asking(Wikibase(before=[web.json_response(merged)]), tmp_path) as source:
         found, report, lines = read(source, "Q6", "Q42", "Q32063953", properties=frozenset({"P31"}))
-    assert [each.id for each in found] == ["P31", "Q42", "Q1040"]
+    assert [result.id for result in found] == ["P31", "Q42", "Q1040"]
     assert report.redirects == {"Q32063953": "Q1040"}
     assert [line["entity"] for line in lines if line["reason"] == "no such entity"] == ["Q6"]

@@ -33,7 +33,7 @@ def read(*paths, most=2**20, **selected):
 
 
 def ids(found):
-    return [each.id for each in found]
+    return [result.id for result in found]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -72,7 +72,7 @@ def test_a_selection_takes_ids_classes_properties_languages_and_sites(tmp_path):
     assert ids(found) == ["Q1", "Q2", "P577"]
     assert [claim.property for claim in found[1].claims] == ["P577"]
     # German falls back to English.
-    assert [(each.labels, each.sitelinks) for each in found] == [((Text("one", "en"),), ())] * 3
+    assert [(result.labels, result.sitelinks) for result in found] == [((Text("one", "en"),), ())] * 3
     assert report.not_asked == 2
     assert lines == [
         {"reason": "no item", "where": "dump.json, line 7", "entity": "P31",
@@ -82,9 +82,9 @@ def test_a_selection_takes_ids_classes_properties_languages_and_sites(tmp_path):
 
 def test_the_beginning_of_a_line_decides_as_its_whole_does(tmp_path):
     made = [entity("Q1"), entity("Q2", *FILM), entity("Q11424")]
-    tight = [json.dumps(each, separators=(",", ":")).encode() for each in made]
+    tight = [json.dumps(row, separators=(",", ":")).encode() for row in made]
     # Written in another order the beginning says nothing, and the whole is read.
-    turned = [json.dumps(dict(reversed(each.items()))).encode() for each in made]
+    turned = [json.dumps(dict(reversed(row.items()))).encode() for row in made]
     for lines in (made, tight, turned):
         path = write_dump(tmp_path / "dump.json", *lines)
         for selected in ({"entities": frozenset({"Q2"})}, {"classes": frozenset({"Q11424"})}):
@@ -162,7 +162,7 @@ def test_broken_parts_of_an_entity_leave_the_others(tmp_path):
 def test_a_statement_of_another_entity_never_takes_its_id(tmp_path):
     made = [entity(name, statement(item("P1", "Q5"), entity="Q9")) for name in ("Q1", "Q2")]
     found, _, _ = read(write_dump(tmp_path / "dump.json", *made))
-    assert [each.claims[0].id for each in found] == ["Q1$P1-0", "Q2$P1-0"]
+    assert [result.claims[0].id for result in found] == ["Q1$P1-0", "Q2$P1-0"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -241,8 +241,8 @@ def test_a_real_excerpt_is_read_whole():
     found, report, _ = read(path, most=2**24)
     assert len(found) == 100
     # Counted in the file by a plain json.load: 5,598 items, 2,795 quantities, 658 texts, 52 times.
-    assert sum(len(each.claims) for each in found) == 5_598 + 2_795 + 658 + 52
-    kinds = [claim.value for each in found for claim in each.claims if isinstance(claim.value, Time)]
+    assert sum(len(result.claims) for result in found) == 5_598 + 2_795 + 658 + 52
+    kinds = [claim.value for result in found for claim in result.claims if isinstance(claim.value, Time)]
     assert sum(value.precision == Precision.YEAR for value in kinds) == 22 + 7
     assert sum(value.calendar == "julian" for value in kinds) == 7 + 2
     assert not report.counts.keys() & {"broken line", "broken entity", "broken claim", "broken part"}
@@ -254,8 +254,8 @@ def test_a_real_excerpt_is_read_whole():
 @needs("wikidata")
 def test_units_ranks_qualifiers_aliases_and_several_values_of_a_real_excerpt_are_kept():
     found, _, lines = read(EXCERPT / "sample_wikidata_items.json.bz2", most=2**24)
-    by_id = {each.id: each for each in found}
-    claims = [(each.id, claim) for each in found for claim in each.claims]
+    by_id = {result.id: result for result in found}
+    claims = [(result.id, claim) for result in found for claim in result.claims]
     amounts = [claim.value for _, claim in claims if isinstance(claim.value, Quantity)]
     # All of this counted in the file by a plain json.load.
     assert Counter(claim.rank for _, claim in claims) == {"normal": 8_780, "preferred": 299, "deprecated": 24}
@@ -264,9 +264,11 @@ def test_units_ranks_qualifiers_aliases_and_several_values_of_a_real_excerpt_are
         "Q25250": 19, "Q25343": 7, "Q180154": 2, "Q4916": 1, "Q577": 1, "Q3710": 1, "Q232291": 1,
     }  # fmt: skip
     assert sum(value.upper is not None for value in amounts) == 226
-    assert sum(count > 1 for count in Counter((name, own.property) for name, own in claims).values()) == 750
-    assert sum(text.language == "en" for each in found for text in each.aliases) == 178
-    qualifiers = Counter(type(own.value) for _, claim in claims for own in claim.qualifiers)
+    assert (
+        sum(count > 1 for count in Counter((name, claim.property) for name, claim in claims).values()) == 750
+    )
+    assert sum(text.language == "en" for result in found for text in result.aliases) == 178
+    qualifiers = Counter(type(qualifier.value) for _, claim in claims for qualifier in claim.qualifiers)
     # Of 4,025 dates two name the 31st of June.
     assert qualifiers == {Time: 4_023, ItemValue: 2_464, Quantity: 82, Text: 4}
     assert [(line["entity"], line["detail"]) for line in lines if line["reason"] == "broken qualifier"] == [
@@ -286,7 +288,7 @@ def test_units_ranks_qualifiers_aliases_and_several_values_of_a_real_excerpt_are
     ]  # fmt: skip
     (area,) = (claim.value for claim in by_id["Q45"].claims if claim.property == "P2046")
     assert area == Quantity(Decimal(92_212), "Q712226", Decimal(92_211), Decimal(92_213))
-    rulers = [(own.rank, own.value) for own in by_id["Q585"].claims if own.property == "P17"]
+    rulers = [(claim.rank, claim.value) for claim in by_id["Q585"].claims if claim.property == "P17"]
     assert rulers == [("preferred", ItemValue("Q20"))] + [
         ("normal", ItemValue(name)) for name in ("Q62589", "Q2597352", "Q62651")
     ]
@@ -336,8 +338,8 @@ WHOLE = entity(
 def list_places(value, path=()):
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     yield path
-    for key, each in inside:
-        yield from list_places(each, (*path, key))
+    for key, inner in inside:
+        yield from list_places(inner, (*path, key))
 
 
 @given(st.sampled_from([path for path in list_places(WHOLE) if path]), ANY)
@@ -362,7 +364,7 @@ def test_an_item_whose_class_is_not_known_may_be_of_any_class(tmp_path, separato
         entity("Q4", statement(item("P31", "Q5"), entity="Q4"), statement({**unknown, "property": "P57"})),
         entity("Q5", *FILM),
     ]
-    lines = [json.dumps(each, separators=separators).encode() for each in made]
+    lines = [json.dumps(row, separators=separators).encode() for row in made]
     found, report, named = read(write_dump(tmp_path / "dump.json", *lines), classes=frozenset({"Q11424"}))
     assert (ids(found), report.not_asked) == (["Q1", "Q5"], 3)
     assert [(line["entity"], line["reason"]) for line in named] == [("Q1", "unknown value")]

@@ -41,7 +41,10 @@ SWISS = {**GERMAN, "Q8": "e"}
 def read_labels(source, language):
     report = ReadingReport()
     chosen = EntitySelection(entities=frozenset(ENGLISH), languages=frozenset({language}))
-    found = {each.id: each.labels[0].text if each.labels else None for each in source.read(chosen, report)}
+    found = {
+        listed_entity.id: listed_entity.labels[0].text if listed_entity.labels else None
+        for listed_entity in source.read(chosen, report)
+    }
     report.finish()
     return found, report.counts["no label"]
 

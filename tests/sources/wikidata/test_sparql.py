@@ -41,7 +41,7 @@ TIMES = (
     time("P569", "-0500-00-00T00:00:00Z", 7, JULIAN),
 )
 MADE = [
-    entity("Q1", *(statement(each, number) for number, each in enumerate(TIMES)), label="times"),
+    entity("Q1", *(statement(time_, number) for number, time_ in enumerate(TIMES)), label="times"),
     entity(
         "Q2",
         statement(
@@ -98,7 +98,7 @@ def test_entities_are_those_of_a_dump(source, tmp_path):
     names = frozenset(made["id"] for made in MADE)
     found, report, _ = read(source, entities=names)
     expected, of_dump, _ = read(DumpSource([write_dump(tmp_path / "dump.json", *MADE)]), entities=names)
-    assert [unordered(each) for each in found] == sorted(
+    assert [unordered(result) for result in found] == sorted(
         map(unordered, expected), key=lambda each: (each.id[0], each.id)
     )
     assert report.counts == of_dump.counts
@@ -113,7 +113,9 @@ def test_properties_languages_and_sites_are_selected(source):
         languages=frozenset({"de"}),
         sites=frozenset(),
     )
-    assert [(each.id, [claim.property for claim in each.claims]) for each in found] == [("Q2", ["P1082"])]
+    assert [(result.id, [claim.property for claim in result.claims]) for result in found] == [
+        ("Q2", ["P1082"])
+    ]
     # German falls back to English.
     assert (found[0].labels, found[0].sitelinks) == ((Text("one", "en"),), ())
     # The label of a property that is named would be given, and there is none.
@@ -121,13 +123,13 @@ def test_properties_languages_and_sites_are_selected(source):
 
 
 def test_instances_of_a_class_are_found_but_for_deprecated_statements(source):
-    assert [each.id for each in read(source, classes=frozenset({"Q5"}))[0]] == ["Q2", "Q3"]
+    assert [listed_entity.id for listed_entity in read(source, classes=frozenset({"Q5"}))[0]] == ["Q2", "Q3"]
     assert read(source, classes=frozenset({"Q6"}))[0] == []
 
 
 def test_redirects_and_missing_ids_are_said(source):
     found, report, lines = read(source, entities=frozenset({"Q70", "Q2", "Q8"}))
-    assert [each.id for each in found] == ["Q2"]
+    assert [result.id for result in found] == ["Q2"]
     assert report.redirects == {"Q70": "Q2"}
     assert [line["entity"] for line in lines if line["reason"] == "no such entity"] == ["Q8"]
 
@@ -165,7 +167,7 @@ def test_results_that_break_off_are_asked_for_again(tmp_path):
 
     with serve_sparql(Breaking(MADE)) as url:
         source = SparqlSource(WebServer(url, first_wait_s=0.01, retries=1), tmp_path)
-        assert [each.id for each in read(source, entities=frozenset({"Q3"}))[0]] == ["Q3"]
+        assert [listed_entity.id for listed_entity in read(source, entities=frozenset({"Q3"}))[0]] == ["Q3"]
 
 
 def test_answers_are_kept_and_no_query_is_sent_twice(tmp_path):
@@ -185,7 +187,7 @@ def test_answers_are_kept_and_no_query_is_sent_twice(tmp_path):
     again, same, _ = read(SparqlSource(WebServer(url, retries=0), tmp_path), **chosen)
     assert (again, same.redirects) == (first, report.redirects)
     assert {path: path.read_bytes() for path in kept} == kept
-    for content, said in ((b"{", "is no JSON"), (b"[]", "is no kept answer")):
+    for content, said in ((b"{", "is not valid JSON"), (b"[]", "is not a kept answer")):
         next(iter(kept)).write_bytes(content)
         with pytest.raises(BadInput, match=f"{said}.*delete it, and it is asked for again"):
             read(SparqlSource(WebServer(url, retries=0), tmp_path), **chosen)

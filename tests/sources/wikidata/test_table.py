@@ -46,7 +46,7 @@ def test_rows_are_entities_and_columns_are_properties(tmp_path):
     )
     assert is_database(path)
     found, report = read(TableSource(path, COLUMNS))
-    assert [(each.id, each.labels) for each in found] == [
+    assert [(result.id, result.labels) for result in found] == [
         ("Q1", (Text("Ides", "en"),)),
         ("Q2", (Text("Alien", "en"),)),
         ("Q3", ()),
@@ -75,7 +75,7 @@ def test_a_small_number_is_exact():
 def test_rows_without_an_id_are_skipped(tmp_path):
     rows = [(name, "a", None, None, None, None) for name in (None, "42", "Q1", "Q1", 7, "Q2")]
     found, report = read(TableSource(make(tmp_path / "films.sqlite", *rows), []), entities=frozenset({"Q1"}))
-    assert [each.id for each in found] == ["Q1"]
+    assert [result.id for result in found] == ["Q1"]
     assert (report.counts, report.not_asked) == ({"no item id": 3, "column without a property": 4}, 1)
 
 
@@ -109,13 +109,13 @@ def test_rows_that_lie_in_a_log_are_read(tmp_path):
         writer.execute("PRAGMA journal_mode = WAL")
         with writer:
             writer.execute("INSERT INTO films (qid, title) VALUES ('Q2', 'Ides')")
-        assert [each.id for each in read(TableSource(path, []))[0]] == ["Q1", "Q2"]
+        assert [entity.id for entity in read(TableSource(path, []))[0]] == ["Q1", "Q2"]
 
 
 def test_a_column_may_have_any_name(tmp_path):
     path = make(tmp_path / "films.sqlite", ("Q1", "Q9", "Q5"), columns="qid, entity_id, other")
     found, report = read(TableSource(path, [PropertyColumn("entity_id", "P57")]))
-    assert [(each.id, [claim.value for claim in each.claims]) for each in found] == [
+    assert [(result.id, [claim.value for claim in result.claims]) for result in found] == [
         ("Q1", [ItemValue("Q9")])
     ]
     assert report.counts == {"column without a property": 1, "no label": 1}
@@ -130,13 +130,13 @@ def test_columns_of_one_property_have_their_places(tmp_path):
         columns="qid, first, second, x",
     )
     found, _ = read(TableSource(path, columns))
-    assert [[(claim.id, claim.position) for claim in each.claims] for each in found] == [
+    assert [[(claim.id, claim.position) for claim in result.claims] for result in found] == [
         [("Q1$P1-x", 0), ("Q1$P57-second", 0), ("Q1$P57-first", 1)],
         [("Q2$P1-x", 0), ("Q2$P57-first", 0)],
     ]
     assert [claim.value for claim in found[0].claims[1:]] == [ItemValue("Q9"), ItemValue("Q8")]
     twice = TableSource(path, [PropertyColumn("first", "P57"), PropertyColumn("first", "P57", "item")])
-    with pytest.raises(BadInput, match="--column: first=P57 is said twice"):
+    with pytest.raises(BadInput, match="--column: first=P57 is given twice"):
         read(twice)
     # One column may be two properties.
     found, _ = read(TableSource(path, [PropertyColumn("first", "P57"), PropertyColumn("first", "P58")]))
@@ -159,7 +159,7 @@ def test_what_is_not_there_is_one_clear_line(tmp_path):
     with pytest.raises(BadInput, match="cannot be read"):
         read(TableSource(tmp_path / "broken", []))
     for text in ("runtime", "=P1", "runtime=Q1", "runtime=P1:minutes"):
-        with pytest.raises(BadInput, match="is no column with its property"):
+        with pytest.raises(BadInput, match="is not a column with its property"):
             read_column(text)
 
 
@@ -167,7 +167,7 @@ def test_the_sample_database_of_films_is_a_source(packages, tmp_path):
     films(packages / "movies.db", Films(years=(1979, 1979)), tmp_path / "films.sqlite")
     columns = ("release_date=P577", "runtime_minutes=P2047:Q7727", "box_office_usd=P2142:Q4917")
     found, report = read(TableSource(tmp_path / "films.sqlite", [read_column(text) for text in columns]))
-    alien = next(each for each in found if each.labels == (Text("Alien", "en"),))
+    alien = next(result for result in found if result.labels == (Text("Alien", "en"),))
     assert alien.id == "Q103569"
     assert {claim.property: claim.value for claim in alien.claims}["P2047"] == Quantity(Decimal(117), "Q7727")
     assert set(report.counts) == {"column without a property"}
@@ -188,7 +188,7 @@ def test_a_result_of_the_query_service_is_read_as_it_is_meant(tmp_path):
     )
     columns = [read_column(text) for text in ("director=P57", "released=P577", "made=P571")]
     found, report = read(TableSource(path, columns))
-    assert {each.id: [(claim.property, claim.value) for claim in each.claims] for each in found} == {
+    assert {result.id: [(claim.property, claim.value) for claim in result.claims] for result in found} == {
         "Q401": [
             ("P57", ItemValue("Q501")),
             ("P57", ItemValue("Q503")),
@@ -197,9 +197,9 @@ def test_a_result_of_the_query_service_is_read_as_it_is_meant(tmp_path):
         "Q402": [("P57", ItemValue("Q502")), ("P577", Time(-44, 3, 15, Precision.DAY))],
         "Q403": [("P571", Time(2004, None, None, Precision.YEAR)), ("P577", Time(-1, 1, 1, Precision.DAY))],
     }
-    assert len({claim.id for each in found for claim in each.claims}) == 7
+    assert len({claim.id for result in found for claim in result.claims}) == 7
     # The service shows an item without a label by its id.
-    assert [each.labels for each in found] == [(Text("One", "en"),), (Text("Two", "en"),), ()]
+    assert [result.labels for result in found] == [(Text("One", "en"),), (Text("Two", "en"),), ()]
     assert report.counts == {"broken cell": 1, "unknown value": 1, "no label": 1}
 
 
@@ -212,7 +212,9 @@ def test_labels_fall_back_to_the_columns_of_other_languages(tmp_path):
         ({"de-at"}, ["a de-at", "c de", "c de", None]),
     ):
         found, report = read(TableSource(path, []), languages=frozenset(languages))
-        labels = [f"{own.text} {own.language}" for each in found for own in each.labels or [Text("", "")]]
+        labels = [
+            f"{label.text} {label.language}" for result in found for label in result.labels or [Text("", "")]
+        ]
         assert [label.strip() or None for label in labels] == expected
         assert report.counts["no label"] == expected.count(None)
     other = make(tmp_path / "other.sqlite", ("Q1", "a"), ("Q1", "b"), columns="qid, label")

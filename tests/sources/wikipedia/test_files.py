@@ -47,7 +47,7 @@ def test_texts_by_title_become_sentences(tmp_path):
 def test_what_is_no_json_of_texts_is_refused_in_one_line(tmp_path, content):
     path = tmp_path / "texts.json"
     path.write_text(content, encoding="latin-1")
-    with pytest.raises(BadInput, match="is no JSON of titles and texts") as error:
+    with pytest.raises(BadInput, match="is not a JSON of titles and texts") as error:
         read_all(PlainTexts(path, Heard().append))
     assert "\n" not in str(error.value)
 
@@ -99,7 +99,7 @@ def entries_of(article):
 def test_real_pages_of_a_folder_are_what_they_say():
     titles = ["Redirect", "Bodmin", "2008-British-motorcycle-Grand-Prix", "Licence-note"]
     articles, heard = read_folder("wikitext", titles)
-    assert [(title, own.aliases) for title, own in articles.items()] == [
+    assert [(title, article.aliases) for title, article in articles.items()] == [
         ("2008-British-motorcycle-Grand-Prix", ()), ("Bodmin", ()), ("Toronto", ("Redirect",)),
     ]  # fmt: skip
     assert heard.reasons() == {"Licence-note": "missing"}
@@ -152,7 +152,11 @@ def test_passages_are_found_by_the_titles_that_tables_link_to(passages):
     assert not [title for title in found if "_" in title or title.startswith("/")]
     assert {"Berkeley, CA", "Duleek/Bellewstown GAA", "Bert D'Angelo/Superstar"} <= found.keys()
     links = [
-        link for own in read_tables().values() for row in own["data"] for _, linked in row for link in linked
+        link
+        for table in read_tables().values()
+        for row in table["data"]
+        for _, linked in row
+        for link in linked
     ]
     assert len(links) == 5_616
     assert {read_path(link) for link in links} <= found.keys()
@@ -190,8 +194,8 @@ def test_cells_of_real_tables_come_back_with_their_headers():
     for name, table in read_tables().items():
         parts = read_page(write_wikitext(table)).parts
         read = {(part.row, part.column): (part.headers[1], part.text) for part in parts if part.kind == CELL}
-        for row, own in enumerate(table["data"], 1):
-            for column, (text, _) in enumerate(own):
+        for row, listed_cells in enumerate(table["data"], 1):
+            for column, (text, _) in enumerate(listed_cells):
                 expected = (table["header"][column][0], text)
                 cells += bool(text.strip())
                 # Blanks before marks go: `Sacramento , CA`.

@@ -66,7 +66,7 @@ def test_an_article_has_its_boxes_sections_and_tables(tmp_path):
 def test_the_first_names_of_its_fields_are_known_too(tmp_path):
     old = {"infobox": RECORD["infoboxes"], "article_sections": RECORD["sections"]}
     record = {key: value for key, value in RECORD.items() if key not in ("infoboxes", "sections")} | old
-    sources = (write_lines(tmp_path / f"{n}.ndjson", [each]) for n, each in enumerate((RECORD, record)))
+    sources = (write_lines(tmp_path / f"{n}.ndjson", [line]) for n, line in enumerate((RECORD, record)))
     new, same = (read_all(StructuredContents(path, Heard().append)) for path in sources)
     assert same == new
 
@@ -137,5 +137,5 @@ def test_a_cut_archive_gives_what_came_before(tmp_path):
 
 
 def test_a_file_without_articles_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="holds no article of structured contents"):
+    with pytest.raises(BadInput, match="contains no article of structured contents"):
         read_all(StructuredContents(write_lines(tmp_path / "a.ndjson", [1, 2]), Heard().append))
