@@ -1,4 +1,4 @@
-"""The `benchloom` command: finds the project, imports its code and no other, and hands over to it."""
+"""The `benchloom` command: find the project, import only its code, and run its command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchloom init DIR`: a project of one's own, from the installed template."""
+"""Carry out `benchloom init DIR`: create a project from the installed template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where code may be imported from: the project that a command is called in, or the installed template."""
+"""Choose where to import code from: the current project, or the installed template."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAUNCHER = Path(__file__).resolve().parent
 
 
 class Refused(Exception):
-    """What would be imported is not the project's: one line, and exit code 2."""
+    """Refuses to import code that is not the project's: one line, and exit code 2."""
 
 
 def find_project(start: Path) -> Path | None:

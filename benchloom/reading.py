@@ -1,4 +1,4 @@
-"""Samples, calls, figures and lineage of a project, or of a published dataset's folder, as tables.
+"""Read samples, calls, figures and lineage of a project or a published dataset as tables.
 
 pyarrow reads them, and pandas holds them where it is asked for; both are imported when something is read.
 """
@@ -22,7 +22,7 @@ JSON_BLOCK = 64 * 1024 * 1024
 
 
 class Unreadable(ValueError):
-    """What was asked for is not there, or cannot be read: one line that says what there is."""
+    """The requested data does not exist or cannot be read; the message lists what exists."""
 
 
 def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:

@@ -1,4 +1,4 @@
-"""`benchloom init --upgrade`: a project's code brought to the installed version, by a merge."""
+"""Carry out `benchloom init --upgrade`: merge the installed version of the code into a project."""
 
 from __future__ import annotations
 

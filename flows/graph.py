@@ -1,4 +1,4 @@
-"""The blocks of dvc.yaml, from the flows' declarations, the stages' signatures and the imports."""
+"""Generate the blocks of dvc.yaml from the flows' declarations, the stages' signatures and their imports."""
 
 from __future__ import annotations
 

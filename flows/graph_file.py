@@ -1,4 +1,4 @@
-"""dvc.yaml as a file: what the flows declare, and below a line, the blocks of a user's own, word for word."""
+"""Read and write dvc.yaml: generated blocks first, then a user's own blocks, which are kept unchanged."""
 
 from __future__ import annotations
 

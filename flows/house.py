@@ -1,4 +1,4 @@
-"""Check that every paper has a flow, that a flow declares every stage, and that what it declares is whole.
+"""Check that every paper has a flow, that every stage is declared, and that declarations are complete.
 
 What a run would refuse of a stage is found here, if its signature, declaration or parameters tell.
 """

@@ -1,4 +1,4 @@
-"""The process that an import runs in: what it reads is taken for hostile, so it has limits and can be killed.
+"""Run imports in a process with limits that can be killed, since the input is untrusted.
 
 `benchloom import` starts the same command line again. That process limits itself before it reads a source,
 and what it leaves behind where the system ended it is removed here.

@@ -1,4 +1,4 @@
-"""What a night evaluates, and when: `nightly` in params.yaml, of what the flows declare as evaluated."""
+"""Read `nightly` of params.yaml: which evaluations a night repeats, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""params.yaml as text: whatever it holds is read or refused in one line, by its place in the file.
+"""Parse params.yaml, with errors that name the line.
 
 One value can be written into the text of a YAML file: every other character stays as it is.
 """

@@ -46,7 +46,7 @@ class BaselineNight(EvaluationSection):
 
 
 class RunSettings(ModelRun):
-    """How things are reached and what they may cost: no stage depends on any of it."""
+    """Settings of connections and budgets, on which no stage depends."""
 
     workers: Workers = 4
     """Stages at once."""

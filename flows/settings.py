@@ -1,4 +1,4 @@
-"""Read params.yaml, with errors in one line, and change it in place, keeping its comments."""
+"""Read params.yaml and edit it in place, with comments kept and one-line errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room on a disk. SQLite and Git say of a full one only that something failed."""
+"""Check free disk space: SQLite and Git report a full disk only as a general failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files are written beside their place and renamed there, so that no reader sees half of one."""
+"""Write files atomically: write a temporary file and rename it, so that no reader sees half a file."""
 
 from __future__ import annotations
 

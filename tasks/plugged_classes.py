@@ -1,4 +1,4 @@
-"""Parts that are classes: each in a file that is named like it, or brought by an installed package.
+"""Find plug-in classes by name, in a file with that name or in an installed package.
 
 `length-ratio` is the class of that name in the folder's length_ratio.py. A module is imported on demand.
 """

@@ -1,4 +1,4 @@
-"""Plugs: parts of a user's own that an installed package brings, by an entry point of a group `benchloom.*`.
+"""Find plug-ins of installed packages by their entry points in the groups `benchloom.*`.
 
 A plug that is a file of the project is found where such parts lie, and is hashed like any of its code. What
 is installed lies outside of the project, so that parameters name it: its version, and a digest of its files.
@@ -37,7 +37,7 @@ class Plug:
 
     @property
     def advice(self) -> str:
-        """What to do about it where it is not what it must be."""
+        """Return the hint for a plug-in that is not valid."""
         return f"pip install --upgrade {self.package}, or uninstall it"
 
     def load(self) -> object:

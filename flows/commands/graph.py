@@ -1,4 +1,4 @@
-"""`benchloom graph`: write dvc.yaml, prefect.yaml and params.schema.json, or say what they lack."""
+"""Carry out `benchloom graph`: write dvc.yaml, prefect.yaml and params.schema.json, or check them."""
 
 from __future__ import annotations
 

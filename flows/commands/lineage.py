@@ -1,4 +1,4 @@
-"""`benchloom lineage`: from a figure, an artifact or one of its rows, back to the sources."""
+"""Carry out `benchloom lineage`: trace a figure, an artifact or a row back to its sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchloom snapshot`: write down what database servers hold, in the file that DVC hashes."""
+"""Carry out `benchloom snapshot`: record the content of database servers in files that DVC hashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchloom status`: how much of each flow is fresh, and what is not, why, and what mends it."""
+"""Carry out `benchloom status`: show fresh, stale, missing and failed artifacts, and why."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class StageGroup:
-    """What stages are counted by: a flow, and an entry of a section of params.yaml that it runs for."""
+    """The group in which stages are counted: a flow and the entry of params.yaml for which it runs."""
 
     flow: str
     section: str = ""

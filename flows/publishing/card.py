@@ -1,4 +1,4 @@
-"""The card of a published dataset: written by ours, then read and completed by the hub's own library."""
+"""Write the card of a published dataset, and complete it with the hub's library."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class OwnCard:
-    """What a flow's own card says: its metadata, title, summary and sections."""
+    """The contents of a flow's own card: metadata, title, summary and sections."""
 
     metadata: Mapping[str, Any]
     summary: str

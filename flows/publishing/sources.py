@@ -1,4 +1,4 @@
-"""What a dataset was made from, with the licences and attributions that its card must carry.
+"""Collect the sources of a dataset with the licences and attributions that its card must list.
 
 Sources are found by the graph: every file that the dataset's stages read, and the stages before them, and
 that no stage wrote. A database says who made it in its entry of params.yaml, an imported folder in its own

@@ -1,4 +1,4 @@
-"""Read the rows of any artifact as items to review: what is shown of them, and what can be worded anew."""
+"""Read the rows of any artifact as items to review, with the texts to show and the texts to edit."""
 
 from __future__ import annotations
 

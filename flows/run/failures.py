@@ -1,4 +1,4 @@
-"""How a stage comes to no end: what went wrong in one line, and that it was stopped."""
+"""Describe in one line why a stage failed, for logs and reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hands the ends of stages and of a run to hooks, which can neither hold it up nor lose it."""
+"""Call hooks after stages and runs, so that a slow or failing hook neither delays nor fails the run."""
 
 from __future__ import annotations
 

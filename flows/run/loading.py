@@ -1,4 +1,4 @@
-"""Load a stage's function: from its module, of the project that runs."""
+"""Load a stage's function from its module in the current project."""
 
 from __future__ import annotations
 

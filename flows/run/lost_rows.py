@@ -1,4 +1,4 @@
-"""A stage without rows that its flow says it must have: where all of them were lost, in one line.
+"""Explain in one line where all rows of a stage were lost, if its flow requires rows.
 
 Its artifacts stay where they are, for people to look into, and are recorded nowhere.
 """

@@ -1,4 +1,4 @@
-"""Which Prefect server a run reports to: PREFECT_API_URL where it is set, else one of the project's own.
+"""Choose the Prefect server for a run: PREFECT_API_URL if set, otherwise a server of the project.
 
 The project's own ends after ten idle minutes; where nights are deployed on it, it stays, on a fixed port.
 """

@@ -1,4 +1,4 @@
-"""Background servers: started once, found again by later runs, ended when nobody uses them.
+"""Manage background servers: start once, reuse in later runs, stop when idle.
 
 A server is started under a supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) that
 ends it after it has been idle. Users of a server touch its state file; runs keep touching it.

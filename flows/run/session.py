@@ -1,4 +1,4 @@
-"""The models of one run: opened when the first stage asks, shared by all of them."""
+"""The model connections of a run, opened on the first call and shared by all stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sort and merge rows as Arrow tables: what many wrote in order becomes one file, in bounded memory."""
+"""Sort and merge rows as Arrow tables: merge many sorted files to one in bounded memory."""
 
 from __future__ import annotations
 

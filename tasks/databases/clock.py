@@ -1,4 +1,4 @@
-"""Find what makes the answer of a query hang on the clock, on the session, or on chance.
+"""Find parts of a query whose result depends on the clock, the session or random numbers.
 
 Such an answer is another one tomorrow, or on another machine, so that gold SQL must not have it. What a
 query says decides, not what it reads: a cell that holds `now` is not found.

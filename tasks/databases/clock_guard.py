@@ -1,4 +1,4 @@
-"""Notice that a SQLite statement reads the clock, the time zone or chance. Standard library only.
+"""Detect SQLite statements that read the clock, the time zone or random numbers. Standard library only.
 
 No text of a statement tells it: `date('no' || 'w')` reads the clock, and so does `date(note)` on a cell that
 holds `now`. SQLite itself tells: it computes no generated column from what is not deterministic.

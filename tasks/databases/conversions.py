@@ -1,4 +1,4 @@
-"""Find what turns a text into a date or time on PostgreSQL: the text may say `now`, and no run shows it.
+"""Find conversions of text to dates or times on PostgreSQL, because the text may be `now`.
 
 PostgreSQL cannot be told another clock. So a conversion is taken only if its operand is a date or time
 already, by the columns of the database, or a constant in the form of ISO 8601.

@@ -1,4 +1,4 @@
-"""Take the compared values out of a query, so that an engine parses the queries of one template once."""
+"""Replace the compared values of a query by parameters, so that an engine parses each template once."""
 
 from __future__ import annotations
 

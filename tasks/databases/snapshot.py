@@ -1,4 +1,4 @@
-"""A SQLite file that must not change while it is read."""
+"""Read a SQLite file and detect changes while it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a preview asks of the construction: as many SQL templates as its questions need.
+"""Set the parameters of a preview: as many SQL templates as its questions need.
 
 A whole run asks for every kind of template until there are enough, and a preview of three questions would ask
 as much. No stage reads this module, and no request of a whole run depends on it.

@@ -1,4 +1,4 @@
-"""What rules say of a response to a question for a number, a date or a time of day.
+"""Decide by rules whether a response states the expected number, date or time of day.
 
 They call a response wrong only where nothing in it could be the answer: in another unit, to another number of
 places, of another scale, as a part of a date. Whatever they cannot read is left to the judge.

@@ -36,7 +36,7 @@ Verdict = TypeVar("Verdict", bound=str | int)
 
 
 class NamedCase(Settings):
-    """What canaries of every kind have."""
+    """The common fields of all kinds of canaries."""
 
     id: str = Field(min_length=1)
 

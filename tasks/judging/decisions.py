@@ -1,4 +1,4 @@
-"""People's decisions on rows of artifacts (accept, edit, reject, a rating), and what they come to.
+"""Combine people's decisions on rows of artifacts (accept, edit, reject, a rating), with agreement.
 
 A file has one JSON object a line, an act of one person on one item, sorted by item, person and time. A
 person's last act on an item stands; her earlier ones stay as history.
@@ -32,7 +32,7 @@ HINT = "see docs/review.md"
 
 @dataclass(frozen=True)
 class Decision:
-    """What one person did with one item, once."""
+    """A person's decision on an item."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -63,7 +63,7 @@ State = Literal["accepted", "edited", "rejected", "split", "undecided"]
 
 @dataclass(frozen=True)
 class Ruling:
-    """What people's decisions on one item come to."""
+    """The combined result of people's decisions on an item."""
 
     state: State
     """`split` where as many keep as reject, or where edits differ and none has more people than another."""
@@ -87,7 +87,7 @@ class Ruling:
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """How two people agree on the items on which both decided (accept, edit, reject)."""
+    """The agreement of two people on the items on which both decided (accept, edit, reject)."""
 
     first: str
     second: str

@@ -1,4 +1,4 @@
-"""What needs no judge: a response that is the true answer and nothing beside, as text, number, date or list.
+"""Recognise responses that equal the true answer as text, number, date or list; they need no judge.
 
 Such a rule only ever says that they are equal: a response that is nothing but the answer hides nothing.
 """

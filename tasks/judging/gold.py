@@ -1,4 +1,4 @@
-"""A gold query that was run again: what its item's answer is held against."""
+"""The result of a gold query that was run again, with which an item's answer is compared."""
 
 from __future__ import annotations
 

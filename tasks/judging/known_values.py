@@ -1,4 +1,4 @@
-"""What rules say of a response to a question for a name, by the values of the answer's column.
+"""Decide by rules whether a response states the expected name, given the values of the answer's column.
 
 The longest value that stands in a text counts, so that `New York` is not `York`. A response is wrong where it
 has another value, or none, and not a trace of the answer: no word of it, not misspelt, in part, shortened to
@@ -74,7 +74,7 @@ class _Match:
 
 @dataclass(frozen=True)
 class KnownColumn:
-    """What a database knows of an answer: its kind, the words of its column, and the column's values."""
+    """The database's knowledge of an answer: its kind, the words and the values of its column."""
 
     kind: str
     words: str

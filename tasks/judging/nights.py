@@ -1,4 +1,4 @@
-"""Judge a night: which scores really fell since the night before, and whether a judge did instead."""
+"""Evaluate a night: which scores dropped significantly, and whether the judge changed instead."""
 
 from __future__ import annotations
 

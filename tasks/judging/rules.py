@@ -1,4 +1,4 @@
-"""Which rule decides whether a response is right; where none does, a judge is asked.
+"""Choose the rule that decides whether a response is correct; without one, a judge decides.
 
 A sentence that says the question again, with an answer or without, needs no judge. `The language listed for
 the film is English.` has nothing that its question does not have, but the answer. Nothing can hide in such a

@@ -27,7 +27,7 @@ QUERYING = ("agent_queries", "agent_next_query")
 
 @dataclass(frozen=True)
 class AnswerOutcome:
-    """What came of one interaction."""
+    """The outcome of an interaction."""
 
     interaction: Interaction
     kind: str

@@ -1,4 +1,4 @@
-"""Try an endpoint with a few short requests: whether it answers, and what it can hold a reply to."""
+"""Probe an endpoint with a few short requests: whether it answers, and which constraints it supports."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OpenClient = Callable[[Endpoint], ModelClient]
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a model can do at its endpoint. context: in tokens; None if the endpoint does not say it."""
+    """The abilities of a model at its endpoint. context: in tokens; None if the endpoint does not say it."""
 
     json_schema: bool = False
     grammar: bool = False

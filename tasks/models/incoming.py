@@ -1,4 +1,4 @@
-"""What comes in from an endpoint or a system: bounded in size, of its own host, and without our key."""
+"""Check responses of endpoints and systems: limit the size, follow no other host, remove the API key."""
 
 from __future__ import annotations
 

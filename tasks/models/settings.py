@@ -90,7 +90,7 @@ class EmbeddedModel(ModelFile):
 
 
 class ConnectionSettings(Settings):
-    """How a service is reached over the network: address, key, rate limits, timeouts, retries."""
+    """Settings of the connection to a service: address, key, rate limits, timeouts, retries."""
 
     url: str | None = None
     key_env: VariableName | None = None

@@ -39,7 +39,7 @@ class ReferenceQuestion:
 
     @property
     def conversation(self) -> str:
-        """What is drawn as a whole: MT-RAG names the conversation in front of each of its questions' ids."""
+        """Return the unit of sampling: MT-RAG's question ids begin with the conversation."""
         return self.key.partition("<::>")[0]
 
 

@@ -73,7 +73,7 @@ class SandboxLimits:
 
 @dataclass(frozen=True)
 class ProgramOutcome:
-    """How a program ended.
+    """The result of a program.
 
     kind: correct, wrong (AssertionError), error, timeout, memory, not-run (its libraries did not load), or
     not-shown (its result has no form in which it could leave the program's process, so there is no verdict).

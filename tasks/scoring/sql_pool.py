@@ -1,4 +1,4 @@
-"""Compare pairs of queries on SQLite files in worker processes; one that never ends delays only itself."""
+"""Compare pairs of queries on SQLite files in worker processes; an endless query delays only itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of a server, kept as files: nothing is asked for twice, and a folder of them can be tracked."""
+"""Cache the answers of a server as files, so that no request is repeated and DVC can track the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of a published JSON file: an array, JSON Lines, or an object that holds a list; plain or packed."""
+"""Read records of a JSON file, plain or compressed: an array, JSON Lines, or an object with a list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HINT = "a .json or .jsonl file as it is published, or the same gzipped"
 
 @dataclass(frozen=True)
 class BrokenRecord:
-    """What stands in a record's place where none can be read. why: in one line; ended: nothing follows."""
+    """A record that cannot be read. why: in one line; ended: nothing follows."""
 
     why: str
     ended: bool = False

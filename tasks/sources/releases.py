@@ -1,4 +1,4 @@
-"""Open a published dataset: a folder, or an archive of one, which is taken for hostile."""
+"""Open a published dataset: a folder, or an archive, which is treated as untrusted."""
 
 from __future__ import annotations
 

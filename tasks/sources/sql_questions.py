@@ -1,4 +1,4 @@
-"""Text-to-SQL datasets (Spider, CoSQL, BIRD): questions with gold SQL, and what prompts show of databases."""
+"""Items of text-to-SQL datasets (Spider, CoSQL, BIRD): questions, gold SQL and the schemas for prompts."""
 
 from __future__ import annotations
 

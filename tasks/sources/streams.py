@@ -1,4 +1,4 @@
-"""Open files that may be compressed, and taken for hostile: bounded lines, bounded pieces, early ends."""
+"""Read untrusted, possibly compressed files with bounded lines and memory, and detect truncation."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Metered:
 
 
 class Nesting:
-    """How deep values of JSON are in each other, known before a parser spends memory on each level."""
+    """Counts the nesting depth of JSON before a parser spends memory on each level."""
 
     def __init__(self) -> None:
         self._depth, self._in_text, self._cut = 0, False, b""

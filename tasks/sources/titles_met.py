@@ -1,4 +1,4 @@
-"""Which article is of a country, a city or a person that a data package names."""
+"""Match countries, cities and people of the data packages with Wikipedia articles."""
 
 from __future__ import annotations
 

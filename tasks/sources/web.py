@@ -1,4 +1,4 @@
-"""Ask a public server politely: one request at a time, a name of one's own, and waits as it says.
+"""Request pages of a public server politely: one at a time, with a user agent, obeying Retry-After.
 
 `Client` is for any server that answers with JSON; below it is what all of MediaWiki's APIs have in common.
 """

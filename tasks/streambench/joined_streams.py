@@ -48,7 +48,7 @@ class ReadEvaluation:
 
 @dataclass(frozen=True)
 class _Told:
-    """What an overview reads of an evaluation's figures."""
+    """The fields of an evaluation's figures that an overview reads."""
 
     warnings: tuple[str, ...]
 

@@ -133,7 +133,7 @@ class HttpEntry(EntryModel):
 
 
 class Chunking(EntryModel):
-    """How documents are split into chunks, at sentence, line or word boundaries."""
+    """Settings for splitting documents into chunks, at sentence, line or word boundaries."""
 
     tokens: int = Field(gt=0)
     """Maximum tokens per chunk."""

@@ -1,4 +1,4 @@
-"""A system whose answers are recorded: it replays them, with the passages that they were written from."""
+"""A system that replays recorded answers with the passages on which they are based."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Bm25Retriever:
 
 
 class Matches(Protocol):
-    """What a vector index finds: row numbers, nearest first."""
+    """The result of a vector index: row numbers, nearest first."""
 
     keys: NDArray[np.uint64]
 

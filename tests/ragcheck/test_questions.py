@@ -72,7 +72,7 @@ def test_a_folder_of_lines_is_a_set_of_ones_own(tmp_path):
         ([{"id": "1", "question": " ", "reference": "A"}], "'question'"),
         ([{"id": 1, "question": "Q?", "reference": "A"}], "'id'"),
         ([{"id": "1", "question": "Q?", "reference": "A"}] * 2, "line 2: the id '1' occurs twice"),
-        ([[1]], "no JSON object"),
+        ([[1]], "not a JSON object"),
         ([], "contains no question"),
     ],
 )

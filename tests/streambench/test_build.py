@@ -182,7 +182,7 @@ def test_a_stream_of_one_s_own_needs_two_files_and_three_fields(tmp_path):
     ("line", "said"),
     [
         ("", "items.jsonl: is empty"),
-        ("no json", "items.jsonl: is no JSON"),
+        ("no json", "items.jsonl: is not valid JSON"),
         ('{"key": "b"', "line 2 cannot be read"),
         ("[1]", "line 2 cannot be read: it is no object"),
         ('{"key": "b", "text": ""}', "line 2: text is str or empty"),

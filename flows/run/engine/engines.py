@@ -1,4 +1,4 @@
-"""The engines that shards are done on: processes of this machine, a Dask cluster, a Ray cluster.
+"""The engines on which shards run: local processes, a Dask cluster, a Ray cluster.
 
 Dask and Ray are reached through Prefect's task runners: the shards of a stage are a flow run, each of them a
 task. A cluster is opened when the first stage splits, once for a run.

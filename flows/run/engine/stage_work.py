@@ -1,4 +1,4 @@
-"""What processes do of a stage that asks no model: all of it, one shard, or the joining of parts.
+"""The work of a stage without model calls in a process: the whole stage, a shard, or the join of parts.
 
 A stage that splits (`tasks/artifacts/splitting.py`) is cut by its rows alone, whoever works on it; its parts
 are Parquet files in the order of their ids, and one writer merges them into the bytes of an undivided run.

@@ -1,4 +1,4 @@
-"""Whether the code on disk is the code that runs: what is recorded of a stage is hashed there."""
+"""Check that the code on disk, which DVC hashes, is still the code that runs."""
 
 from __future__ import annotations
 

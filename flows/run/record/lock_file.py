@@ -1,4 +1,4 @@
-"""dvc.lock, read and written an entry at a time.
+"""Read and write dvc.lock one entry at a time.
 
 DVC parses and writes the whole file for every change, which takes it 2 ms and 40 ms a stage. Here the text
 of an entry that has not changed is neither parsed again (what was parsed is kept beside, by the hash of the

@@ -1,4 +1,4 @@
-"""Hashes of files and folders as DVC makes them, each made once for as long as nothing there changes."""
+"""Compute DVC's hashes of files and folders, cached until the file or folder changes."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ ENTRY = re.compile(r"[0-9a-f]{64}")
 
 
 class WholeFiles:
-    """What DVC's lock file is read and written through: never leaves half of one on a full disk.
+    """Writes DVC's lock file atomically, so that a full disk never leaves half a file.
 
     DVC writes that file in place, and with half of it refuses every later run.
     """

@@ -1,4 +1,4 @@
-"""A project's stages, as DVC's own resolver reads dvc.yaml, and what dvc.lock records of them.
+"""Read a project's stages with DVC's own resolver of dvc.yaml, and their records in dvc.lock.
 
 DVC makes an object of every path of every stage before it says anything: of 1,470 stages that takes it 30 s.
 Names, commands and paths are enough to say what is stale; a stage's DVC object is made when it is recorded.

@@ -1,4 +1,4 @@
-"""DVC's half of a run: which stages are stale, and the record of those that ran.
+"""Decide with DVC which stages are stale, and record those that ran in dvc.lock.
 
 A stage runs in this process instead of under `dvc repro`, so what DVC's own runner does around a
 command is done here: locks per path, the run cache first, outputs removed, dependencies hashed
@@ -46,7 +46,7 @@ LOOK_AGAIN_S = 0.2
 
 @dataclass(frozen=True)
 class Begun:
-    """What was known of a stage when it began.
+    """The state of a stage at its start.
 
     hashes: of its dependencies. expected: the hashes that dvc.lock holds for its outputs, where
     that entry was made from the very same dependencies; otherwise nothing is expected.

@@ -1,4 +1,4 @@
-"""Why a stage is stale: what dvc.yaml says of it, what dvc.lock records of it, and what lies there now.
+"""Explain why a stage is stale, from dvc.yaml, dvc.lock and the files on disk.
 
 The answers are those of `dvc status` (a test holds them against it), without DVC's object of each path.
 """

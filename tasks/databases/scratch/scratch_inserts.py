@@ -1,4 +1,4 @@
-"""Read the INSERT statements of a model's reply and write them anew, a row each.
+"""Parse the INSERT statements of a model's reply and rewrite them with one row each.
 
 What the model wrote is never run: its values are taken out and written as literals again. Only what the
 grammar below names is read, token by token, so that nothing has to be known of what SQL can do beside it.

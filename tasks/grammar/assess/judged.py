@@ -111,7 +111,7 @@ class JudgedRow:
 
     @property
     def cluster(self) -> str:
-        """What a draw takes as a whole: the rows of one SQL template share their texts."""
+        """Return the unit of resampling: the rows of one SQL template share their texts."""
         return self.template or self.group
 
     def is_in(self, name: str) -> bool:

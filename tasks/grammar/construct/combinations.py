@@ -175,7 +175,7 @@ def _read_groups(
 
 @dataclass(frozen=True)
 class _Measured:
-    """How the rows of a measure are read. ends: in a row, of key, varied, ranked and projected."""
+    """The query that reads the rows of a measure. ends: in a row, of key, varied, ranked and projected."""
 
     columns: tuple[str, ...]
     ends: tuple[int, int, int, int]

@@ -53,7 +53,7 @@ class Coverage(Settings):
 
 @dataclass(frozen=True)
 class Subject:
-    """What a request is about. column: its id; empty if the request is about whole tables.
+    """The subject of a request. column: its id; empty if the request is about whole tables.
 
     A table that only joins others is asked about together with these.
     """
@@ -64,7 +64,7 @@ class Subject:
 
     @property
     def what(self) -> Literal["column", "table", "link"]:
-        """What it is."""
+        """Return the kind of the subject."""
         return "column" if self.column else "table" if self.id == self.tables[0] else "link"
 
 

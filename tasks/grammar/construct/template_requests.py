@@ -43,7 +43,7 @@ NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
 
 
 class TemplateShape(Settings):
-    """What all templates of one kind have in common."""
+    """The common properties of all templates of a kind."""
 
     tables: tuple[int, int]
     """Minimum and maximum number of tables; link tables are not counted."""

@@ -98,7 +98,7 @@ class TextRequest:
 
 
 class Frame(NamedTuple):
-    """What a text is dressed in: the form of a fragment; who asks, why, and how the question begins."""
+    """The wording around a text: the form of a fragment; who asks, why, and how the question begins."""
 
     form: str
     circumstance: str

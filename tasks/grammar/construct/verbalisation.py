@@ -28,7 +28,7 @@ from tasks.grammar.construct.queries import FreeQuery, Query, column_of, compari
 
 @dataclass(frozen=True)
 class TableRelation:
-    """How two tables of a query are related."""
+    """The relation between two tables of a query, in words."""
 
     ends: tuple[str, str]
     words: tuple[str, ...]

@@ -36,7 +36,7 @@ LIGHT = 1
 
 @dataclass(frozen=True)
 class Clause:
-    """What is said of the thing itself or, if `subject` is not empty, of another one that it names."""
+    """A statement about the entity or, if `subject` is not empty, about another entity that it names."""
 
     subject: str
     text: str

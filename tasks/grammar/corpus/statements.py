@@ -1,4 +1,4 @@
-"""What the documents of a database state of the facts that an answer needs, and whether that is enough."""
+"""Check whether a database's documents state the facts that an answer needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Says = Callable[[str, str], bool]
 
 @dataclass(frozen=True)
 class StatedCells:
-    """What each of these documents states of one combination of rows: the cells of these columns."""
+    """The statements of each document about a combination of rows: the cells of these columns."""
 
     documents: tuple[str, ...]
     columns: tuple[str, ...]

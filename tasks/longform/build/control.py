@@ -67,7 +67,7 @@ class ControlledQuestion:
 
     @property
     def asked(self) -> Asked:
-        """What it is about, in the words that frames are made of."""
+        """Return the subject in the words from which frames are made."""
         return Asked(self.focus, self.groups, self.quality, self.figures)
 
 
@@ -87,7 +87,7 @@ class Control(Settings):
 
 @dataclass(frozen=True)
 class Plan:
-    """What one question is to be about."""
+    """The plan of a question."""
 
     design: str
     focus: Focus
@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def id(self) -> str:
-        """What tells it from every other plan of its database."""
+        """Return the key that identifies the plan in its database."""
         figures = [
             (figure.kind, figure.measure, figure.over, figure.threshold) for figure in self.chosen.figures
         ]
@@ -106,7 +106,7 @@ class Plan:
 
     @property
     def asked(self) -> Asked:
-        """What it is about, in words."""
+        """Return the subject in words."""
         return Asked(self.focus, self.groups, self.chosen.quality, self.chosen.figures)
 
 

@@ -1,4 +1,4 @@
-"""What questions ask: which groups are compared, and by which figures. None is answered by one number."""
+"""The designs of questions: which groups are compared by which figures. No answer is a single number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sources' artifacts say of the databases that questions are made from."""
+"""Read the schemas of source databases from the sources' artifacts."""
 
 from __future__ import annotations
 

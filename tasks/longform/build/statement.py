@@ -1,4 +1,4 @@
-"""What the rows of a question's database say: its figures in words, and the check of an answer."""
+"""Write the figures of a question's database in words, and check an answer against them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer must have to match its reference: the values that the reference's claims stand on.
+"""Find the values that an answer must contain: those on which the reference's claims depend.
 
 A claim's critical values are what it says of the group that it names first: the name, and the numbers before
 those that it is held against. They come from the claim's own query and rows. A judge's verdict that is better

@@ -1,4 +1,4 @@
-"""Which recorded answers a run does not take: those of the stages that the user has ask again."""
+"""Ignore the recorded answers of stages given by `--ask-again`."""
 
 from __future__ import annotations
 

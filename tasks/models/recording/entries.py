@@ -58,7 +58,7 @@ class LedgerEntry:
 
     @property
     def reasoning(self) -> str:
-        """What the model wrote before its answer, where that was taken off."""
+        """Return the text before the answer that was removed as reasoning."""
         return str(self.extra.get("reasoning", ""))
 
     @property

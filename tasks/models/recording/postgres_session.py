@@ -1,4 +1,4 @@
-"""A connection to the PostgreSQL database of a ledger, which is opened again where it is lost."""
+"""A connection to the PostgreSQL database of a ledger that reconnects when it is lost."""
 
 from __future__ import annotations
 

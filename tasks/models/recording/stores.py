@@ -1,4 +1,4 @@
-"""What the ledger needs of the engine that its live layer lies in, and which engine that is."""
+"""The interface of a ledger's storage, and the choice between SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

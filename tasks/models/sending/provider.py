@@ -1,4 +1,4 @@
-"""Ask a provider in its own protocol, by its own library behind any-llm: a chat completion in, one out.
+"""Call a provider through its own library by way of any-llm, with chat completions in and out.
 
 The bodies that go in and come out are those of the OpenAI protocol, so that what is before (request, budget)
 and behind (reply, ledger) knows of no other. Retries are the client's: what is here sends once.

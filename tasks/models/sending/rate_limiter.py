@@ -83,7 +83,7 @@ class RateLimiter:
 
     @property
     def allowed(self) -> int:
-        """How many attempts may be under way now: one while an open circuit is being probed."""
+        """Return the allowed number of concurrent attempts: one while an open circuit is being probed."""
         return 1 if self.is_broken else int(self._allowed)
 
     @property

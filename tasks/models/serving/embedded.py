@@ -57,7 +57,7 @@ class RunningServer:
 
 @dataclass(frozen=True)
 class Stopped:
-    """What became of a project's servers when it stopped them."""
+    """The servers that stopping a project ended, and those still in use."""
 
     names: list[str]
     shared: dict[str, list[str]]

@@ -1,4 +1,4 @@
-"""Servers on loopback answer this machine's programs, not what a web page elsewhere lets a browser send."""
+"""Make loopback servers refuse requests that a foreign web page sends through a browser."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ class SpiderQuestion:
 
 @dataclass(frozen=True)
 class SpiderRelease:
-    """What a release holds.
+    """The content of a release.
 
     databases: id -> its SQLite file, None where that is missing. problems: what cannot be read, a line each.
     """

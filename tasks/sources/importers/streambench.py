@@ -72,7 +72,7 @@ NUMBERS = {name.lower(): number for number, name in enumerate(DIAGNOSES)}
 
 @dataclass(frozen=True)
 class Configuration:
-    """What is read of a configuration.
+    """The parts of a configuration that are read.
 
     kind: of its items. split: streamed, the first `rows` of it. shots: the split of examples; `shuffled` by
     the stream's seed, otherwise its first rows are the examples.

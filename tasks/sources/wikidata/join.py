@@ -1,4 +1,4 @@
-"""Parts of a dump are put together in their order, with the bytes that one reading of all would give."""
+"""Join the parts of a dump in order, with the same bytes as a single pass over the dump."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Count the items that claims name and an import did not take: they have no labels, so nothing shows them."""
+"""Count items that claims refer to but the import did not include; they have no labels."""
 
 from __future__ import annotations
 

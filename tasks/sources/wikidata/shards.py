@@ -1,4 +1,4 @@
-"""The parts of a dump that are read each by itself: by files, streams of bzip2, and lines of plain JSON.
+"""Split a dump into parts that can be read independently: files, bzip2 streams, or lines of JSON.
 
 A part is unpacked to the lines that begin in it, whole.
 """

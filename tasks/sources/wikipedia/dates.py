@@ -1,4 +1,4 @@
-"""Templates of dates, written out as Wikipedia does; nothing that depends on today is."""
+"""Expand date templates as Wikipedia does, except those that depend on the current date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find out which kind of source a path or address is."""
+"""Detect the kind of Wikipedia source from a path or URL."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class UnreadablePage(ValueError):
 
 @dataclass(frozen=True)
 class PageText:
-    """What a page's text holds: see `Article`."""
+    """The content of a page's text: see `Article`."""
 
     parts: tuple[Part, ...]
     unread: dict[str, int]

@@ -1,4 +1,4 @@
-"""Turn templates into the text that a reader sees, by a table of rules; one without a rule is said."""
+"""Expand templates to the text that a reader sees, by a table of rules; report templates without a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shipped methods share: which ablations they take, their memory, entries as a prompt shows them."""
+"""Shared parts of the shipped methods: ablations, memory, and entries as text for prompts."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class StreamFigures:
-    """What evaluation_figures.json holds. counts: of items, runs, steps and failures; tables: by key."""
+    """The content of evaluation_figures.json. counts: of items, runs, steps and failures; tables: by key."""
 
     stream: str
     kind: str

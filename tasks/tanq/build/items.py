@@ -41,7 +41,7 @@ class Items(Settings):
 
 @dataclass(frozen=True)
 class Made:
-    """What the stages made of the questions, by id."""
+    """The results of the stages for the questions, by id."""
 
     seeds: Mapping[str, SeedQuestion]
     tables: Mapping[str, AnswerTable]

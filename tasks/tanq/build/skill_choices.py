@@ -51,7 +51,7 @@ ROUND_YEARS = (100, 50, 25, 10, 5, 1)
 
 @dataclass(frozen=True)
 class Doubts:
-    """What the evidence leaves open.
+    """The facts that the evidence does not decide.
 
     left: (entity, relation) -> facts that no proof supports; steps: of a fact's amount, what the last digit
     counts in the most precise figure that supports it.

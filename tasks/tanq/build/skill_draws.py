@@ -16,7 +16,7 @@ Uses = tuple[SkillUse, ...]
 
 @dataclass(frozen=True)
 class SkillLimits:
-    """What skills must leave of a table.
+    """The minimum size of a table after skills are applied.
 
     least: rows that pass the filters; filled: the share of them with a value in a column that is rewritten;
     choice: whether a filtered column must have another value than the filter's own.

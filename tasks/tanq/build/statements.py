@@ -18,7 +18,7 @@ from tasks.tanq.graph.things import Thing
 
 @dataclass(frozen=True)
 class Saying:
-    """How a relation is said. template: with {entity} and {value}; cues: what a text says it by, a pattern.
+    """The wording of a relation. template: with {entity} and {value}; cues: a pattern for words of a text.
 
     parts: whether a part of the value will do, `Northern Europe` for Europe.
     """

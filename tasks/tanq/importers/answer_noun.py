@@ -1,4 +1,4 @@
-"""What the answers of an imported list question are called, by its words."""
+"""Find the noun for the answers of an imported list question from its words."""
 
 from __future__ import annotations
 

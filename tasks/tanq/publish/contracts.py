@@ -132,7 +132,7 @@ def _read_facts(path: Path, named: set[str]) -> Iterable[Fact]:
 
 @dataclass(frozen=True)
 class Grounds:
-    """What items stand on: the graph's facts, relations and things, and proofs with their verdicts, by id."""
+    """The data behind items: facts, relations and things of the graph, proofs and verdicts, by id."""
 
     graph: GraphByIds
     proofs: Mapping[str, Proof]

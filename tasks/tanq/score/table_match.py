@@ -26,7 +26,7 @@ Rows = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class TableMatch:
-    """What of the answer a predicted table has.
+    """The match between a predicted table and the answer.
 
     rows: of the predicted table, turned if its entities stood in its first row; head: its first row is a
     header; columns: for each column of the answer the place of its own, None if it is missing; entities: for

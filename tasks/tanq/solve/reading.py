@@ -25,7 +25,7 @@ SLACK = 0.9
 
 @dataclass(frozen=True)
 class TableReply:
-    """What a model replied, and what its prompt had no room for. failed: why there is no reply."""
+    """A model's reply, and the proofs that did not fit the prompt. failed: why there is no reply."""
 
     reply: str
     failed: str
@@ -120,7 +120,7 @@ class ShownProof:
 
 @dataclass(frozen=True)
 class FittedProofs:
-    """What of the proofs has room, quoted; left_out: the ids of the others."""
+    """The proofs that fit the prompt, quoted; left_out: the ids of the others."""
 
     text: str
     left_out: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What the figures of an analysis come to, and whether its rows tell it at all."""
+"""Compute the outcome of an analysis, and check that its rows support the outcome."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ TRIES = 40
 
 @dataclass(frozen=True)
 class AnalysisPlan:
-    """What one question is to be about."""
+    """The plan of a question."""
 
     design: str
     """Its kind, a name in `KINDS`."""
@@ -36,7 +36,7 @@ class AnalysisPlan:
 
 @dataclass
 class Tally:
-    """What was planned so far for a whole set, so that kinds and readings spread over all its databases."""
+    """Counts of plans for a set, so that kinds and readings are balanced over its databases."""
 
     interpretive: float
     """The share of plans that turn on an abstract word."""

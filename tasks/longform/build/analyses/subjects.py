@@ -1,4 +1,4 @@
-"""What the tables of a database can be asked about, by their schema: there need not be enough rows."""
+"""Find subjects for questions from the schema of a database, even without enough rows."""
 
 from __future__ import annotations
 

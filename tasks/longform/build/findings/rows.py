@@ -1,4 +1,4 @@
-"""What rows are invented for an analysis, and whether they tell what they must, or must not."""
+"""Plan the invented rows of an analysis, and check that they support exactly the intended outcome."""
 
 from __future__ import annotations
 
