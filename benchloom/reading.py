@@ -213,7 +213,7 @@ def require_project(place: Path) -> Path:
     root = find_project(place)
     if root is None:
         what = "is neither a Benchloom project nor a dataset's folder (a README.md beside .jsonl or .parquet)"
-        raise Unreadable(f"{place.resolve()}: {what}" if place.exists() else f"{place}: is not there")
+        raise Unreadable(f"{place.resolve()}: {what}" if place.exists() else f"{place}: does not exist")
     return root
 
 

@@ -275,7 +275,7 @@ class DeclaredGraph:
         paths = [f"{folder}/{name[:-2] if name.endswith('/*') else f'{name}.md'}" for name in stage.prompts]
         for path in paths:
             if not (self.root / path).exists():
-                raise own.refuse(f"is declared to ask by {path}, which is not there")
+                raise own.refuse(f"is declared to use the prompt {path}, which does not exist")
         if stage.prompts and not own.asks:
             raise own.refuse("is declared to ask by prompts, and has no argument `ask`")
         return [*paths, *(SYSTEMS if _asks_systems(own) else ())]

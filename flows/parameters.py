@@ -109,7 +109,7 @@ def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, s
         return BOUNDS[kind].format(**context), ""
     if kind in ("literal_error", "enum"):
         known = [word.strip("' ") for word in context["expected"].replace(" or ", ", ").split(",")]
-        return "is none of what it may be", suggest(str(error["input"]), known)
+        return "is not an allowed value", suggest(str(error["input"]), known)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         known = [word.strip("' ") for word in context.get("expected_tags", "").split(",") if word]
         field = context["discriminator"].strip("'")

@@ -99,8 +99,8 @@ def digest_record(package: Distribution) -> str:
     if editable:
         raise BadInput(
             where,
-            "is installed as editable, so that an edit of its code would be noticed nowhere",
-            hint="pip install it, or put its file into the project",
+            "is an editable installation, so Benchloom cannot notice changes of its code",
+            hint="install it with pip, or put the file into the project",
         )
     lines = sorted(
         f"{file.as_posix()} {file.hash.mode}={file.hash.value}"

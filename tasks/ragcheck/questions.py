@@ -55,7 +55,7 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
         raise BadInput(entry.path, "contains no question with a reference answer", hint="docs/ragcheck.md")
     ids = [question.id for question in drafts.rows]
     if len(set(ids)) < len(ids):
-        raise BadInput(entry.path, "holds two questions of one name")
+        raise BadInput(entry.path, "contains two questions with the same name")
     kept = sample_evenly(drafts.rows, entry.take, entry.seed)
     sampled = {question.id for question in kept}
     rest = [

@@ -135,7 +135,9 @@ class Sandbox:
             complaints.seek(0)
             said = complaints.read(300).decode(errors="replace").strip()
         if ending is None:
-            raise BadInput("sandbox", f"bubblewrap does not work here: {said or 'it ended'}", hint=HINT)
+            raise BadInput(
+                "sandbox", f"bubblewrap does not work on this machine: {said or 'it ended'}", hint=HINT
+            )
         return ending
 
     def _start(

@@ -63,9 +63,9 @@ def _open(path: Path) -> io.FileIO:
     try:
         return path.open("rb", buffering=0)
     except FileNotFoundError as error:
-        raise BadInput(path, "is not there") from error
+        raise BadInput(path, "does not exist") from error
     except IsADirectoryError as error:
-        raise BadInput(path, "is a folder", hint="name its files") from error
+        raise BadInput(path, "is a folder", hint="name the files in it") from error
     except OSError as error:
         raise BadInput(path, f"cannot be read: {error.strerror}") from error
 

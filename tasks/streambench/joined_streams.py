@@ -249,5 +249,5 @@ def _read_evaluation(folder: Path, name: str, entry: StreamEvaluation) -> ReadEv
 def _read(path: Path, row: type[Row], evaluation: str) -> list[Row]:
     if not path.is_file():
         hint = f"benchloom run streambench-evaluation-figures@{evaluation}"
-        raise BadInput(path, "is not there: the evaluation was not run", hint=hint)
+        raise BadInput(path, "does not exist: the evaluation has not run", hint=hint)
     return list(read_rows(path, row))

@@ -233,8 +233,8 @@ def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> 
     if needs_documents(entry) and not found:
         raise BadInput(
             f"systems.{name}",
-            "retrieves, and there are no documents",
-            hint="--documents PATH, a file or folder",
+            "retrieves from documents, but there are no documents",
+            hint="give --documents PATH, a file or folder",
         )
     if given and not needs_documents(entry):
         raise BadInput("--documents", f"the system {name!r} does not retrieve from documents of ours")

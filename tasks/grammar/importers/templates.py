@@ -61,7 +61,7 @@ class Templates(BaseImporter):
         source = "stdin" if self.file == "-" else self.file
         lines = list(read_template_lines(self.file))
         if not lines:
-            raise BadInput(source, "is empty", hint="docs/templates.md says what a line holds")
+            raise BadInput(source, "is empty", hint="docs/templates.md describes the format")
         entries = project.find("databases") or {}
         parts = split_lines(lines, self.database, list(entries), source)
         modes = {name: self._choose_mode(entries[name] or {}) for name in parts}
@@ -83,8 +83,8 @@ class Templates(BaseImporter):
             broken = len({problem.line for problem in errors})
             raise BadInput(
                 source,
-                f"{broken} of {len(lines)} lines cannot be used, and nothing was imported",
-                hint="mend them" + (", or leave them out by --drop" if kept else ""),
+                f"{broken} of {len(lines)} lines cannot be used; nothing was imported",
+                hint="fix them" + (", or leave them out by --drop" if kept else ""),
             )
         for name in kept:
             place(project, name, parts[name])

@@ -92,7 +92,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
                 if others := list_other_users(name):
                     raise BadInput(
                         name,
-                        f"runs with other settings, and {', '.join(others)} is using it",
+                        f"runs with other settings and is in use by {', '.join(others)}",
                         hint="wait for that run, or give this model another name in params.yaml",
                     )
                 stop_server(name)
@@ -205,7 +205,7 @@ def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServe
     else:
         process.kill()
     last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-    raise ModelFailed(f"{name}: its server did not start ({' '.join(last) or 'no word'}); see {log}")
+    raise ModelFailed(f"{name}: the server did not start ({' '.join(last) or 'no message'}); see {log}")
 
 
 def stop_server(name: str) -> bool:

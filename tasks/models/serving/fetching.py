@@ -104,7 +104,7 @@ def pull_file(
         else:
             return place
     raise ModelFailed(
-        f"{name}: no source has the model ({'; '.join(problems)}); give a file of yours with --file"
+        f"{name}: no source has the model ({'; '.join(problems)}); give a local file with --file"
     )
 
 

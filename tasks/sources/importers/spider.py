@@ -81,7 +81,7 @@ class Spider(SqlImporter):
                 raise BadInput("--shots", "is of --streambench")
             return self._bring_in_databases(project)
         if self.database or self.every or self.longform:
-            raise BadInput("--streambench", "takes neither --database, --all nor --longform")
+            raise BadInput("--streambench", "cannot be combined with --database, --all or --longform")
         self.called = self.streambench
         return super().bring_in(project)
 
@@ -297,7 +297,7 @@ def _read_list(path: Path, needed: Sequence[str]) -> list[dict[str, object]]:
     for number, record in enumerate(read_json_list(path)):
         if not isinstance(record, dict) or any(not isinstance(record.get(name), str) for name in needed):
             raise BadInput(
-                path, f"record {number} is none of Spider's", hint=", ".join(needed) or "an object"
+                path, f"record {number} is not a record of Spider", hint=", ".join(needed) or "an object"
             )
         found.append(record)
     return found

@@ -163,7 +163,7 @@ class Streambench(SqlImporter):
         if unknown := [name for name in names if name not in CONFIGURATIONS]:
             raise BadInput("--config", f"{unknown[0][:80]!r}", hint=f"known: {', '.join(CONFIGURATIONS)}")
         if self.named is not None and len(names) != 1:
-            raise BadInput("--name", "names one dataset", hint="say which by --config")
+            raise BadInput("--name", "needs exactly one configuration", hint="select it by --config")
         return names
 
     def _read_one(self, name: str, folder: Path) -> tuple[list[str], list[str], Callable[[], None]]:

@@ -237,7 +237,7 @@ def open_source(
     if databases and alone:
         return TableSource(Path(first), columns)
     if databases:
-        raise BadInput(databases[0], "is a database", hint="one at a time, and no dump beside it")
+        raise BadInput(databases[0], "is a database", hint="import one database at a time, without dumps")
     if columns:
         raise BadInput("--column", "is for a table of a database", hint="of a dump, --property P577")
     return DumpSource([Path(place) for place in places])

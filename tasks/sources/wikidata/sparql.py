@@ -79,7 +79,9 @@ class SparqlSource:
         Raises BadInput for a selection by neither id nor class.
         """
         if selection.takes_all_items():
-            raise BadInput(self._server.url, "gives entities by id or class", hint="--entity Q42, --class Q5")
+            raise BadInput(
+                self._server.url, "serves entities only by id or class", hint="--entity Q42, --class Q5"
+            )
         known = KnownIds()
         with Client(self._server) as client:
             asked = _Asking(client, self._kept, self._server.url, selection, report)

@@ -34,7 +34,7 @@ def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str
     under every version of Python. Raises BadInput where the dataset does not have the entry's order.
     """
     if not items:
-        raise BadInput("streambench.sequence", "there is no item", hint="look at the stream's datasets")
+        raise BadInput("streambench.sequence", "there is no item", hint="check the stream's datasets")
     return Drafts(
         [
             SequencePlace(

@@ -92,8 +92,8 @@ def items(
     ]
     if not chosen:
         raise StageFailed(
-            f"no item is left of {len(drafts):,} questions: {len(good):,} have no fault, and of one shape at "
-            f"most {params.share:.0%} may be (tanq.items.share)"
+            f"no item is left of {len(drafts):,} questions: {len(good):,} have no fault, and at most "
+            f"{params.share:.0%} may have the same shape (tanq.items.share)"
         )
     return Drafts(chosen, dropped)
 
