@@ -11,8 +11,7 @@ from typing import Any
 
 import yaml
 
-from flows.graph import DeclaredGraph, is_declaring
-from flows.house import (
+from flows.declaration_checks import (
     check_entries,
     check_evaluations,
     check_pages,
@@ -20,6 +19,7 @@ from flows.house import (
     check_signatures,
     check_undeclared,
 )
+from flows.graph import DeclaredGraph, is_declaring
 from tasks.errors import BadInput
 from tasks.files import write_text
 

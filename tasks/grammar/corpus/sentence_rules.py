@@ -1,7 +1,7 @@
 """Rules for each sentence of a document: no broken words, nothing the database contradicts, no mere claims.
 
 A rule returns what is wrong with a sentence as `<reason>: <detail>`, or "". What may stand in a sentence is
-its `Ground`; values of the ground are masked before words are judged, since a title may hold any words.
+its `KnownFacts`; values of the ground are masked before words are judged, since a title may hold any words.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ NOTHING_KNOWN = KnownValues({})
 
 
 @dataclass(frozen=True)
-class Ground:
+class KnownFacts:
     """The facts with which sentences about an entity are compared.
 
     kind: what it is, in words. names: further texts that may stand in a sentence: titles, the thing's name.
@@ -136,7 +136,7 @@ class Masked:
     sentence: str
     rest: str
     values: tuple[str, ...]
-    ground: Ground
+    ground: KnownFacts
 
     @cached_property
     def words(self) -> list[str]:
@@ -149,20 +149,20 @@ class Masked:
         return {stem(word) for word in self.words}
 
 
-def mask(sentence: str, ground: Ground) -> Masked:
+def mask(sentence: str, ground: KnownFacts) -> Masked:
     """Mask the texts of the ground in a sentence."""
     return Masked(
         sentence, ground.pattern.sub(MASK, sentence), tuple(ground.pattern.findall(sentence)), ground
     )
 
 
-def find_fault(sentence: str, ground: Ground) -> str:
+def find_fault(sentence: str, ground: KnownFacts) -> str:
     """Find what is wrong with a sentence, as `<reason>: <detail>`; "" if nothing is."""
     masked = mask(sentence, ground)
     return next((fault for rule in RULES if (fault := rule(masked))), "")
 
 
-def split_sentences(text: str, ground: Ground) -> list[str]:
+def split_sentences(text: str, ground: KnownFacts) -> list[str]:
     """Split a text into sentences; a full stop within a text of the ground ends none."""
     inside = [match.span() for match in ground.pattern.finditer(text)]
     ends = [
@@ -199,7 +199,7 @@ def list_telling(attribute: str) -> frozenset[str]:
     return frozenset(map(stem, telling))
 
 
-def says_fact(sentence: str, fact: ProfileFact, ground: Ground) -> bool:
+def says_fact(sentence: str, fact: ProfileFact, ground: KnownFacts) -> bool:
     """Tell whether a sentence names a fact's attribute and all its values."""
     masked = mask(sentence, ground)
     written = set(masked.values)
