@@ -204,7 +204,8 @@ def read_defaults(folder: Path) -> Iterator[str]:
         raise Unreadable(f"{folder / CARD}: the header is not valid YAML") from error
     configs = [config for config in (card or {}).get("configs") or () if isinstance(config, dict)]
     yield from (
-        str(config.get("config_name")) for config in sorted(configs, key=lambda each: not each.get("default"))
+        str(config.get("config_name"))
+        for config in sorted(configs, key=lambda config: not config.get("default"))
     )
 
 

@@ -127,7 +127,7 @@ class Night:
 def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
     """List the metrics of a night's strands, compared with nothing yet. A case answered often counts once."""
     series = []
-    for strand in sorted(strands, key=lambda own: (own.section, own.name)):
+    for strand in sorted(strands, key=lambda listed: (listed.section, listed.name)):
         scores: dict[str, dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
         for scored, answered in strand.answers:
             for metric, value in ((answered.metric, scored.value), *answered.further.items()):

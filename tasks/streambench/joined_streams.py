@@ -131,7 +131,12 @@ def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
         )
         for column in columns
     ]
-    return sorted(titled, key=lambda one: KINDS.index(one.kind) if one.kind in KINDS else len(KINDS))
+    return sorted(
+        titled,
+        key=lambda titled_column: (
+            KINDS.index(titled_column.kind) if titled_column.kind in KINDS else len(KINDS)
+        ),
+    )
 
 
 def _name_column(column: StreamColumn, title: str) -> StreamColumn:

@@ -84,7 +84,7 @@ def test_a_sequence_is_each_item_once_in_an_order_by_seed(tmp_path):
     places = list(sequence(rows, tmp_path, entry, "s").rows)
     assert len({place.id for place in places}) == 60
     orders = {
-        seed: [place.item for place in sorted(places, key=lambda own: own.position) if place.seed == seed]
+        seed: [place.item for place in sorted(places, key=lambda place: place.position) if place.seed == seed]
         for seed in entry.seeds
     }
     assert sorted(orders[42]) == sorted(orders[7]) == sorted(row.id for row in rows)

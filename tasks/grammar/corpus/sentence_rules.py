@@ -336,7 +336,7 @@ def _check_order(masked: Masked, about: Sequence[ProfileFact]) -> str:
         at = [number for number, value in enumerate(masked.values) if value in values]
         if at and telling <= masked.stems:
             told.append((min(places[part] for part in telling), frozenset(at), fact))
-    told.sort(key=lambda one: one[0])
+    told.sort(key=lambda pair: pair[0])
     for (place, here, fact), (next_place, there, other) in pairwise(told):
         if place != next_place and not here & there and min(there) < min(here):
             return f"contradicts: the values of {fact.attribute} and {other.attribute} change places"

@@ -189,7 +189,7 @@ def _choose_plan(
     seeds: Sequence[str],
     least: int,
 ) -> Plan | None:
-    for focus in sorted(foci, key=lambda one: (used[one.id], used[f"{one.table} table"])):
+    for focus in sorted(foci, key=lambda focus: (used[focus.id], used[f"{focus.table} table"])):
         chosen = DESIGNS[design].choose(focus, used, dice)
         if chosen is None:
             continue

@@ -58,7 +58,7 @@ def _choose_open(focus: Focus, used: Counter[str], dice: random.Random) -> Chose
         return None
     quality = min(
         dice.sample(focus.qualities, len(focus.qualities)),
-        key=lambda one: (used[one.words], *(used[name] for name in one.measures)),
+        key=lambda chosen: (used[chosen.words], *(used[name] for name in chosen.measures)),
     )
     means = tuple(FigureDesign("mean", name) for name in quality.measures)
     # Of three measures, none should count twice; two leave room for one more look.

@@ -37,7 +37,7 @@ def count_left_out(folder: Path) -> Counter[str]:
 
 def word_left_out(counts: Counter[str]) -> str:
     """Say how many claims name items that were not taken, the commonest properties first."""
-    ordered = sorted(counts.items(), key=lambda own: (-own[1], own[0]))
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     said = ", ".join(f"{name}: {count:,}" for name, count in ordered[:MOST_NAMED])
     more = len(ordered) - MOST_NAMED
     rest = f" and {more:,} more properties" if more > 0 else ""

@@ -225,7 +225,7 @@ class _Asking:
                 reason = IN_QUALIFIER.format(kept.reason)
                 self.report.keep_out(reason, self.url, name, f"qualifier {held}", kept.detail)
         return {
-            statement: sorted(values, key=lambda own: (own.property, repr(own.value)))
+            statement: sorted(values, key=lambda claim_value: (claim_value.property, repr(claim_value.value)))
             for statement, values in found.items()
         }
 

@@ -100,7 +100,7 @@ def extend(
             detail = f"{len(open_to)} relations hold for all {len(seed.answers)} answers: {seed.text}"
             dropped.append(Dropped(seed.id, "no_relation", detail, origin))
         for choice in choices:
-            asked = sorted(choice, key=lambda own: (own.rank, own.id))
+            asked = sorted(choice, key=lambda relation: (relation.rank, relation.id))
             entities = tuple(answer.entity for answer in seed.answers)
             rows.append(
                 ExtendedQuestion(

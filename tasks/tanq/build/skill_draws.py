@@ -74,7 +74,7 @@ def _extend(
         if more and _tells(table, more, limits):
             tie = make_id(seed, use.name, use.relation, use.operator, use.operand)
             found.append((_count_gaps(table, more), tie, more))
-    yield from (more for _, _, more in sorted(found, key=lambda own: own[:2]))
+    yield from (more for _, _, more in sorted(found, key=lambda ranked: ranked[:2]))
 
 
 def _count_gaps(table: BaseTable, uses: Uses) -> int:

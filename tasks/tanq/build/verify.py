@@ -90,7 +90,7 @@ async def _verify_fact(
     ask: Ask,
 ) -> list[ProofVerdict | Dropped]:
     statement = say_fact(fact, relation, things)
-    ranked = sorted(proofs, key=lambda own: rank_proof(own, relation))
+    ranked = sorted(proofs, key=lambda proof: rank_proof(proof, relation))
     groups = group_kinds(ranked).values() if params.each_kind else [ranked]
     held = [
         outcome for group in groups for outcome in await _hold(fact, statement, group, relation, params, ask)

@@ -338,7 +338,7 @@ def _split(text: str, values: Sequence[str]) -> list[str]:
     """Split a text at the values that it joins, longest first, so that commas within them stay."""
     if not values:
         return []
-    pattern = "|".join(re.escape(name) for name in sorted(values, key=lambda own: (-len(own), own)))
+    pattern = "|".join(re.escape(name) for name in sorted(values, key=lambda name: (-len(name), name)))
     found = re.findall(pattern, text, re.IGNORECASE)
     rest = re.sub(pattern, "", text, flags=re.IGNORECASE)
     return list(dict.fromkeys(found)) if not rest.strip(" ,;") else []

@@ -127,7 +127,7 @@ def _cut_known(gold: tuple[str, ...], said: str) -> tuple[list[str], str]:
     So a value keeps its own comma or `and`.
     """
     rest, left = said.strip(), list(gold)
-    for value in sorted(gold, key=lambda one: (-len(one), one)):
+    for value in sorted(gold, key=lambda gold_value: (-len(gold_value), gold_value)):
         # Between two signs, since within a longer name it is another: `Guinea` in `Equatorial Guinea`.
         pattern = rf"({BOUND}|^)\s*{re.escape(value)}(?:{REMARK.pattern})?\s*(?={BOUND}|$)"
         rest, cut = re.subn(pattern, r"\1;", rest, count=1, flags=re.IGNORECASE)

@@ -146,7 +146,7 @@ def gather_proofs(proofs: Iterable[ItemProof], *seed: object) -> list[ShownProof
         if proof.id not in own:
             own.append(proof.id)
     shown = [ShownProof(tuple(sorted(letters)), text) for text, letters in ids.items()]
-    return sorted(shown, key=lambda one: (make_id("order", *seed, one.text), one.text))
+    return sorted(shown, key=lambda proof: (make_id("order", *seed, proof.text), proof.text))
 
 
 def find_distractors(item: TanqItem, others: Sequence[TanqItem], count: int, seed: int) -> list[ItemProof]:
