@@ -99,7 +99,7 @@ class History:
     def merge(self, commit: str) -> list[str]:
         """Merge a commit into the work tree without committing; list the files in conflict.
 
-        Raises BadInput where git cannot begin, such as over a file that it does not know.
+        Raises BadInput if git cannot begin, such as over a file that it does not know.
         """
         words = ("merge", "--no-commit", "--no-ff", "--allow-unrelated-histories", commit)
         done = self._call(words, self.root, AUTHOR)

@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def find_here() -> Path:
-    """Find the folder of the call. Raises Refused where it was deleted meanwhile."""
+    """Find the folder of the call. Raises Refused if it was deleted meanwhile."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -32,7 +32,7 @@ def find_here() -> Path:
 
 
 def choose_root(words: Sequence[str], here: Path) -> Path:
-    """Choose whose code runs. Raises Refused where the project here belongs to another environment."""
+    """Choose whose code runs. Raises Refused if the project here belongs to another environment."""
     command = next((word for word in words if not word.startswith("-")), "")
     project = None if command in BY_TEMPLATE else find_project(here)
     if project is None:

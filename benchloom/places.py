@@ -24,7 +24,7 @@ def find_project(start: Path) -> Path | None:
 
 
 def is_project(folder: Path) -> bool:
-    """Tell whether a folder is the root of a project."""
+    """Return whether a folder is the root of a project."""
     return all((folder / mark).is_file() for mark in MARKS)
 
 
@@ -51,7 +51,7 @@ def check_launcher(project: Path) -> None:
 def import_from(root: Path) -> None:
     """Put a folder first on the path, and make sure that `flows` and `tasks` come from there.
 
-    Raises Refused where they would not: already imported from elsewhere, or no packages there.
+    Raises Refused if they would not: already imported from elsewhere, or no packages there.
     """
     sys.path[:] = [str(root), *(entry for entry in sys.path if entry != str(root))]
     for name in CODE:

@@ -169,7 +169,7 @@ def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]
 
 
 def is_dataset(path: Path) -> bool:
-    """Tell whether a folder is a published dataset: a card beside files of rows."""
+    """Return whether a folder is a published dataset: a card beside files of rows."""
     return (path / CARD).is_file() and bool(list_files(path)) and not (path / "dvc.yaml").is_file()
 
 

@@ -63,12 +63,12 @@ class Declared:
 
     @property
     def asks(self) -> bool:
-        """Whether it asks a model, or a system."""
+        """Return whether it asks a model, or a system."""
         return "ask" in self.arguments
 
     @property
     def writes(self) -> bool:
-        """Whether it writes an artifact, as every stage must."""
+        """Return whether it writes an artifact, as every stage must."""
         return "out" in self.arguments or self.returns.startswith("Drafts[")
 
     @property
@@ -104,7 +104,7 @@ def is_declaring(root: Path) -> bool:
 
 
 class DeclaredGraph:
-    """The blocks of dvc.yaml for all declared stages. Raises BadInput where something cannot be placed."""
+    """The blocks of dvc.yaml for all declared stages. Raises BadInput if something cannot be placed."""
 
     def __init__(self, root: Path, flows: Sequence[Flow] | None = None) -> None:
         self.root, self.code = root, Code(root)
@@ -302,7 +302,7 @@ class DeclaredGraph:
 
 
 def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
-    """Hold that params.yaml has the section that a stage fans out over, be it empty. Raises BadInput."""
+    """Check that params.yaml has the section that a stage fans out over, be it empty. Raises BadInput."""
     section: Any = params
     for name in stage.scope.over.split(".") if stage.scope.over else ():
         section = section.get(name) if isinstance(section, Mapping) else None

@@ -57,7 +57,7 @@ def watch_imports() -> None:
 
 
 def is_loaded_otherwise(file: Path, digest: str) -> bool:
-    """Tell whether this process runs another source than that of a hash."""
+    """Return whether this process runs another source than that of a hash."""
     return LOADED.get(os.path.realpath(file), digest) != digest
 
 

@@ -58,7 +58,7 @@ class Parameters(dict[str, Any]):
         self.written = content if written is None else written
 
     def is_current(self) -> bool:
-        """Tell whether the file still has the very bytes that were read."""
+        """Return whether the file still has the very bytes that were read."""
         try:
             return self.path is not None and self.path.read_bytes() == self.text
         except OSError:
@@ -129,7 +129,7 @@ def suggest(written: str, known: Sequence[str]) -> str:
 def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[BaseModel] | None]:
     """Follow an error's location through annotations; return the keys in the file, and the last one's model.
 
-    pydantic's location also names the chosen member of a union, which is no key of the file.
+    pydantic's location also names the chosen member of a union, which is not a key of the file.
     """
     keys: list[str] = []
     model: type[BaseModel] | None = None

@@ -45,7 +45,7 @@ class PresetLine:
 
     @property
     def fills(self) -> bool:
-        """Whether the line fills in the parameter; otherwise the code's default is the paper's."""
+        """Return whether the line fills in the parameter; otherwise the code's default is the paper's."""
         return DEFAULT in self.values
 
     def name_cell(self, preset: str) -> str:

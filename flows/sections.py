@@ -35,7 +35,7 @@ from tasks.systems.entries import SystemEntry
 
 
 class EvaluationSection(Settings):
-    """The night that an evaluation belongs to: systems, judges and canaries are asked anew under each."""
+    """The night that an evaluation belongs to: systems, judges and canaries are asked again under each."""
 
     as_of: str | int | dt.date | None = ""
     """The night's label, part of the key of every call of an evaluation. Empty: of no night."""

@@ -53,7 +53,7 @@ def remove_empty(folder: Path) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process of this number runs."""
+    """Return whether a process of this number runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -52,7 +52,7 @@ class PluggedClasses(Generic[Base]):
         return plug
 
     def load(self, name: str, plug: Plug | None) -> type[Base]:
-        """Import a chosen class. Raises BadInput where that fails, or it is not one of the kind and name."""
+        """Import a chosen class. Raises BadInput if that fails, or it is not one of the kind and name."""
         if plug is None:
             return self._import_own(name)
         return self._check(plug.load(), str(plug), name)

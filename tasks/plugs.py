@@ -41,7 +41,7 @@ class Plug:
         return f"pip install --upgrade {self.package}, or uninstall it"
 
     def load(self) -> object:
-        """Import what it names. Raises BadInput where that cannot be done, whatever its code raises."""
+        """Import what it names. Raises BadInput if that cannot be done, whatever its code raises."""
         module, _, name = self.value.partition(":")
         try:
             found = importlib.import_module(module)
@@ -51,7 +51,7 @@ class Plug:
 
 
 def find_plug(kind: str, name: str) -> Plug | None:
-    """Find an installed plug; None where there is none. Raises BadInput where there are two."""
+    """Find an installed plug; None where there is none. Raises BadInput if there are two."""
     found = [read_plug(kind, point) for point in entry_points(group=GROUP + kind, name=name)]
     if len({(plug.package, plug.value) for plug in found}) > 1:
         packages = " and ".join(sorted(f"{plug.package} ({plug.value})" for plug in found))

@@ -59,7 +59,7 @@ class Publication:
 def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int:
     """Carry out `benchloom publish`; returns the exit code.
 
-    Raises BadInput where it is no dataset, is not fresh, has a private source, or the place is another's.
+    Raises BadInput if it is not a dataset, is not fresh, has a private source, or the place is another's.
     """
     require_extra("publish")
     if not options.to and not options.hub:

@@ -177,7 +177,7 @@ def list_parameters(nodes: Sequence[Node], params: Mapping[str, Any]) -> dict[st
 
 
 def list_rebuilding(choice: Choice, calls: int) -> list[str]:
-    """List the commands that make the dataset anew in its project."""
+    """List the commands that make the dataset again in its project."""
     asked = [f"benchloom ledger import {LEDGER}   # the recorded replies"] if calls else []
     return [*asked, f"benchloom run --replay {choice.lead.name}   # to the byte, and asks nobody"]
 

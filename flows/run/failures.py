@@ -24,7 +24,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Tell whether an error, or what brought it about, is a disk or quota without room."""
+    """Return whether an error, or what brought it about, is a disk or quota without room."""
     if error is None:
         return False
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -32,7 +32,7 @@ class StageEnd:
     stage: str
     """As `benchloom status` names it: `grammar-scores@films-good`."""
     flow: str
-    """Empty for a stage of one's own in dvc.yaml."""
+    """Empty for a stage of your own in dvc.yaml."""
     section: str
     """Of params.yaml, whose entry it ran for: `assessments`; empty where it runs once."""
     entry: str

@@ -33,7 +33,7 @@ def require_rows(
     root: Path,
     find: Callable[[str], Path] | None = None,
 ) -> None:
-    """Hold that a stage that must have rows has some.
+    """Check that a stage that must have rows has some.
 
     nodes: the graph, in which the first stage is looked for that lost them. find: gives the file of a path,
     where that does not lie below `root`. Raises StageFailed.
@@ -47,7 +47,7 @@ def require_rows(
 
 
 def may_be_empty(node: Node) -> bool:
-    """Tell whether no rows may be a right result of a stage, as of one that no flow declares."""
+    """Return whether no rows may be a right result of a stage, as of one that no flow declares."""
     declared = find_stage(node.stage)
     return declared is None or declared.may_be_empty
 

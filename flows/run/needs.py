@@ -59,7 +59,7 @@ class Used:
 
 
 def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> None:
-    """Hold that everything is there that stages need to ask models and systems.
+    """Check that everything is there that stages need to ask models and systems.
 
     made: paths that other stages write. Says a line for each thing missing. Raises BadInput for the last.
     """
@@ -304,7 +304,7 @@ def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
 
 
 def has_packages(root: Path) -> bool:
-    """Tell whether the sample's packaged files lie in the project, or can be copied from their packages."""
+    """Return whether the sample's packaged files lie in the project, or can be copied from their packages."""
     from tasks.sources.packages import FILES, TARGET
 
     return all((root / TARGET / file.target).is_file() or find_spec(file.package) for file in FILES)

@@ -139,7 +139,7 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
 
 
 def may_be_answered(run: Run, state: State[Any]) -> bool:
-    """Tell whether a stage failed for want of a model's reply that another try may bring.
+    """Return whether a stage failed for want of a model's reply that another try may bring.
 
     It may not where the endpoint is still down: its deadline has been waited for. Nor where it refuses all.
     """

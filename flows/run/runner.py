@@ -219,7 +219,7 @@ class Run:
 
 
 def require_same_params(root: Path, params: Mapping[str, Any], node: Node) -> None:
-    """Hold that params.yaml still says what a stage is about to run with. Raises ChangedWhileRunning."""
+    """Check that params.yaml still says what a stage is about to run with. Raises ChangedWhileRunning."""
     if not node.stage or not node.params:
         return
     if isinstance(params, Parameters) and params.path == root / "params.yaml" and params.is_current():

@@ -62,7 +62,7 @@ class Session:
         )
 
     def is_embedded(self, model: str) -> bool:
-        """Tell whether a model is one of this machine's own."""
+        """Return whether a model is one of this machine's own."""
         return model in self.identities
 
     def close(self) -> None:

@@ -114,7 +114,7 @@ def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], grou
 
 
 def cut_tables(tables: Iterable[pa.Table], group: int) -> Iterator[pa.Table]:
-    """Cut tables anew, so that each but the last has `group` rows, and none is empty."""
+    """Cut tables again, so that each but the last has `group` rows, and none is empty."""
     held: list[pa.Table] = []
     rows = 0
     for table in tables:

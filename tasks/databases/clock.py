@@ -57,7 +57,7 @@ SPECIAL_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
 """What PostgreSQL takes for a time."""
 VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
 TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
-"""SQLite takes a quoted name that is no column's for a text."""
+"""SQLite takes a quoted name that is not a column's for a text."""
 MAX_TOKENS = 64
 """How far the arguments of a function are read."""
 HINT = re.compile(

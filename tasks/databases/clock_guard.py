@@ -71,6 +71,6 @@ class ClockGuard:
 
 
 def is_suspect(connection: sqlite3.Connection) -> bool:
-    """Tell whether the schema holds what may read the clock, so that a statement need not name it."""
+    """Return whether the schema holds what may read the clock, so that a statement need not name it."""
     found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view' OR sql LIKE '% AS %(%'")
     return any(SUSPECT.search(str(sql)) for (sql,) in found)

@@ -55,7 +55,7 @@ def read(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def is_countable(kind: object) -> bool:
-    """Tell whether a kind of template says how many templates and requests it has."""
+    """Return whether a kind of template says how many templates and requests it has."""
     counts = [kind.get(name) for name in ("templates", "requests")] if isinstance(kind, Mapping) else [None]
     return all(type(count) is int and count >= 0 for count in counts)
 

@@ -120,7 +120,7 @@ class Night:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether later nights are compared with it."""
+        """Return whether later nights are compared with it."""
         return self.state == "accepted"
 
 

@@ -41,7 +41,7 @@ def is_abstention(response: str) -> bool:
 
 
 def says_nothing_else(response: str) -> bool:
-    """Tell whether a normalised response is an abstention and not a word beside it."""
+    """Return whether a normalised response is an abstention and not a word beside it."""
     return ALONE.fullmatch(response.replace("\u2019", "'")) is not None
 
 

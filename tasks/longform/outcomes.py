@@ -35,7 +35,7 @@ class AnswerOutcome:
 
     @property
     def answered(self) -> bool:
-        """Whether it has an answer."""
+        """Return whether it has an answer."""
         return not find_no_answer(self.interaction)
 
     @property

@@ -299,7 +299,7 @@ def _names(cell: str, sentence: str) -> bool:
 
 
 def _equals(text: str, cell: object) -> bool:
-    """Tell whether a number as it is said is a cell, rounded as far as it is said."""
+    """Return whether a number as it is said is a cell, rounded as far as it is said."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return False
     places = len(text.partition(".")[2])

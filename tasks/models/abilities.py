@@ -106,7 +106,7 @@ class EndpointTrial:
         return Abilities(embeds=len(read_vector(entry.extra)), context=await self._read_context())
 
     async def _ask_one_token(self) -> bool:
-        """Ask for one token, and for more where that brings no text; tell whether the model reasons."""
+        """Ask for one token, and for more where that brings no text; return whether the model reasons."""
         with suppress(ModelRefused):  # a model that reasons may refuse so few
             if (await self._send(self._make(1))).text.strip():
                 return False
@@ -142,7 +142,7 @@ class EndpointTrial:
     async def _send(self, request: Request) -> LedgerEntry:
         """Send a request, again without each parameter that is refused by name.
 
-        Raises ModelFailed where there is no reply, ModelRefused where the endpoint refuses the request.
+        Raises ModelFailed if there is no reply, ModelRefused where the endpoint refuses the request.
         """
         while True:
             limits = {"retries": RETRIES, "deadline_s": min(self.endpoint.deadline_s, DEADLINE_S)}
@@ -183,7 +183,7 @@ class EndpointTrial:
 
 
 def is_held(text: str) -> bool:
-    """Tell whether a reply has the form of SCHEMA."""
+    """Return whether a reply has the form of SCHEMA."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

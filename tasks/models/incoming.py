@@ -95,7 +95,7 @@ def find_origin(url: str) -> tuple[str, str | None, int | None] | None:
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether a URL points to this machine."""
+    """Return whether a URL points to this machine."""
     origin = find_origin(url)
     return origin is not None and origin[1] in LOOPBACK
 

@@ -25,7 +25,7 @@ class RepeatedCall:
 
     @property
     def same(self) -> bool:
-        """Whether the text equals the recorded one, to the byte."""
+        """Return whether the text equals the recorded one, to the byte."""
         return self.text == self.call.text
 
 

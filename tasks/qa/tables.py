@@ -86,7 +86,7 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
 
 
 def has_indices(state: Path) -> bool:
-    """Tell whether a folder's rows are a selection that only `datasets` knows. Raises BadInput."""
+    """Return whether a folder's rows are a selection that only `datasets` knows. Raises BadInput."""
     try:
         found = json.loads(state.read_bytes())
         return bool(found.get("_indices_data_files") or found.get("_indices_files"))

@@ -55,7 +55,7 @@ def open_packed(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def is_packed(stream: io.BufferedReader) -> bool:
-    """Tell whether what `open_packed` opened is an archive."""
+    """Return whether what `open_packed` opened is an archive."""
     return isinstance(stream.raw, _Pieces)
 
 

@@ -1,4 +1,4 @@
-"""The interface of methods, the plug of one's own: one class, what it sees at a step, what it is told after.
+"""The interface of methods, the plug of your own: one class, what it sees at a step, what it is told after.
 
 A method is a subclass with a `name`, in the file of that name in tasks/streambench/methods/, or an entry
 point of the group `benchloom.methods`. The least one:
@@ -90,7 +90,7 @@ class StepTalk(Protocol):
         ...
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
-        """Ask by a prompt file of one's own; its fields are those of PromptParts and `fields`."""
+        """Ask by a prompt file of your own; its fields are those of PromptParts and `fields`."""
         ...
 
     async def shadow(

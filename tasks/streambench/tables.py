@@ -245,7 +245,7 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def _remembers(model: str) -> Callable[[ScoredStep], bool]:
-    """Tell whether a step's run is shown in the column of a model."""
+    """Return whether a step's run is shown in the column of a model."""
 
     def check(one: ScoredStep) -> bool:
         if one.system.choice.memory_of is not None:

@@ -198,7 +198,7 @@ class ReplayEntry(EntryModel):
     version: str = Field(pattern="^[0-9a-f]{64}$")
     """The SHA-256 of the file."""
     file: str = Field(min_length=1)
-    """An answer a line or a row: JSON Lines as `import mtrag` writes them, or a table of one's own."""
+    """An answer a line or a row: JSON Lines as `import mtrag` writes them, or a table of your own."""
     model: str = ""
     """Whose answers of an imported file are replayed; empty if the file is one system's own."""
     search: RagEntry | None = None
@@ -212,14 +212,14 @@ SystemEntry = Annotated[
 
 
 def needs_documents(entry: SystemEntry) -> bool:
-    """Tell whether a system retrieves from documents that it is given."""
+    """Return whether a system retrieves from documents that it is given."""
     if isinstance(entry, ReplayEntry):
         return entry.search is not None and needs_documents(entry.search)
     return isinstance(entry, RagEntry) and entry.retriever != "none"
 
 
 def can_search(entry: SystemEntry) -> bool:
-    """Tell whether a system can retrieve without answering, which contexts for a judge require."""
+    """Return whether a system can retrieve without answering, which contexts for a judge require."""
     if isinstance(entry, HttpEntry | CallableEntry):
         return entry.search is not None
     return needs_documents(entry)

@@ -46,7 +46,7 @@ class TableSystem:
 
     @property
     def is_people(self) -> bool:
-        """Whether people wrote the tables."""
+        """Return whether people wrote the tables."""
         return self.model == PEOPLE
 
 

@@ -66,7 +66,7 @@ def do_shard(shard: Shard) -> None:
 
 
 def require_project(root: Path) -> None:
-    """Hold that this process sees a project, and runs its code. Raises BadInput."""
+    """Check that this process sees a project, and runs its code. Raises BadInput."""
     if not root.is_dir():
         raise BadInput(
             root,

@@ -59,13 +59,13 @@ class StageRun:
         return self.store / f"{number:06d}"
 
     def require_code(self) -> None:
-        """Hold that this process ran the code that the run knows. Raises ChangedWhileRunning."""
+        """Check that this process ran the code that the run knows. Raises ChangedWhileRunning."""
         for path, digest in self.code.items():
             if is_loaded_otherwise(self.root / path, digest):
                 raise ChangedWhileRunning(self.node.name, path)
 
     def require_inputs(self) -> None:
-        """Hold that its data are what the key of its parts stands for. Raises ChangedWhileRunning."""
+        """Check that its data are what the key of its parts stands for. Raises ChangedWhileRunning."""
         for path, mark in self.marks.items():
             if digest_mark(self.root / path) != mark:
                 raise ChangedWhileRunning(self.node.name, path)

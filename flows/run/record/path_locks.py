@@ -89,7 +89,7 @@ class PathLocks:
         return frozenset(path for path, holder in held.items() if holder.get("pid") != os.getpid())
 
     def require_free(self, reads: Sequence[str]) -> None:
-        """Hold that paths can be read. Raises DVC's LockError where another process writes one of them."""
+        """Check that paths can be read. Raises DVC's LockError where another process writes one of them."""
         with self.hold(reads, []):
             pass
 

@@ -42,7 +42,7 @@ class Staleness:
         ]
 
     def are_inputs_recorded(self, node: Node, entry: Entry) -> bool:
-        """Tell whether dependencies and parameters are what was recorded."""
+        """Return whether dependencies and parameters are what was recorded."""
         return not [*self._compare_deps(node, entry), *self._compare_params(node, entry)]
 
     def read_values(self, path: str, names: Iterable[str]) -> dict[str, Any]:

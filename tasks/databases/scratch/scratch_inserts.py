@@ -72,7 +72,7 @@ def split_statements(sql: str) -> list[list[Token]]:
 
 
 def _find_unclosed(sql: str, engine: Dialect) -> str:
-    """Name the first statement that is no whole by itself."""
+    """Name the first statement that is not a whole by itself."""
     pieces = [piece for piece in re.split(r";[ \t\r]*\n", sql) if piece.strip(" \t\r\n;")]
     for number, piece in enumerate(pieces, 1):
         try:

@@ -106,7 +106,7 @@ class JudgedRow:
 
     @property
     def scored(self) -> bool:
-        """Whether the judgement has a score."""
+        """Return whether the judgement has a score."""
         return score_label(self.judgement) is not None
 
     @property
@@ -134,7 +134,7 @@ class TaggedRow:
     sufficient: Mapping[str, bool | None]
 
     def has_context(self, rule: str) -> bool | None:
-        """Tell whether the row's context is enough by a rule; None if the rule cannot decide."""
+        """Return whether the row's context is enough by a rule; None if the rule cannot decide."""
         return self.judged.enough if rule == SUFFICIENCY else self.sufficient[rule]
 
     def find_module(self, rule: str) -> str | None:

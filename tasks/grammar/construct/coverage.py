@@ -141,7 +141,7 @@ def _list_fitting(subject: Subject, schema: Sequence[Column]) -> list[Kind]:
 
 
 def _serves(column: Column, kind: Kind) -> bool:
-    """Tell whether a column is what a kind of question turns on: its values have an order, or are times."""
+    """Return whether a column is what a kind of question turns on: its values have an order, or are times."""
     if kind == "date":
         return column.type == "date" or tells_year(column)
     return kind in ("ranking", "comparison") and has_order(column)

@@ -293,7 +293,7 @@ def _is_time(column: Column) -> bool:
 
 
 def _has_year(column: Column, columns: Sequence[Column]) -> bool:
-    """Tell whether a date has a column for its year: release_date beside release_year."""
+    """Return whether a date has a column for its year: release_date beside release_year."""
     *event, last = split_words(column.name)
     return last == "date" and any(split_words(other.name) == [*event, "year"] for other in columns)
 

@@ -156,7 +156,7 @@ async def _write_parts(
 ) -> Sequence[ProfileFact]:
     """Write the parts with facts that are not read yet; plain ones as a whole, since they cost nothing.
 
-    Returns all facts of what was written, which is to be read anew.
+    Returns all facts of what was written, which is to be read again.
     """
     facts = draft.profile.facts
     if params.written_by == "plain":

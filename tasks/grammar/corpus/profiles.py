@@ -108,7 +108,7 @@ def profiles(
 
 
 def is_assessed(database: str, settings: Mapping[str, object]) -> bool:
-    """Tell whether an assessment asks about a database. settings: `assessments`, dotted name -> value."""
+    """Return whether an assessment asks about a database. settings: `assessments`, dotted name -> value."""
     return any(
         name.startswith("assessments.") and name.count(".") == 2 and name.endswith(".database")
         for name, value in settings.items()

@@ -186,7 +186,7 @@ def list_written(value: str) -> list[str]:
 
 
 def names_attribute(masked: Masked, attribute: str) -> bool:
-    """Tell whether a sentence names an attribute, in whatever form of its words."""
+    """Return whether a sentence names an attribute, in whatever form of its words."""
     due = list_telling(attribute)
     return bool(due) and due <= masked.stems
 
@@ -200,7 +200,7 @@ def list_telling(attribute: str) -> frozenset[str]:
 
 
 def says_fact(sentence: str, fact: ProfileFact, ground: KnownFacts) -> bool:
-    """Tell whether a sentence names a fact's attribute and all its values."""
+    """Return whether a sentence names a fact's attribute and all its values."""
     masked = mask(sentence, ground)
     written = set(masked.values)
     return names_attribute(masked, fact.attribute) and all(

@@ -52,7 +52,7 @@ class AnswerFacts:
 
 
 def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda *_: True) -> bool:
-    """Tell whether documents state a support of each part of the answer, or the answer as a whole."""
+    """Return whether documents state a support of each part of the answer, or the answer as a whole."""
     if not set(facts.whole).isdisjoint(documents):
         return True
     parts: defaultdict[int, list[AnswerSupport]] = defaultdict(list)
@@ -64,7 +64,7 @@ def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda
 
 
 def _states(facts: AnswerFacts, support: AnswerSupport, documents: Collection[str], says: Says) -> bool:
-    """Tell whether statements that belong together give every cell that is needed."""
+    """Return whether statements that belong together give every cell that is needed."""
     values = dict(zip(facts.columns, support.values, strict=True))
     waiting = [
         {column for column in statement.columns if says(document, values[column])}

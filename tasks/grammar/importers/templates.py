@@ -56,7 +56,7 @@ class Templates(BaseImporter):
     def bring_in(self, project: Project) -> Imported:
         """Put templates where the stage reads them; what cannot be used, or breaks a rule, is named.
 
-        Raises BadInput where nothing is imported.
+        Raises BadInput if nothing is imported.
         """
         source = "stdin" if self.file == "-" else self.file
         lines = list(read_template_lines(self.file))
@@ -115,7 +115,7 @@ def split_lines(
 ) -> dict[str, list[TemplateLine]]:
     """Split lines by database: the one that a line names, else the option's, else the only one there is.
 
-    A line that cannot be read goes with the option's database, else with the first. Raises BadInput where a
+    A line that cannot be read goes with the option's database, else with the first. Raises BadInput if a
     line is for no database of the project.
     """
     there = ", ".join(known) or "none"

@@ -240,7 +240,7 @@ def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> b
 
 
 def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow], least: int) -> bool:
-    """Tell whether a group has `least` rows with all amounts that are asked about.
+    """Return whether a group has `least` rows with all amounts that are asked about.
 
     Under a threshold there must be as many on either side of it: one that leaves nothing out asks nothing.
     """

@@ -50,7 +50,7 @@ class ProviderClient:
     """An endpoint of kind `provider`. Belongs to one event loop."""
 
     def __init__(self, name: str, settings: Endpoint, secret: Secret) -> None:
-        """Make nothing yet: the library takes a second to import. Raises BadInput where it is missing."""
+        """Make nothing yet: the library takes a second to import. Raises BadInput if it is missing."""
         self._name, self._settings, self._secret = name, settings, secret
         self._api: AnyLLM | None = None
         self._http: httpx.AsyncClient | None = None

@@ -33,7 +33,7 @@ class Permit:
 
 
 class TokenBucket:
-    """At most `per_minute` units in any window of a minute; None is no limit.
+    """At most `per_minute` units in any window of a minute; None: no limit.
 
     The capacity is a second's worth. The initial fill counts too, so the rate is lower by that much.
     """
@@ -88,7 +88,7 @@ class RateLimiter:
 
     @property
     def is_broken(self) -> bool:
-        """Whether so many attempts in a row failed that the endpoint is taken for down."""
+        """Return whether so many attempts in a row failed that the endpoint is taken for down."""
         return self._failures >= self._endpoint.breaker
 
     @property

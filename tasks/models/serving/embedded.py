@@ -47,11 +47,11 @@ class RunningServer:
     url: str
 
     def is_alive(self) -> bool:
-        """Tell whether this very process still runs: its id alone may have been given to another."""
+        """Return whether this very process still runs: its id alone may have been given to another."""
         return is_running(self.pid, self.started)
 
     def serves(self, model: EmbeddedModel) -> bool:
-        """Tell whether it serves this model's file with its settings."""
+        """Return whether it serves this model's file with its settings."""
         return (self.sha256, self.context, self.threads) == (model.identity, model.context, model.threads)
 
 

@@ -34,7 +34,7 @@ def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRu
 
 
 def shorten_refusal(record: logging.LogRecord) -> bool:
-    """Shorten the record of a request that is no HTTP; other errors of a server keep their tracebacks."""
+    """Shorten the record of a request that is not HTTP; other errors of a server keep their tracebacks."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, HttpProcessingError):
         record.msg, record.args = f"refused a request that is no HTTP: {clean(error.message)[:200]}", ()

@@ -390,7 +390,7 @@ def check(holds: bool) -> None:
 
 
 def is_shape(shape: object) -> bool:
-    """Whether this can be an array's shape."""
+    """Return whether this can be an array's shape."""
     return (
         isinstance(shape, list)
         and len(shape) <= MAX_DIMENSIONS

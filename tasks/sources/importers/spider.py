@@ -254,7 +254,7 @@ class SpiderRelease:
 
 
 def read_release(folder: Path) -> SpiderRelease:
-    """Read a release. Raises BadInput where tables.json or a file of questions is not what it must be."""
+    """Read a release. Raises BadInput if tables.json or a file of questions is not what it must be."""
     ids = [str(table["db_id"]) for table in _read_list(folder / MARKER, ("db_id",))]
     if (folder / TEST_MARKER).is_file():
         ids += [str(table["db_id"]) for table in _read_list(folder / TEST_MARKER, ("db_id",))]

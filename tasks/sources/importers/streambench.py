@@ -276,7 +276,7 @@ class Streambench(SqlImporter):
         return iter(())
 
     def _list_files_of(self, name: str, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """List what goes below `files/`. Raises BadInput where ToolBench's descriptions are not given."""
+        """List what goes below `files/`. Raises BadInput if ToolBench's descriptions are not given."""
         if name == "ddxplus":
             return {"diagnoses.json": (json.dumps(DIAGNOSES, ensure_ascii=False, indent=1) + "\n").encode()}
         if name == "toolbench":

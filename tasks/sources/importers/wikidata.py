@@ -139,7 +139,7 @@ class Wikidata(BaseImporter):
     def make_selection(self) -> EntitySelection:
         """Make a selection of the options; what was not said is not filtered, but for languages (English).
 
-        Raises BadInput for what is no id.
+        Raises BadInput for what is not an id.
         """
         codes = frozenset(self.languages or ("en",))
         every = "all" in codes
@@ -208,7 +208,7 @@ class Wikidata(BaseImporter):
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Keep a folder to this import until the block ends. Raises LockHeld where another one has it."""
+    """Keep a folder to this import until the block ends. Raises LockHeld if another one has it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         with portalocker.Lock(folder.with_name(f".{folder.name}.lock"), fail_when_locked=True):

@@ -87,11 +87,11 @@ class EntitySelection:
                     raise BadInput(place, f"{name!r} is not an id", hint="like Q42, or P31 for a property")
 
     def names_property(self, name: str) -> bool:
-        """Tell whether a property is asked for by its id."""
+        """Return whether a property is asked for by its id."""
         return name in (self.properties or ()) or name in (self.entities or ())
 
     def takes_all_items(self) -> bool:
-        """Tell whether items are not filtered."""
+        """Return whether items are not filtered."""
         return self.entities is None and not self.classes
 
 

@@ -55,7 +55,7 @@ def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: in
 def _read(
     part: DumpPart, selection: EntitySelection, folder: Path, most: int, *, to_end: bool = False
 ) -> bool:
-    """Read a part; tell whether it ended where it should."""
+    """Read a part; return whether it ended where it should."""
     known, progress, skipped = KnownIds(), FileProgress(), 0
     with (
         (folder / SKIPPED).open("w", encoding="utf-8") as skips,

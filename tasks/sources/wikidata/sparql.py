@@ -253,7 +253,7 @@ def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
 
 
 def is_binding(row: object) -> bool:
-    """Tell whether a result is one: variables with their terms, each a text of a type."""
+    """Return whether a result is one: variables with their terms, each a text of a type."""
     return isinstance(row, dict) and all(
         isinstance(term, dict) and isinstance(term.get("value"), str) and isinstance(term.get("type"), str)
         for term in row.values()

@@ -111,5 +111,5 @@ def read_path(text: str) -> str:
 
 
 def is_title(title: str) -> bool:
-    """Tell whether a cleaned title is one that a page can have."""
+    """Return whether a cleaned title is one that a page can have."""
     return 0 < len(title.encode("utf-8", "replace")) <= LONGEST_TITLE and not set(title) & set("<>[]{}|\n\0")

@@ -38,7 +38,7 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     """Write a dataset folder, as importers do: the questions, and the database below files/.
 
     entry.questions: Parquet with id, group, question, sql, sql_template. Of each group one question is
-    taken, so that no two items have the same gold query. Raises StageFailed where no question is left, and
+    taken, so that no two items have the same gold query. Raises StageFailed if no question is left, and
     BadInput for a file that is none.
     """
     asked = _read_questions(entry.questions)

@@ -168,7 +168,7 @@ def read_object(text: str) -> dict[str, object]:
 
 
 def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset]:
-    """Open dataset folders. Raises BadInput where one cannot be opened, or is of another kind."""
+    """Open dataset folders. Raises BadInput if one cannot be opened, or is of another kind."""
     datasets = []
     for name in names:
         if Path(name).name != name or name in {".", ".."}:

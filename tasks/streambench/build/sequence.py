@@ -31,7 +31,7 @@ def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str
     """Order the items by each seed; T places for each.
 
     streambench: data/raw/streambench. The order `hashed` is that of the hashes of seed and item: the same
-    under every version of Python. Raises BadInput where the dataset does not have the entry's order.
+    under every version of Python. Raises BadInput if the dataset does not have the entry's order.
     """
     if not items:
         raise BadInput("streambench.sequence", "there is no item", hint="check the stream's datasets")

@@ -45,7 +45,7 @@ def contracts(
 ) -> Counts:
     """Write the contracts' findings into the folder `out`.
 
-    items_dropped, shots_dropped: beside `items` and `shots`, checked with them. Raises ContractBroken where
+    items_dropped, shots_dropped: beside `items` and `shots`, checked with them. Raises ContractBroken if
     one does not hold.
     """
     paths = {path.stem: path for path in (items, sequence, shots)}

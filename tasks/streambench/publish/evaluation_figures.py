@@ -84,7 +84,7 @@ def evaluation_figures(
     """Write evaluation_figures.json: every cell that the page shows, with n scored and n failed beside it.
 
     settings: `judging.thresholds.*`, beyond which the page has a warning at its head, and the stream's own.
-    The counts are of steps. Raises StageFailed where no step was run.
+    The counts are of steps. Raises StageFailed if no step was run.
     """
     if not steps:
         raise StageFailed("streambench.evaluation_figures: no step was run; run streambench.steps")

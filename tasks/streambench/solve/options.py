@@ -26,7 +26,7 @@ class StreamLimits(Settings):
     """Memories above which a vector index is used."""
     count_unanswered: bool = False
     """Whether a step whose call no endpoint answered is written, as wrong; such a call is in no ledger, so
-    that a replay ends there. Otherwise the stage fails at its end, and a run again asks these calls anew."""
+    that a replay ends there. Otherwise the stage fails at its end, and a run again asks these calls again."""
 
 
 class OwnLimits(StreamLimits):

@@ -112,7 +112,7 @@ def find_objection(evidence: Evidence, relation: Relation) -> str:
 
 
 def tells_outright(evidence: Evidence, relation: Relation) -> bool:
-    """Tell whether a proof says a relation by a pattern, or is the infobox entry of it."""
+    """Return whether a proof says a relation by a pattern, or is the infobox entry of it."""
     if evidence.kind == INFOBOX:
         return names_relation(" ".join(evidence.headers), relation)
     pattern = PATTERNS.get(relation.id)

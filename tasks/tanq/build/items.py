@@ -215,7 +215,7 @@ def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int)
 
 
 def has_gap(item: TanqItem) -> bool:
-    """Tell whether a row of the answer table lacks a value."""
+    """Return whether a row of the answer table lacks a value."""
     return any(not cell.values for row in item.rows if row.filter_pass for cell in row.cells)
 
 

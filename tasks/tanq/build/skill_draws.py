@@ -91,7 +91,7 @@ def keep_rows(table: BaseTable, uses: Sequence[SkillUse]) -> BaseTable:
 
 
 def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
-    """Tell whether a filtered column has another value than the filter's in the rows that are kept.
+    """Return whether a filtered column has another value than the filter's in the rows that are kept.
 
     Otherwise the question tells the whole column: `Keep only the countries whose continent is Asia.`
     """
@@ -137,7 +137,7 @@ def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses 
 
 
 def _tells(table: BaseTable, uses: Uses, limits: SkillLimits) -> bool:
-    """Tell whether enough rows are left, each filter alone leaves out a row, and all skills change it.
+    """Return whether enough rows are left, each filter alone leaves out a row, and all skills change it.
 
     Of the rows that are left no column is empty, and of one that is rewritten that share is filled.
     """

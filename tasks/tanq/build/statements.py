@@ -130,7 +130,7 @@ def find_saying(relation: Relation) -> Saying:
 
 
 def names_relation(text: str, relation: Relation) -> bool:
-    """Tell whether a text has a word that says a relation: its label's, or one of those it is known by."""
+    """Return whether a text has a word that says a relation: its label's, or one of those it is known by."""
     return bool(_match_cues(find_saying(relation).cues).search(text.lower()))
 
 

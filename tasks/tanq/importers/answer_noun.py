@@ -104,7 +104,7 @@ def _read_singular(text: str) -> str:
 
 
 def _ends(word: str, phrase: list[str]) -> bool:
-    """Tell whether a word ends the phrase before it."""
+    """Return whether a word ends the phrase before it."""
     low = word.lower()
     if not phrase and low in ("written", "designed", "featured"):
         return False  # `what written work`

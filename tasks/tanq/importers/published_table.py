@@ -63,7 +63,7 @@ Property = tuple[str, str]
 
 
 class PublishedTable:
-    """A record's table with the answers behind its rows. Raises BadRecord where it can have none."""
+    """A record's table with the answers behind its rows. Raises BadRecord if it can have none."""
 
     def __init__(self, record: PublishedRecord) -> None:
         self._given = record.answers
@@ -355,7 +355,7 @@ def _list_telling(value: PublishedValue) -> set[str]:
 
 
 def _tells(texts: set[str], cell: str) -> bool:
-    """Tell whether a folded cell, or a part of it between commas, is one of these texts."""
+    """Return whether a folded cell, or a part of it between commas, is one of these texts."""
     return cell in texts or any(part in texts for part in cell.split(", ") if part)
 
 

@@ -285,7 +285,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
 
 
 def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
-    """Tell whether a proof's text mentions the end of the fact that its article is not of."""
+    """Return whether a proof's text mentions the end of the fact that its article is not of."""
     name = fact.entity if proof.side == "value" else fact.value.item or ""
     if proof.side == "value" or fact.value.kind == ITEM:
         thing = graph.things.get(name)

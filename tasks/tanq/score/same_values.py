@@ -51,12 +51,12 @@ def fold(text: str) -> str:
 
 
 def is_nothing(text: str) -> bool:
-    """Tell whether a cell says nothing: it is empty, a dash, or says that nothing is known."""
+    """Return whether a cell says nothing: it is empty, a dash, or says that nothing is known."""
     return simplify(text) in NOTHING
 
 
 def is_same_name(gold: str, said: str) -> bool:
-    """Tell whether two names are spellings of one."""
+    """Return whether two names are spellings of one."""
     one, other = simplify(gold), simplify(said)
     if one == other:
         return bool(one) or gold.strip() == said.strip()
@@ -66,7 +66,7 @@ def is_same_name(gold: str, said: str) -> bool:
 
 
 def is_same_value(gold: str, said: str, kind: str) -> bool:
-    """Tell whether a value is the answer's. kind: of the column, which says how it is compared."""
+    """Return whether a value is the answer's. kind: of the column, which says how it is compared."""
     if kind == TIME:
         return sort_date_words(gold) == sort_date_words(said)
     if kind == QUANTITY:

@@ -28,7 +28,7 @@ def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
 
 
 def can_be_silent(question: ControlledQuestion, columns: Sequence[Column]) -> bool:
-    """Tell whether rows can leave a question open: by a group without rows, or by amounts left empty.
+    """Return whether rows can leave a question open: by a group without rows, or by amounts left empty.
 
     columns: of the question's tables.
     """
