@@ -1,4 +1,4 @@
-"""What is installed: the launcher, the tree that projects are made from, and what is called from Python.
+"""The installed package: the launcher, the project template, and the Python interface.
 
 `flows` and `tasks` are never installed: they are a project's own code, and the launcher imports those of
 the project that it is called in.

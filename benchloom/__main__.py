@@ -1,4 +1,4 @@
-"""`python -m benchloom`: the command by the interpreter's name."""
+"""Run the `benchloom` command by `python -m benchloom`."""
 
 from benchloom.launcher import main
 

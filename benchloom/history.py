@@ -1,4 +1,4 @@
-"""The template's own line in a project's git history: what an upgrade merges by.
+"""Keep the template's commits in a project's Git history, as the base for the merge of an upgrade.
 
 A project begins with a commit of itself as it was made; each upgrade adds the project as the new version
 would have made it, with the last such commit as its parent, and merges that. So git knows what the template
@@ -99,7 +99,7 @@ class History:
     def merge(self, commit: str) -> list[str]:
         """Merge a commit into the work tree without committing; list the files in conflict.
 
-        Raises BadInput where git cannot begin, such as over a file that it does not know.
+        Raises BadInput if git cannot begin, such as over a file that it does not know.
         """
         words = ("merge", "--no-commit", "--no-ff", "--allow-unrelated-histories", commit)
         done = self._call(words, self.root, AUTHOR)

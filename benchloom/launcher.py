@@ -1,4 +1,4 @@
-"""The `benchloom` command: finds the project, imports its code and no other, and hands over to it."""
+"""The `benchloom` command: find the project, import only its code, and run its command line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def find_here() -> Path:
-    """Find the folder of the call. Raises Refused where it was deleted meanwhile."""
+    """Find the folder of the call. Raises Refused if it was deleted meanwhile."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -32,7 +32,7 @@ def find_here() -> Path:
 
 
 def choose_root(words: Sequence[str], here: Path) -> Path:
-    """Choose whose code runs. Raises Refused where the project here belongs to another environment."""
+    """Choose whose code runs. Raises Refused if the project here belongs to another environment."""
     command = next((word for word in words if not word.startswith("-")), "")
     project = None if command in BY_TEMPLATE else find_project(here)
     if project is None:

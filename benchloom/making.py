@@ -1,4 +1,4 @@
-"""`benchloom init DIR`: a project of one's own, from the installed template."""
+"""Carry out `benchloom init DIR`: create a project from the installed template."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ASKERS = (
     "I am getting ready for a visit from the auditor",
     "I am writing down what we know",
 )
-"""Who asks long questions in a project of one's own: somebody at work. The sample's are the public's."""
+"""Who asks long questions in a project of your own: somebody at work. The sample's are the public's."""
 README = """\
 # {name}
 

@@ -1,4 +1,4 @@
-"""Where code may be imported from: the project that a command is called in, or the installed template."""
+"""Choose where to import code from: the current project, or the installed template."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAUNCHER = Path(__file__).resolve().parent
 
 
 class Refused(Exception):
-    """What would be imported is not the project's: one line, and exit code 2."""
+    """Refuses to import code that is not the project's: one line, and exit code 2."""
 
 
 def find_project(start: Path) -> Path | None:
@@ -24,7 +24,7 @@ def find_project(start: Path) -> Path | None:
 
 
 def is_project(folder: Path) -> bool:
-    """Tell whether a folder is the root of a project."""
+    """Return whether a folder is the root of a project."""
     return all((folder / mark).is_file() for mark in MARKS)
 
 
@@ -51,7 +51,7 @@ def check_launcher(project: Path) -> None:
 def import_from(root: Path) -> None:
     """Put a folder first on the path, and make sure that `flows` and `tasks` come from there.
 
-    Raises Refused where they would not: already imported from elsewhere, or no packages there.
+    Raises Refused if they would not: already imported from elsewhere, or no packages there.
     """
     sys.path[:] = [str(root), *(entry for entry in sys.path if entry != str(root))]
     for name in CODE:

@@ -1,4 +1,4 @@
-"""Samples, calls, figures and lineage of a project, or of a published dataset's folder, as tables.
+"""Read samples, calls, figures and lineage of a project or a published dataset as tables.
 
 pyarrow reads them, and pandas holds them where it is asked for; both are imported when something is read.
 """
@@ -22,7 +22,7 @@ JSON_BLOCK = 64 * 1024 * 1024
 
 
 class Unreadable(ValueError):
-    """What was asked for is not there, or cannot be read: one line that says what there is."""
+    """The requested data does not exist or cannot be read; the message lists what exists."""
 
 
 def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
@@ -169,7 +169,7 @@ def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]
 
 
 def is_dataset(path: Path) -> bool:
-    """Tell whether a folder is a published dataset: a card beside files of rows."""
+    """Return whether a folder is a published dataset: a card beside files of rows."""
     return (path / CARD).is_file() and bool(list_files(path)) and not (path / "dvc.yaml").is_file()
 
 
@@ -204,7 +204,8 @@ def read_defaults(folder: Path) -> Iterator[str]:
         raise Unreadable(f"{folder / CARD}: the header is not valid YAML") from error
     configs = [config for config in (card or {}).get("configs") or () if isinstance(config, dict)]
     yield from (
-        str(config.get("config_name")) for config in sorted(configs, key=lambda each: not each.get("default"))
+        str(config.get("config_name"))
+        for config in sorted(configs, key=lambda config: not config.get("default"))
     )
 
 
@@ -213,7 +214,7 @@ def require_project(place: Path) -> Path:
     root = find_project(place)
     if root is None:
         what = "is neither a Benchloom project nor a dataset's folder (a README.md beside .jsonl or .parquet)"
-        raise Unreadable(f"{place.resolve()}: {what}" if place.exists() else f"{place}: is not there")
+        raise Unreadable(f"{place.resolve()}: {what}" if place.exists() else f"{place}: does not exist")
     return root
 
 

@@ -1,4 +1,4 @@
-"""What the functions of `benchloom.running` return: typed results, and each as a table."""
+"""The typed results of the functions in `benchloom.running`, each convertible to a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CommandFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome(ABC):
-    """What a command did. complete: nothing failed and no row was lost. lines: what it said on the way."""
+    """The result of a command. complete: nothing failed and no row was lost. lines: its messages."""
 
     complete: bool
     lines: tuple[str, ...] = field(repr=False)
@@ -59,7 +59,7 @@ class Span:
 
 @dataclass(frozen=True)
 class PlanResult(Outcome):
-    """What a run would do. recorded: calls that the ledger has. usd: in US dollars.
+    """The estimate for a run. recorded: calls that the ledger has. usd: in US dollars.
 
     seconds: None if not known. Columns: a row a stage: `stage`, `why`, and for `calls`, `tokens`, `usd` and
     `seconds` the ends `_low` and `_high`.

@@ -37,7 +37,7 @@ def run(*targets: str, place: str | Path = ".", plain: bool = True, **options: A
     """Bring artifacts up to date, as `benchloom run` does.
 
     targets: flows, stages or entries; none is everything. plain: without Prefect, whose settings stay yours.
-    Raises CommandFailed where the command is refused or ends early; a stage that fails makes the result
+    Raises CommandFailed if the command is refused or ends early; a stage that fails makes the result
     incomplete.
     """
     code, _, said = call(("run", *targets), place, {"plain": plain, **options})
@@ -62,7 +62,7 @@ def score(metric: str, predictions: Any, *, place: str | Path = ".", **options: 
     """Score predictions of your own, as `benchloom score` does; no project is needed.
 
     predictions: a path (.jsonl, .csv, .tsv, .parquet), a pandas.DataFrame, or an iterable of mappings, one
-    an item. Raises CommandFailed where nothing is readable; items that failed make the result incomplete.
+    an item. Raises CommandFailed if nothing is readable; items that failed make the result incomplete.
     """
     if isinstance(predictions, str | os.PathLike):
         code, text, said = call(
@@ -87,7 +87,7 @@ def compare(
 ) -> ComparisonResult:
     """Compare systems, entries, nights, revisions or folders of `evaluate` in pairs, as `benchloom compare`.
 
-    Raises CommandFailed where a side is not found, or where the sides have no item in common.
+    Raises CommandFailed if a side is not found, or where the sides have no item in common.
     """
     _, text, said = call(("compare", *map(str, (a, b, *more))), place, {"json": True, **options})
     return read_comparison(json.loads(text), said)
@@ -96,7 +96,7 @@ def compare(
 def evaluate(flow: str, *words: str | Path, place: str | Path = ".", **options: Any) -> EvaluationResult:
     """Ask systems of yours the questions of a dataset and judge the answers, as `benchloom evaluate` does.
 
-    `system=["a", "b"]` and `model=[...]` name several, which are then compared. Raises CommandFailed where
+    `system=["a", "b"]` and `model=[...]` name several, which are then compared. Raises CommandFailed if
     the command is refused or ends early; answers that failed make the result incomplete.
     """
     code, text, said = call(("evaluate", flow, *map(str, words)), place, {"json": True, **options})

@@ -1,4 +1,4 @@
-"""What a project is made from: the files that the wheel carries and `init` copies, relative to their root.
+"""List the template files that the wheel contains and `init` copies, relative to their root.
 
 The build hook (setup.py) reads this list too, so that a wheel and a checkout give the same projects.
 """

@@ -1,4 +1,4 @@
-"""`benchloom init --upgrade`: a project's code brought to the installed version, by a merge."""
+"""Carry out `benchloom init --upgrade`: merge the installed version of the code into a project."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def add_version(history: History, template: Path, base: str | None, version: str
 def merge_version(history: History, base: str | None, commit: str) -> list[str]:
     """Merge a commit of the template; list the files in conflict.
 
-    The parameters are merged by their keys: beside a value that the user set, a new line is no conflict.
+    The parameters are merged by their keys: beside a value that the user set, a new line is not a conflict.
     The graph and the parameters' schema are written from the merged code.
     """
     conflicts = history.merge(commit)

@@ -1,4 +1,4 @@
-"""What runs, in which order. The only part that knows Prefect and DVC."""
+"""Declare the flows and run them. The only package that imports Prefect and DVC."""
 
 from flows.loaded_code import watch_imports
 

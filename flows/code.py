@@ -134,7 +134,7 @@ def _find_function(path: Path, changed: int, name: str) -> ast.FunctionDef | ast
 
 
 def has_name(path: Path, name: str) -> bool:
-    """Tell whether a module has a function of a name at its top, or takes one over from another module."""
+    """Return whether a module has a function of a name at its top, or takes one over from another module."""
     nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
     taken = (alias for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names)
     return find_function(path, name) is not None or any(

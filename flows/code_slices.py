@@ -33,7 +33,7 @@ other decorator of tasks/ may register what it decorates."""
 
 @dataclass(frozen=True)
 class Import:
-    """What an import binds. name: of the module's names; empty = the module itself, `*` = all of it."""
+    """A name bound by an import. name: in the imported module; empty = the module, `*` = all its names."""
 
     module: str
     name: str
@@ -41,7 +41,7 @@ class Import:
 
 @dataclass
 class Definition:
-    """What a statement uses: names, with the first attribute that is read of them (`name.attribute`)."""
+    """The names that a statement uses, with the first attribute that is read (`name.attribute`)."""
 
     uses: set[str] = field(default_factory=set)
     imports: set[tuple[str, Import]] = field(default_factory=set)
@@ -52,7 +52,7 @@ class Definition:
 
 @dataclass
 class Module:
-    """What a module binds, does and imports at its top."""
+    """The definitions, statements and imports at the top level of a module."""
 
     bindings: dict[str, list[Definition | Import]] = field(default_factory=dict)
     effects: list[Definition] = field(default_factory=list)

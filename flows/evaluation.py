@@ -195,7 +195,7 @@ def make_nodes(run: EvaluationRun) -> list[Node]:
 
 
 def require_evaluation_needs(run: EvaluationRun) -> None:
-    """Hold that everything is there that the stages of an evaluation need. Raises BadInput."""
+    """Check that everything is there that the stages of an evaluation need. Raises BadInput."""
     nodes = make_nodes(run)
     # Artifacts are the user's dataset, which was read, or what these stages write: see `FlatPlaces`.
     artifacts = {dep for node in nodes for dep in node.deps if dep.startswith(DATA)}

@@ -1,4 +1,4 @@
-"""The extras of the installed package: their requirements, and which are not installed."""
+"""Read the extras of the installed package, and check which of their requirements are installed."""
 
 from __future__ import annotations
 

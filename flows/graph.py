@@ -1,4 +1,4 @@
-"""The blocks of dvc.yaml, from the flows' declarations, the stages' signatures and the imports."""
+"""Generate the blocks of dvc.yaml from the flows' declarations, the stages' signatures and their imports."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Declared:
 
     @property
     def asks(self) -> bool:
-        """Whether it asks a model, or a system."""
+        """Return whether it asks a model, or a system."""
         return "ask" in self.arguments
 
     @property
     def writes(self) -> bool:
-        """Whether it writes an artifact, as every stage must."""
+        """Return whether it writes an artifact, as every stage must."""
         return "out" in self.arguments or self.returns.startswith("Drafts[")
 
     @property
@@ -104,7 +104,7 @@ def is_declaring(root: Path) -> bool:
 
 
 class DeclaredGraph:
-    """The blocks of dvc.yaml for all declared stages. Raises BadInput where something cannot be placed."""
+    """The blocks of dvc.yaml for all declared stages. Raises BadInput if something cannot be placed."""
 
     def __init__(self, root: Path, flows: Sequence[Flow] | None = None) -> None:
         self.root, self.code = root, Code(root)
@@ -275,7 +275,7 @@ class DeclaredGraph:
         paths = [f"{folder}/{name[:-2] if name.endswith('/*') else f'{name}.md'}" for name in stage.prompts]
         for path in paths:
             if not (self.root / path).exists():
-                raise own.refuse(f"is declared to ask by {path}, which is not there")
+                raise own.refuse(f"is declared to use the prompt {path}, which does not exist")
         if stage.prompts and not own.asks:
             raise own.refuse("is declared to ask by prompts, and has no argument `ask`")
         return [*paths, *(SYSTEMS if _asks_systems(own) else ())]
@@ -302,7 +302,7 @@ class DeclaredGraph:
 
 
 def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
-    """Hold that params.yaml has the section that a stage fans out over, be it empty. Raises BadInput."""
+    """Check that params.yaml has the section that a stage fans out over, be it empty. Raises BadInput."""
     section: Any = params
     for name in stage.scope.over.split(".") if stage.scope.over else ():
         section = section.get(name) if isinstance(section, Mapping) else None

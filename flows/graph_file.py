@@ -1,4 +1,4 @@
-"""dvc.yaml as a file: what the flows declare, and below a line, the blocks of a user's own, word for word."""
+"""Read and write dvc.yaml: generated blocks first, then a user's own blocks, which are kept unchanged."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 
 import yaml
 
-from flows.graph import DeclaredGraph, is_declaring
-from flows.house import (
+from flows.declaration_checks import (
     check_entries,
     check_evaluations,
     check_pages,
@@ -20,6 +19,7 @@ from flows.house import (
     check_signatures,
     check_undeclared,
 )
+from flows.graph import DeclaredGraph, is_declaring
 from tasks.errors import BadInput
 from tasks.files import write_text
 
@@ -34,7 +34,7 @@ OWN = "# Stages of your own stand below this line; `benchloom graph` leaves them
 
 
 def write_graph(root: Path, params: Mapping[str, Any]) -> bool:
-    """Bring dvc.yaml up to date; tell whether it changed."""
+    """Bring dvc.yaml up to date; return whether it changed."""
     before, after = compare_graph(root, params)
     if before != after:
         write_text(root / DVC_YAML, after)
@@ -44,7 +44,7 @@ def write_graph(root: Path, params: Mapping[str, Any]) -> bool:
 def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     """Give dvc.yaml as it is and as it should be.
 
-    Raises BadInput where the code cannot be placed, or `params` has a key that nothing reads.
+    Raises BadInput if the code cannot be placed, or `params` has a key that nothing reads.
     """
     from flows.sections import check_names, check_params, find_sections
 
@@ -74,7 +74,7 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def require_graph(root: Path, params: Mapping[str, Any]) -> None:
-    """Hold that dvc.yaml is what the flows declare, so that no stage runs with a dependency unnamed.
+    """Check that dvc.yaml is what the flows declare, so that no stage runs with a dependency unnamed.
 
     Asked again only where code, dvc.yaml or the names in params.yaml have changed. Raises BadInput.
     """

@@ -1,4 +1,4 @@
-"""The process that an import runs in: what it reads is taken for hostile, so it has limits and can be killed.
+"""Run imports in a process with limits that can be killed, since the input is untrusted.
 
 `benchloom import` starts the same command line again. That process limits itself before it reads a source,
 and what it leaves behind where the system ended it is removed here.
@@ -51,14 +51,14 @@ class ImportLimits(Settings):
 
 
 def is_inside() -> bool:
-    """Tell whether this process was started by `import_apart`."""
+    """Return whether this process was started by `import_apart`."""
     return INSIDE in os.environ
 
 
 def import_apart(words: Sequence[str]) -> int:
     """Run a command line of `benchloom import` in a process of its own; return its exit code.
 
-    Raises BadInput where the system ended it.
+    Raises BadInput if the system ended it.
     """
     with TemporaryDirectory(prefix="benchloom-import-") as scratch:
         environment = lead_child({INSIDE: str(os.getpid()), "TMPDIR": scratch})

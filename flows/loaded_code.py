@@ -1,4 +1,4 @@
-"""From which source each module of `tasks` was loaded: what is recorded must be the code that ran.
+"""Record the source of each loaded module of `tasks`, so that a fingerprint describes the code that ran.
 
 Python takes compiled code from its cache where size and time (in whole seconds) are those of the source that
 was compiled. Here the source that is read is compiled, and its hash is kept.
@@ -57,7 +57,7 @@ def watch_imports() -> None:
 
 
 def is_loaded_otherwise(file: Path, digest: str) -> bool:
-    """Tell whether this process runs another source than that of a hash."""
+    """Return whether this process runs another source than that of a hash."""
     return LOADED.get(os.path.realpath(file), digest) != digest
 
 

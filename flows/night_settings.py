@@ -1,4 +1,4 @@
-"""What a night evaluates, and when: `nightly` in params.yaml, of what the flows declare as evaluated."""
+"""Read `nightly` of params.yaml: which evaluations a night repeats, and when."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Nightly(Settings):
     """Entries to evaluate, by name (`films-weak`), or by full name if several sections have one of that name
     (`ragcheck.correctness.mtrag`)."""
     baselines: bool = False
-    """Whether baselines are asked anew, too; else what they said of the same answer is in the ledger."""
+    """Whether baselines are asked again, too; else what they said of the same answer is in the ledger."""
     cron: Annotated[str, AfterValidator(check_cron)] = "0 3 * * *"
     """The schedule of `nightly serve` and of the deployment in prefect.yaml."""
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"

@@ -58,7 +58,7 @@ class Parameters(dict[str, Any]):
         self.written = content if written is None else written
 
     def is_current(self) -> bool:
-        """Tell whether the file still has the very bytes that were read."""
+        """Return whether the file still has the very bytes that were read."""
         try:
             return self.path is not None and self.path.read_bytes() == self.text
         except OSError:
@@ -109,7 +109,7 @@ def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, s
         return BOUNDS[kind].format(**context), ""
     if kind in ("literal_error", "enum"):
         known = [word.strip("' ") for word in context["expected"].replace(" or ", ", ").split(",")]
-        return "is none of what it may be", suggest(str(error["input"]), known)
+        return "is not an allowed value", suggest(str(error["input"]), known)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         known = [word.strip("' ") for word in context.get("expected_tags", "").split(",") if word]
         field = context["discriminator"].strip("'")
@@ -129,7 +129,7 @@ def suggest(written: str, known: Sequence[str]) -> str:
 def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[BaseModel] | None]:
     """Follow an error's location through annotations; return the keys in the file, and the last one's model.
 
-    pydantic's location also names the chosen member of a union, which is no key of the file.
+    pydantic's location also names the chosen member of a union, which is not a key of the file.
     """
     keys: list[str] = []
     model: type[BaseModel] | None = None

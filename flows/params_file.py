@@ -1,4 +1,4 @@
-"""params.yaml as text: whatever it holds is read or refused in one line, by its place in the file.
+"""Parse params.yaml, with errors that name the line.
 
 One value can be written into the text of a YAML file: every other character stays as it is.
 """
@@ -105,7 +105,7 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
 def check_sections(
     root: yaml.MappingNode, path: Path, named: Collection[str], sections: Collection[str]
 ) -> None:
-    """Hold that no section is blank or misspelt, and that entries of `named` ones have names of use."""
+    """Check that no section is blank or misspelt, and that entries of `named` ones have names of use."""
     for key, value in root.value:
         near = difflib.get_close_matches(key.value, sections, n=1, cutoff=NEAR)
         if near and key.value not in sections:
@@ -138,7 +138,7 @@ def is_blank(node: yaml.Node) -> bool:
 
 
 def describe_tag(node: yaml.Node) -> str:
-    """Describe what a key is that is no text."""
+    """Describe what a key is that is not text."""
     kinds: Mapping[str, str] = {
         "int": "a number", "float": "a number", "bool": "true or false", "null": "blank",
         "timestamp": "a date", "map": "a mapping", "seq": "a list",
@@ -150,7 +150,7 @@ def write_value(text: str, keys: Sequence[str], written: str) -> str:
     """Write a value under the keys of a mapping: in place of the old one, or as a new last key.
 
     written: the value as YAML. It stands in the file as it is where that is possible, else in flow style, on
-    one line. Keys that are missing on the way are made. Raises BadInput where the file's text cannot say so:
+    one line. Keys that are missing on the way are made. Raises BadInput if the file's text cannot say so:
     a value that an alias or a merge shares with others.
     """
     value = yaml.safe_load(written)

@@ -1,4 +1,4 @@
-"""prefect.yaml: the deployment of nights, by `nightly` in params.yaml, and below a line, a user's own.
+"""Write prefect.yaml: the deployment of nights from `nightly` in params.yaml, then a user's own deployments.
 
 It is the one declaration: `benchloom nightly deploy` and `prefect deploy --all` both register what it says.
 """

@@ -1,4 +1,4 @@
-"""Presets: values that a flow's parameters have where params.yaml gives none, by the name of a preset.
+"""Presets: named sets of default values for parameters that params.yaml does not set.
 
 `longform: {preset: paper}` in params.yaml selects a column of the table in tasks/presets.yaml.
 A value in params.yaml always wins. A stage depends on the selected cell of each line about its parameters, so
@@ -45,7 +45,7 @@ class PresetLine:
 
     @property
     def fills(self) -> bool:
-        """Whether the line fills in the parameter; otherwise the code's default is the paper's."""
+        """Return whether the line fills in the parameter; otherwise the code's default is the paper's."""
         return DEFAULT in self.values
 
     def name_cell(self, preset: str) -> str:

@@ -1,4 +1,4 @@
-"""The parameters of a preview: those that flows scale with the number of its items."""
+"""Adapt the parameters of a preview to its number of items."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from tasks.systems.entries import SystemEntry
 
 
 class EvaluationSection(Settings):
-    """The night that an evaluation belongs to: systems, judges and canaries are asked anew under each."""
+    """The night that an evaluation belongs to: systems, judges and canaries are asked again under each."""
 
     as_of: str | int | dt.date | None = ""
     """The night's label, part of the key of every call of an evaluation. Empty: of no night."""
@@ -46,7 +46,7 @@ class BaselineNight(EvaluationSection):
 
 
 class RunSettings(ModelRun):
-    """How things are reached and what they may cost: no stage depends on any of it."""
+    """Settings of connections and budgets, on which no stage depends."""
 
     workers: Workers = 4
     """Stages at once."""

@@ -1,4 +1,4 @@
-"""Read params.yaml, with errors in one line, and change it in place, keeping its comments."""
+"""Read params.yaml and edit it in place, with comments kept and one-line errors."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def write_params(root: Path, values: Mapping[tuple[str, ...], object]) -> None:
 def edit_params(root: Path, values: Mapping[tuple[str, ...], object]) -> Parameters:
     """Return the parameters with values under their keys, and as `text` the file that says so.
 
-    Nothing is written. Raises BadInput where the file would not be one, or its text cannot say so.
+    Nothing is written. Raises BadInput if the file would not be one, or its text cannot say so.
     """
     path = root / "params.yaml"
     data: Mapping[str, Any] = load_params(root)

@@ -143,7 +143,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Usual:
-    """What a stage asked for an entry of the sample: the fewest and the most calls, and tokens of one."""
+    """Call counts of a stage for an entry of the sample: minimum, maximum, and tokens of a call."""
 
     calls: tuple[int, int]
     prompt_tokens: int = 0

@@ -1,4 +1,4 @@
-"""YAML as nodes with their lines, by the fast parser of libyaml."""
+"""Parse YAML to nodes with line numbers, by libyaml's fast parser."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the stages are made of. Nothing here knows Prefect or DVC."""
+"""The functions of the stages, and the code that they share. Nothing here imports Prefect or DVC."""

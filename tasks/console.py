@@ -1,4 +1,4 @@
-"""The console of Rich that commands print tables and styled lines on."""
+"""The Rich console on which commands print tables and styled lines."""
 
 from __future__ import annotations
 

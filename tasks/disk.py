@@ -1,4 +1,4 @@
-"""Room on a disk. SQLite and Git say of a full one only that something failed."""
+"""Check free disk space: SQLite and Git report a full disk only as a general failure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ LITTLE_ROOM = 1 << 20
 
 
 def is_disk_full(path: Path) -> bool:
-    """Tell whether the disk that a path is on has no room left."""
+    """Return whether the disk that a path is on has no room left."""
     there = next((place for place in (path, *path.parents) if place.exists()), None)
     return there is not None and shutil.disk_usage(there).free < LITTLE_ROOM

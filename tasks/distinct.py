@@ -1,4 +1,4 @@
-"""Lists of names in params.yaml: at least one, and none twice."""
+"""Validate lists of names in params.yaml: not empty, and without duplicates."""
 
 from __future__ import annotations
 

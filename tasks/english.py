@@ -61,7 +61,7 @@ def make_plural(words: str) -> str:
 
 
 def is_word(text: str) -> bool:
-    """Tell whether a text is an English word in any case; one with hyphens is, if its parts are."""
+    """Return whether a text is an English word in any case; one with hyphens is, if its parts are."""
     word = text.casefold().replace("\u2019", "'")
     if word in FURTHER or word in SHORT:
         return True
@@ -72,7 +72,7 @@ def is_word(text: str) -> bool:
 
 
 def is_common(text: str, least: int) -> bool:
-    """Tell whether a word stands at least so often among the 1.6 billion that the list was counted from.
+    """Return whether a word stands at least so often among the 1.6 billion that the list was counted from.
 
     Short words of the list may be abbreviations that were counted with them: `dob` stands there 105 times.
     """

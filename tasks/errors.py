@@ -1,4 +1,4 @@
-"""Everything that can go wrong in Benchloom, in one tree.
+"""The errors of Benchloom as one class hierarchy, with their exit codes.
 
 BenchloomError
 ├── BadInput            a file, parameter or argument is not as it must be      exit 2
@@ -42,7 +42,7 @@ def _restore(kind: type[BenchloomError], args: tuple[Any, ...], state: dict[str,
 
 
 class BadInput(BenchloomError):
-    """One clear line: where, what, what to do."""
+    """An input, file or option that is not valid; the message says where, what and what to do."""
 
     exit_code = 2
 

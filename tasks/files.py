@@ -1,4 +1,4 @@
-"""Files are written beside their place and renamed there, so that no reader sees half of one."""
+"""Write files atomically: write a temporary file and rename it, so that no reader sees half a file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def remove_empty(folder: Path) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process of this number runs."""
+    """Return whether a process of this number runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Limits of a process that the system keeps: its memory, and its CPU time until it says that it goes on.
+"""Limit a process's memory, and its CPU time between two signs of progress, by the operating system.
 
 Standard library only, as tasks/databases/frames.py.
 """

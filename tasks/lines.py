@@ -1,4 +1,4 @@
-"""Lines for people: every line of stdout and stderr that holds text from outside is written here."""
+"""Print lines to stdout and stderr, with control characters of untrusted text removed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class SaidLines:
-    """How often something was said: a block may be drawn over only where nothing came after it."""
+    """Counts printed lines: a block may be redrawn only if no line was printed after it."""
 
     count: int = 0
 

@@ -1,4 +1,4 @@
-"""Parts that are classes: each in a file that is named like it, or brought by an installed package.
+"""Find plug-in classes by name, in a file with that name or in an installed package.
 
 `length-ratio` is the class of that name in the folder's length_ratio.py. A module is imported on demand.
 """
@@ -52,7 +52,7 @@ class PluggedClasses(Generic[Base]):
         return plug
 
     def load(self, name: str, plug: Plug | None) -> type[Base]:
-        """Import a chosen class. Raises BadInput where that fails, or it is not one of the kind and name."""
+        """Import a chosen class. Raises BadInput if that fails, or it is not one of the kind and name."""
         if plug is None:
             return self._import_own(name)
         return self._check(plug.load(), str(plug), name)

@@ -1,4 +1,4 @@
-"""Plugs: parts of a user's own that an installed package brings, by an entry point of a group `benchloom.*`.
+"""Find plug-ins of installed packages by their entry points in the groups `benchloom.*`.
 
 A plug that is a file of the project is found where such parts lie, and is hashed like any of its code. What
 is installed lies outside of the project, so that parameters name it: its version, and a digest of its files.
@@ -37,11 +37,11 @@ class Plug:
 
     @property
     def advice(self) -> str:
-        """What to do about it where it is not what it must be."""
+        """Return the hint for a plug-in that is not valid."""
         return f"pip install --upgrade {self.package}, or uninstall it"
 
     def load(self) -> object:
-        """Import what it names. Raises BadInput where that cannot be done, whatever its code raises."""
+        """Import what it names. Raises BadInput if that cannot be done, whatever its code raises."""
         module, _, name = self.value.partition(":")
         try:
             found = importlib.import_module(module)
@@ -51,7 +51,7 @@ class Plug:
 
 
 def find_plug(kind: str, name: str) -> Plug | None:
-    """Find an installed plug; None where there is none. Raises BadInput where there are two."""
+    """Find an installed plug; None where there is none. Raises BadInput if there are two."""
     found = [read_plug(kind, point) for point in entry_points(group=GROUP + kind, name=name)]
     if len({(plug.package, plug.value) for plug in found}) > 1:
         packages = " and ".join(sorted(f"{plug.package} ({plug.value})" for plug in found))
@@ -99,8 +99,8 @@ def digest_record(package: Distribution) -> str:
     if editable:
         raise BadInput(
             where,
-            "is installed as editable, so that an edit of its code would be noticed nowhere",
-            hint="pip install it, or put its file into the project",
+            "is an editable installation, so Benchloom cannot notice changes of its code",
+            hint="install it with pip, or put the file into the project",
         )
     lines = sorted(
         f"{file.as_posix()} {file.hash.mode}={file.hash.value}"

@@ -1,4 +1,4 @@
-"""Processes that files name: a process id with the moment at which the process started."""
+"""Identify processes across runs by process id and start time, since ids are reused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of all parameters, and how a section of params.yaml is read from a stage's settings."""
+"""The base class of all parameters, and functions that read a section of params.yaml for a stage."""
 
 from __future__ import annotations
 

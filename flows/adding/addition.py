@@ -1,4 +1,4 @@
-"""What `benchloom add` writes: an entry, what its try found, and the files that follow from it."""
+"""Write the result of `benchloom add`: an entry of params.yaml, its test result and generated files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class Addition:
-    """What is to be written, and what its try found."""
+    """An entry to write, and the result of its test."""
 
     kind: str
     """database, model, system, dataset or judge."""

@@ -36,7 +36,7 @@ class DatabaseOptions:
 
 
 def add_database(root: Path, params: Parameters, name: str, options: DatabaseOptions) -> Addition:
-    """Try a database and return its entry. Raises BadInput where it cannot be read, or has no row."""
+    """Try a database and return its entry. Raises BadInput if it cannot be read, or has no row."""
     require_name(name)
     keys = ("databases", name)
     require_new(params, keys, replace=options.replace)
@@ -65,7 +65,7 @@ def add_database(root: Path, params: Parameters, name: str, options: DatabaseOpt
 def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, str], dict[Path, Path]]:
     """Return the fields that say where a database is, and the copy that is made of a file elsewhere.
 
-    Raises BadInput where there is no such file, or it is not a SQLite file.
+    Raises BadInput if there is no such file, or it is not a SQLite file.
     """
     if "://" in options.place:
         password = {"password_env": options.password_env} if options.password_env else {}

@@ -21,7 +21,7 @@ ROWS = 10
 def add_dataset(
     root: Path, params: Parameters, name: str, place: Path, *, tried: bool = True, replace: bool = False
 ) -> Addition:
-    """Read a dataset's first ten items and return its entry. Raises BadInput where no flow can read it."""
+    """Read a dataset's first ten items and return its entry. Raises BadInput if no flow can read it."""
     require_name(name)
     path = place.expanduser().resolve()
     if all((path / file).is_file() for file in STREAM_FILES):
@@ -50,7 +50,7 @@ def add_stream(
 
 
 def add_set(root: Path, params: Parameters, name: str, path: Path, *, tried: bool, replace: bool) -> Addition:
-    """Add a set of questions with reference answers. Raises BadInput where its format is not known."""
+    """Add a set of questions with reference answers. Raises BadInput if its format is not known."""
     from tasks.ragcheck.question_sets import recognise_set
     from tasks.ragcheck.questions import questions
 

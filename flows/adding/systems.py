@@ -57,7 +57,7 @@ class SystemOptions:
 
 
 def add_system(params: Parameters, name: str, options: SystemOptions) -> Addition:
-    """Try a system and return its entries. Raises BadInput where it is not described, or does not answer."""
+    """Try a system and return its entries. Raises BadInput if it is not described, or does not answer."""
     require_name(name)
     keys = ("systems", name)
     require_new(params, keys, replace=options.replace)
@@ -88,7 +88,7 @@ def add_system(params: Parameters, name: str, options: SystemOptions) -> Additio
 
 
 def describe_system(options: SystemOptions) -> dict[str, object]:
-    """Return the entry of a system. Raises BadInput where the options are of no kind, or of both."""
+    """Return the entry of a system. Raises BadInput if the options are of no kind, or of both."""
     if (options.url is None) == (options.retriever is None):
         what = "take one of both" if options.url else "say what the system is"
         raise BadInput(
@@ -111,7 +111,7 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
 
 
 def name_assessment(params: Parameters, name: str, options: SystemOptions) -> str:
-    """Name the assessment of a system over a database. Raises BadInput where there is no such database."""
+    """Name the assessment of a system over a database. Raises BadInput if there is no such database."""
     databases, database = get_section(params, "databases") or {}, str(options.database)
     if database not in databases:
         raise refuse(
@@ -126,7 +126,7 @@ def try_system(
 ) -> Response:
     """Ask a system one question, in a ledger of its own.
 
-    Raises ModelFailed where the system has no answer, and BadInput.
+    Raises ModelFailed if the system has no answer, and BadInput.
     """
     run, models = read_models(params)
     quick = {"retries": RETRIES, "deadline_s": DEADLINE_S}

@@ -1,1 +1,1 @@
-"""One file a command."""
+"""The command-line interface: one module for each command."""

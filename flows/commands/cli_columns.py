@@ -1,4 +1,4 @@
-"""Lines in columns, for people and for pipes: one line a row, never wrapped, never cut."""
+"""Print aligned columns for people and pipes: one line for each row, never wrapped or truncated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a project's graph for a command."""
+"""Open a project's graph for a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchloom evaluate`: run a system of one's own over a dataset and judge it."""
+"""Carry out `benchloom evaluate`: run systems on a dataset and judge the answers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NAMED = 50
 
 @dataclass(frozen=True)
 class PaidLimits:
-    """What an evaluation may ask, over all of its systems."""
+    """Limits on the paid calls of an evaluation, over all of its systems."""
 
     replay: bool = False
     usd: float | None = None

@@ -1,4 +1,4 @@
-"""`benchloom graph`: write dvc.yaml, prefect.yaml and params.schema.json, or say what they lack."""
+"""Carry out `benchloom graph`: write dvc.yaml, prefect.yaml and params.schema.json, or check them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def graph_command(*, check: bool) -> int:
 
 
 def bring_up(root: Path, name: str, texts: tuple[str, str], *, check: bool) -> bool:
-    """Write a file that should have another text, or print the difference; tell whether it should."""
+    """Write a file that should have another text, or print the difference; return whether it should."""
     before, after = texts
     if before == after:
         print(f"{name} is what the flows declare", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`benchloom lineage`: from a figure, an artifact or one of its rows, back to the sources."""
+"""Carry out `benchloom lineage`: trace a figure, an artifact or a row back to its sources."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lineage_command(
 ) -> int:
     """Carry out `benchloom lineage`; returns the exit code: 1 where there is a gap.
 
-    Raises BadInput where the target or the row is unknown, saying what there is.
+    Raises BadInput if the target or the row is unknown, saying what there is.
     """
     # pyarrow is imported with these; a command line that is asked for --help does without.
     from tasks.lineage.rendering import render_json, render_text
@@ -64,7 +64,7 @@ def lineage_command(
 
 
 def trace_target(target: str, row: str | None, root: Path, *, every: bool = False) -> LineageResult:
-    """Walk a target back. Raises BadInput where it, or the row, is unknown.
+    """Walk a target back. Raises BadInput if it, or the row, is unknown.
 
     target: an artifact's path in the project, `report.json#/pointer`, or `dvc.lock` for all that is recorded;
     every: all rows of an artifact or a figure.

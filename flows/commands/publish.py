@@ -1,4 +1,4 @@
-"""`benchloom publish`: a dataset, or an evaluation's items, for others: in a folder or on a hub."""
+"""Carry out `benchloom publish`: write a dataset or evaluated items to a folder or a hub."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PublishOptions:
 
 @dataclass(frozen=True)
 class Publication:
-    """What is published. root: what the choice's paths are relative to; entries: of the ledger."""
+    """A publication. root: the folder to which the choice's paths are relative; entries: of the ledger."""
 
     root: Path
     choice: Choice
@@ -59,7 +59,7 @@ class Publication:
 def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int:
     """Carry out `benchloom publish`; returns the exit code.
 
-    Raises BadInput where it is no dataset, is not fresh, has a private source, or the place is another's.
+    Raises BadInput if it is not a dataset, is not fresh, has a private source, or the place is another's.
     """
     require_extra("publish")
     if not options.to and not options.hub:

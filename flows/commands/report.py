@@ -1,4 +1,4 @@
-"""`benchloom report`: the front page over all reports, and the page over the whole graph."""
+"""Carry out `benchloom report`: build the front page of all reports, and the page of the whole graph."""
 
 from __future__ import annotations
 

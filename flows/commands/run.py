@@ -1,4 +1,4 @@
-"""`benchloom run`: bring artifacts up to date."""
+"""Carry out `benchloom run`: bring artifacts up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchloom score`: figures for predictions of your own. It needs no project, no server and no model."""
+"""Carry out `benchloom score`: score predictions from a file, without project, server or model."""
 
 from __future__ import annotations
 

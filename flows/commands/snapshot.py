@@ -1,4 +1,4 @@
-"""`benchloom snapshot`: write down what database servers hold, in the file that DVC hashes."""
+"""Carry out `benchloom snapshot`: record the content of database servers in files that DVC hashes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def snapshot_command(names: Sequence[str]) -> int:
 def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEntry]:
     """List the databases of params.yaml that are reached by a url.
 
-    Raises BadInput where an entry is wrong, or has no file for its record.
+    Raises BadInput if an entry is wrong, or has no file for its record.
     """
     entries = {name: parse_database(params, name) for name in get_section(params, "databases") or {}}
     servers = {name: entry for name, entry in entries.items() if entry.url is not None}
@@ -52,7 +52,7 @@ def refresh_records(
 ) -> None:
     """Read what the named servers hold, and write it down where it changed.
 
-    A server that does not answer keeps its last record, and a line says so. Raises DatabaseGone where
+    A server that does not answer keeps its last record, and a line says so. Raises DatabaseGone if
     there is none, and BadInput where it cannot be read.
     """
     for name in sorted({*names} & {*servers}):
@@ -75,7 +75,7 @@ def list_unread_lines(entry: DatabaseEntry) -> list[str]:
 
 
 def refresh_record(entry: DatabaseEntry) -> str:
-    """Bring one record up to date; tell what changed."""
+    """Bring one record up to date; return what changed."""
     from tasks.databases.content import DatabaseContent, load_record, read_content, write_record
 
     content = read_content(entry)

@@ -1,4 +1,4 @@
-"""`benchloom stage`: what dvc.yaml calls."""
+"""Carry out `benchloom stage`, the command by which dvc.yaml runs a stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchloom status`: how much of each flow is fresh, and what is not, why, and what mends it."""
+"""Carry out `benchloom status`: show fresh, stale, missing and failed artifacts, and why."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class StageGroup:
-    """What stages are counted by: a flow, and an entry of a section of params.yaml that it runs for."""
+    """The group in which stages are counted: a flow and the entry of params.yaml for which it runs."""
 
     flow: str
     section: str = ""
@@ -134,7 +134,7 @@ class KeptCounts:
         self._found: dict[str, Any] = {}
 
     def count(self, node: Node) -> int | None:
-        """Count the rows of a stage's main artifact; None where that is no Parquet file, or not there."""
+        """Count the rows of a stage's main artifact; None where that is not a Parquet file, or not there."""
         path = self._root / node.artifact
         if not node.artifact.endswith(".parquet") or not path.is_file():
             return None
@@ -191,7 +191,7 @@ def print_standings(
 
 
 def is_untouched(standing: Standing) -> bool:
-    """Tell whether a stage has never run: its entry's line counts it."""
+    """Return whether a stage has never run: its entry's line counts it."""
     return standing.state == "missing" and not standing.last_run
 
 

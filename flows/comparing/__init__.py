@@ -1,1 +1,1 @@
-"""`benchloom compare`: what A and B name, and which of their scored rows stand against each other."""
+"""Support `benchloom compare`: resolve the names A and B, and pair their scored rows."""

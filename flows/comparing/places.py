@@ -1,4 +1,4 @@
-"""Where evaluated artifacts are: the working tree, a git revision, a night's branch, a run's folder.
+"""Find evaluated artifacts in the working tree, a Git revision, a night's branch or a run's folder.
 
 What is evaluated follows from the flows' declarations and from `dvc.lock`, which is read without DVC.
 """

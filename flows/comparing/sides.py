@@ -43,7 +43,7 @@ WAYS: tuple[Callable[[Strand], object], ...] = (
 
 @dataclass(frozen=True)
 class Side:
-    """One of what is compared: its label, the place that it is from, and its scored answers."""
+    """A side of a comparison: its label, the place of its artifacts, and its scored answers."""
 
     label: str
     place: str
@@ -97,7 +97,7 @@ class Sides:
 
     @cached_property
     def _workspace(self) -> Place:
-        """What has run in the working tree; nothing, if it has no `dvc.lock`."""
+        """Return the results in the working tree; nothing if it has no `dvc.lock`."""
         return read_workspace(self.root) if (self.root / LOCK).is_file() else Place(WORKSPACE, ())
 
     @cached_property

@@ -1,1 +1,1 @@
-"""Hooks, a file each: the shipped one, and those of a project's own; docs/plugs.md says what a file holds."""
+"""Hooks that run after stages and runs, one module each (docs/plugs.md describes the interface)."""

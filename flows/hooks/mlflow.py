@@ -124,7 +124,7 @@ def list_metrics(end: RunEnd) -> Iterator[tuple[str, float]]:
 
 
 def collect_params(stages: Sequence[StageEnd]) -> Mapping[str, str]:
-    """Collect the parameters of all stages: dotted name -> value; what is no text as JSON."""
+    """Collect the parameters of all stages: dotted name -> value; what is not text as JSON."""
     found: dict[str, str] = {}
     for stage in stages:
         for name, value in stage.params.items():

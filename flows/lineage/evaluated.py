@@ -1,4 +1,4 @@
-"""What an evaluation's folder records of itself, as `dvc.lock` does of a stage, so that lineage can walk on.
+"""Record the inputs of an evaluation in its folder, as `dvc.lock` does for a stage, for lineage.
 
 `benchloom evaluate` writes no `dvc.lock`. Outputs go by their names in the folder, so that it can be moved.
 """

@@ -158,7 +158,7 @@ class FacetMaker:
 
     @cached_property
     def _findings(self) -> dict[str, list[ContractFinding]]:
-        """What was found, by artifact's path; of the validation stages whose folder is as recorded."""
+        """Return artifact path -> findings, from validation stages whose folder is unchanged."""
         found: dict[str, list[ContractFinding]] = {}
         for stage in self._graph.stages:
             for out in stage.outs if stage.function.endswith(".contracts") else ():

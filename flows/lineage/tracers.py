@@ -1,4 +1,4 @@
-"""Tracers for sources outside of the artifacts: database rows, and the raw rows they were imported from.
+"""Trace sources outside of the artifacts: database rows, and the raw rows from which they were imported.
 
 A paper whose rows have other sources than rows, calls and files adds its tracer to `open_tracers`.
 """

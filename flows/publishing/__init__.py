@@ -1,1 +1,1 @@
-"""Publishing datasets: what an entry's artifacts are, where they come from, their card, and where they go."""
+"""Publish datasets: choose artifacts, check their sources, write the card, and write or upload the folder."""

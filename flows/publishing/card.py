@@ -1,4 +1,4 @@
-"""The card of a published dataset: written by ours, then read and completed by the hub's own library."""
+"""Write the card of a published dataset, and complete it with the hub's library."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class OwnCard:
-    """What a flow's own card says: its metadata, title, summary and sections."""
+    """The contents of a flow's own card: metadata, title, summary and sections."""
 
     metadata: Mapping[str, Any]
     summary: str
@@ -177,7 +177,7 @@ def list_parameters(nodes: Sequence[Node], params: Mapping[str, Any]) -> dict[st
 
 
 def list_rebuilding(choice: Choice, calls: int) -> list[str]:
-    """List the commands that make the dataset anew in its project."""
+    """List the commands that make the dataset again in its project."""
     asked = [f"benchloom ledger import {LEDGER}   # the recorded replies"] if calls else []
     return [*asked, f"benchloom run --replay {choice.lead.name}   # to the byte, and asks nobody"]
 

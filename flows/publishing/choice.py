@@ -21,7 +21,7 @@ ROWS = ".parquet"
 
 @dataclass(frozen=True)
 class Choice:
-    """What is published of an entry.
+    """The artifacts of an entry to publish.
 
     entry: `databases.films`; lead: the stage whose rows are the dataset's; stages: all whose artifacts are
     published, each after what it stands on; left_out: artifact -> why it is not published.

@@ -80,7 +80,7 @@ def check_record(where: str, entry: str, record: str, files: Iterable[str], sums
 
 
 def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry]:
-    """Find the ledger's entries of the calls that the artifacts stand on. Raises BadInput where one lacks."""
+    """Find the ledger's entries of the calls that the artifacts stand on. Raises BadInput if one lacks."""
     beside = (name_beside(root / node.artifact, "calls") for node in choice.stages)
     keys = sorted({call.id for path in beside if path.is_file() for call in read_rows(path, Call)})
     found = {key: ledger.get(key) for key in keys}
@@ -157,7 +157,7 @@ def digest(path: Path) -> str:
 def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
     """Make a hub's repository hold a published folder, by one commit; returns the dataset's address.
 
-    A new one is private unless `public`. Raises BadInput where no token is in the environment, and where the
+    A new one is private unless `public`. Raises BadInput if no token is in the environment, and where the
     repository is another's or, without `public`, public; BenchloomError with what the hub said.
     """
     import httpx2

@@ -1,4 +1,4 @@
-"""The layout of a paper's release beside published rows, and folders of items that no entry made."""
+"""Write published rows also in the layout of a paper's release, and publish imported folders of items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WriteReleased = Callable[[Path, Path | None, str, Path], list[str]]
 
 @dataclass(frozen=True)
 class Release:
-    """What is written in the layout of a flow's release. predictions: None where there are none."""
+    """The files in the layout of a flow's release. predictions: None if there are none."""
 
     flow: Flow
     items: Path

@@ -1,4 +1,4 @@
-"""What a dataset was made from, with the licences and attributions that its card must carry.
+"""Collect the sources of a dataset with the licences and attributions that its card must list.
 
 Sources are found by the graph: every file that the dataset's stages read, and the stages before them, and
 that no stage wrote. A database says who made it in its entry of params.yaml, an imported folder in its own
@@ -52,7 +52,7 @@ class Source:
 
     @property
     def private(self) -> bool:
-        """Whether its licence keeps it from others, or none is named."""
+        """Return whether its licence keeps it from others, or none is named."""
         return self.told.licence.strip().lower() in PRIVATE
 
 
@@ -81,7 +81,7 @@ def list_sources(
 
 
 def is_made(path: str, made: Collection[str]) -> bool:
-    """Tell whether stages wrote a path, the folder that it lies in, or what lies in it."""
+    """Return whether stages wrote a path, the folder that it lies in, or what lies in it."""
     above = {parent.as_posix() for parent in Path(path).parents}
     return path in made or bool(above & set(made)) or any(written.startswith(f"{path}/") for written in made)
 

@@ -1,1 +1,1 @@
-"""Review by people: a row's texts out as a form or a page, decisions back into data/labels/review."""
+"""Let people review rows: export a form or serve a page, and store decisions in data/labels/review."""

@@ -1,4 +1,4 @@
-"""Check what people typed: names, decisions, ratings, new texts, notes and times, each in one clause."""
+"""Validate the fields that people fill in: names, decisions, ratings, texts, notes and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms of items for people, CSV for spreadsheets or JSON Lines: written, and read once filled in.
+"""Write review forms as CSV or JSON Lines, and read completed forms.
 
 Each line of a filled form is a decision, was left open, or is refused.
 """

@@ -1,4 +1,4 @@
-"""Read the rows of any artifact as items to review: what is shown of them, and what can be worded anew."""
+"""Read the rows of any artifact as items to review, with the texts to show and the texts to edit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class ReviewItem:
-    """A row to review. shown: its columns as text; texts: those of them that can be worded anew."""
+    """A row to review. shown: its columns as text; texts: those of them that can be worded again."""
 
     id: str
     shown: Mapping[str, str]
@@ -138,7 +138,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _is_id(values: Iterable[object]) -> bool:
-    """Tell whether a column has nothing but ids of rows."""
+    """Return whether a column has nothing but ids of rows."""
     found = [value for value in values if value is not None]
     return bool(found) and all(isinstance(value, str) and ROW_ID.fullmatch(value) for value in found)
 

@@ -171,7 +171,7 @@ async def _serve(server: ReviewServer, port: int, announce: Callable[[str], None
 
 @dataclass(frozen=True)
 class ReviewPage:
-    """The content of the page. count: number of items. editable: names of the columns to word anew."""
+    """The content of the page. count: number of items. editable: names of the columns to word again."""
 
     artifact: str
     count: int

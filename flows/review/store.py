@@ -18,7 +18,7 @@ STEP = timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Merged:
-    """What became of the decisions that came in."""
+    """The result of merging decisions."""
 
     decisions: Decisions
     new: int = 0

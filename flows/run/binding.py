@@ -1,4 +1,4 @@
-"""Calls a stage's function: arguments from the graph and params.yaml, artifacts from what it returns.
+"""Call a stage's function with arguments from the graph and params.yaml, and write what it returns.
 
 An argument is the artifact of that name (the stem of a dependency's file, dots read as underscores, or
 the field of the entry that has the file's path): rows where it is annotated `list[Row]`, rows in a
@@ -53,7 +53,7 @@ MakeAsk = Callable[[str, Path, str], Any]
 
 @dataclass(frozen=True)
 class Work:
-    """What a stage did: counts for the table in Prefect's UI, the status page and the log line."""
+    """The counts of a stage's work, for Prefect's UI, the status page and the log line."""
 
     rows_in: int | None = None
     rows_out: int | None = None

@@ -1,4 +1,4 @@
-"""How often Python looks for circles of objects that nothing else refers to."""
+"""Run Python's garbage collector less often, since stages hold millions of objects without cycles."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SELDOM = (200_000, 20, 100)
-"""700, 10 and 10 by default."""
+"""Thresholds of the generations. Python's defaults are 700, 10 and 10."""
 
 
 def collect_seldom() -> None:
-    """Look seldom: stages hold millions of cells that refer to nothing, a sixth of their time to look at."""
+    """Set high thresholds: otherwise a sixth of a stage's time is spent scanning cells."""
     gc.set_threshold(*SELDOM)
 
 
 @contextmanager
 def collecting_seldom() -> Iterator[None]:
-    """Look seldom within a block, in a process that is not ours to set."""
+    """Set high thresholds within a block, and restore the previous ones at its end."""
     before = gc.get_threshold()
     collect_seldom()
     try:

@@ -1,4 +1,4 @@
-"""Read what a scope evaluates: its scored answers, by the functions of the module that it declares."""
+"""Read the scored answers of a scope, by the functions of the module that it declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a stage comes to no end: what went wrong in one line, and that it was stopped."""
+"""Describe in one line why a stage failed, for logs and reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Tell whether an error, or what brought it about, is a disk or quota without room."""
+    """Return whether an error, or what brought it about, is a disk or quota without room."""
     if error is None:
         return False
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

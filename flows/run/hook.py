@@ -1,4 +1,4 @@
-"""The interface of hooks, the plug of one's own: what is called at the end of a stage and of a run.
+"""The interface of hooks, user code that runs after each stage and after each run.
 
 A new hook is one subclass, named like its file in flows/hooks/, or an entry point of the group
 `benchloom.hooks`; `run.hooks` in params.yaml turns it on.
@@ -27,12 +27,12 @@ class Output:
 
 @dataclass(frozen=True)
 class StageEnd:
-    """How a stage ended, and what it did on the way."""
+    """The result of a stage for hooks."""
 
     stage: str
     """As `benchloom status` names it: `grammar-scores@films-good`."""
     flow: str
-    """Empty for a stage of one's own in dvc.yaml."""
+    """Empty for a stage of your own in dvc.yaml."""
     section: str
     """Of params.yaml, whose entry it ran for: `assessments`; empty where it runs once."""
     entry: str
@@ -65,7 +65,7 @@ class StageEnd:
 
 @dataclass(frozen=True)
 class RunEnd:
-    """How a run ended. root: the project's folder."""
+    """The result of a run for hooks. root: the project's folder."""
 
     root: Path
     title: str

@@ -1,4 +1,4 @@
-"""Hands the ends of stages and of a run to hooks, which can neither hold it up nor lose it."""
+"""Call hooks after stages and runs, so that a slow or failing hook neither delays nor fails the run."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def list_outputs(run: Run, node: Node) -> tuple[Output, ...]:
 def read_figures(root: Path, node: Node) -> dict[str, dict[str, float]]:
     """Read the figures of a page's stage: name -> value, bounds of its interval, counts.
 
-    A file of one's own below data/metrics that has no such numbers is no figure.
+    A file of your own below data/metrics that has no such numbers is not a figure.
     """
     found: dict[str, dict[str, float]] = {}
     for path in list_metrics(root, node):

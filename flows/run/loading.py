@@ -1,4 +1,4 @@
-"""Load a stage's function: from its module, of the project that runs."""
+"""Load a stage's function from its module in the current project."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def locate_module(stage: str) -> str:
 
 
 def load_function(module: str, name: str) -> Callable[..., Any]:
-    """Import a stage's module and give its function. Raises BadInput where one of them is not there."""
+    """Import a stage's module and give its function. Raises BadInput if one of them is not there."""
     try:
         with IMPORTING:
             loaded = importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""A stage without rows that its flow says it must have: where all of them were lost, in one line.
+"""Explain in one line where all rows of a stage were lost, if its flow requires rows.
 
 Its artifacts stay where they are, for people to look into, and are recorded nowhere.
 """
@@ -33,7 +33,7 @@ def require_rows(
     root: Path,
     find: Callable[[str], Path] | None = None,
 ) -> None:
-    """Hold that a stage that must have rows has some.
+    """Check that a stage that must have rows has some.
 
     nodes: the graph, in which the first stage is looked for that lost them. find: gives the file of a path,
     where that does not lie below `root`. Raises StageFailed.
@@ -47,7 +47,7 @@ def require_rows(
 
 
 def may_be_empty(node: Node) -> bool:
-    """Tell whether no rows may be a right result of a stage, as of one that no flow declares."""
+    """Return whether no rows may be a right result of a stage, as of one that no flow declares."""
     declared = find_stage(node.stage)
     return declared is None or declared.may_be_empty
 

@@ -1,4 +1,4 @@
-"""What the model layer needs of params.yaml: `run:`, `models:`, and sections whose keys are names."""
+"""Read the model settings of params.yaml: `run:`, `models:` and sections whose keys are names."""
 
 from __future__ import annotations
 

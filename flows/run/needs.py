@@ -1,4 +1,4 @@
-"""What a project, or some of its stages, needs beside its own files: each thing missing, and what mends it.
+"""Check the requirements of a project or of some stages: what is missing, and the command that fixes it.
 
 `benchloom doctor` looks at everything in params.yaml. A command that asks models looks at what its own stages
 use, before its first paid call: what a later stage lacks is not found out after earlier ones were paid for.
@@ -34,7 +34,7 @@ JAPANESE = "ja"
 
 @dataclass(frozen=True)
 class Finding:
-    """A thing that was looked at. mend: the command that puts it right, where it is not."""
+    """The result of a check. mend: the command that fixes a problem, if there is one."""
 
     what: str
     state: Literal["ok", "missing", "optional"]
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass
 class Used:
-    """What stages use, by its name in params.yaml, and files of the project."""
+    """The entries of params.yaml and the files that stages use."""
 
     models: set[str] = field(default_factory=set)
     systems: set[str] = field(default_factory=set)
@@ -59,7 +59,7 @@ class Used:
 
 
 def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> None:
-    """Hold that everything is there that stages need to ask models and systems.
+    """Check that everything is there that stages need to ask models and systems.
 
     made: paths that other stages write. Says a line for each thing missing. Raises BadInput for the last.
     """
@@ -304,7 +304,7 @@ def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
 
 
 def has_packages(root: Path) -> bool:
-    """Tell whether the sample's packaged files lie in the project, or can be copied from their packages."""
+    """Return whether the sample's packaged files lie in the project, or can be copied from their packages."""
     from tasks.sources.packages import FILES, TARGET
 
     return all((root / TARGET / file.target).is_file() or find_spec(file.package) for file in FILES)

@@ -35,7 +35,7 @@ class Node:
 
     @property
     def asks(self) -> bool:
-        """Whether the stage asks a model: it then keeps its calls."""
+        """Return whether the stage asks a model: it then keeps its calls."""
         return any(out.endswith(CALLS) for out in self.outs)
 
     @property

@@ -1,4 +1,4 @@
-"""Whose code this process runs: what is recorded as a project's must be what was imported."""
+"""Check that this process imported the project's own code, because results are recorded under its hashes."""
 
 from __future__ import annotations
 

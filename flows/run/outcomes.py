@@ -1,4 +1,4 @@
-"""What each stage's last run came to, kept beside the run and never part of an artifact.
+"""Store the outcome of each stage's last run, outside of the artifacts.
 
 One small JSON file a stage in `.benchloom/stages/`: `status` and `plan` read it, nothing else does.
 """
@@ -20,7 +20,7 @@ DONE: frozenset[State] = frozenset({"ran", "restored", "fresh"})
 
 @dataclass(frozen=True)
 class StageOutcome:
-    """How a stage ended, and what it did on the way.
+    """The outcome of a stage, and its work so far.
 
     prompt_tokens, completion_tokens, usd: of all calls that its artifact stands on. paid_tokens,
     paid_usd: of those that this run asked.

@@ -1,4 +1,4 @@
-"""Which Prefect server a run reports to: PREFECT_API_URL where it is set, else one of the project's own.
+"""Choose the Prefect server for a run: PREFECT_API_URL if set, otherwise a server of the project.
 
 The project's own ends after ten idle minutes; where nights are deployed on it, it stays, on a fixed port.
 """
@@ -123,7 +123,7 @@ def find_foreign(root: Path) -> str | None:
 def stand_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[None]:
     """Let the project's own server stay from now on, on a port; taken back where the block fails.
 
-    Raises BadInput where the port is not free.
+    Raises BadInput if the port is not free.
     """
     folder = server_folder(root)
     file, before, running = folder / PORT_FILE, read_port(root), find_server(folder, SERVER)
@@ -169,12 +169,12 @@ def describe_url(port: int | None) -> str | None:
 
 
 def is_server_up(root: Path) -> bool:
-    """Tell whether there is a server to show a run to, without starting one."""
+    """Return whether there is a server to show a run to, without starting one."""
     return bool(os.environ.get("PREFECT_API_URL")) or find_server(server_folder(root), SERVER) is not None
 
 
 def start_server(root: Path) -> Server:
-    """Find a project's own server, or start it. Raises BenchloomError where it does not come up."""
+    """Find a project's own server, or start it. Raises BenchloomError if it does not come up."""
     port = read_port(root)
     return ensure_server(
         server_folder(root),

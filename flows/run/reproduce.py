@@ -1,4 +1,4 @@
-"""Runs the graph of dvc.yaml as a Prefect flow: a task a stage, fresh ones end as `Cached`."""
+"""Run the graph of dvc.yaml as a Prefect flow: one task for each stage; fresh stages end as `Cached`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
 
 @dataclass
 class Pages:
-    """What stages leave on Prefect's server beside their states: a line and a table each."""
+    """Artifacts of stages on Prefect's server besides their states: a line and a table each."""
 
     run: Run
     lost: bool = False
@@ -139,7 +139,7 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
 
 
 def may_be_answered(run: Run, state: State[Any]) -> bool:
-    """Tell whether a stage failed for want of a model's reply that another try may bring.
+    """Return whether a stage failed for want of a model's reply that another try may bring.
 
     It may not where the endpoint is still down: its deadline has been waited for. Nor where it refuses all.
     """

@@ -1,4 +1,4 @@
-"""A run: takes each stage through DVC's record and its function, in the order of the graph."""
+"""Run stages in the order of the graph: check staleness, call the function, record the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STOPPING = "stopping: what has finished is kept, calls in flight are recorded; C
 
 
 class RunHooks(Protocol):
-    """What is told of the ends of stages and of the run (`flows.run.hooking`)."""
+    """The callbacks for finished stages and runs (`flows.run.hooking`)."""
 
     def end_stage(self, run: Run, outcome: StageOutcome) -> None: ...  # noqa: D102 - see the class
 
@@ -52,7 +52,7 @@ class RunHooks(Protocol):
 
 @dataclass
 class Run:
-    """What the stages of one run share.
+    """The state that the stages of a run share.
 
     open_session: opens the models' session when the first stage needs it, so that a run with
     nothing to do imports none of it. computing: for the stages that ask no model; without it these run
@@ -219,7 +219,7 @@ class Run:
 
 
 def require_same_params(root: Path, params: Mapping[str, Any], node: Node) -> None:
-    """Hold that params.yaml still says what a stage is about to run with. Raises ChangedWhileRunning."""
+    """Check that params.yaml still says what a stage is about to run with. Raises ChangedWhileRunning."""
     if not node.stage or not node.params:
         return
     if isinstance(params, Parameters) and params.path == root / "params.yaml" and params.is_current():

@@ -1,4 +1,4 @@
-"""Which stages a command means: flows, stages, or everything, with what they stand on."""
+"""Resolve the targets of a command to stages, with the stages on which they depend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Background servers: started once, found again by later runs, ended when nobody uses them.
+"""Manage background servers: start once, reuse in later runs, stop when idle.
 
 A server is started under a supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) that
 ends it after it has been idle. Users of a server touch its state file; runs keep touching it.
@@ -45,7 +45,7 @@ class Server:
     started: float
 
     def is_alive(self) -> bool:
-        """Tell whether the process is still the one that was started."""
+        """Return whether the process is still the one that was started."""
         return is_running(self.pid, self.started)
 
 
@@ -60,7 +60,7 @@ def find_server(folder: Path, name: str) -> Server | None:
 
 
 def _is_own(server: Server, state_file: Path) -> bool:
-    """Tell whether a server was started for this state file, and not for the one that this is a copy of.
+    """Return whether a server was started for this state file, and not for the one that this is a copy of.
 
     Where that one is gone, the folder was moved, and its servers with it.
     """
@@ -81,7 +81,7 @@ def ensure_server(
     """Find a server or start it, and wait until it answers at `path`.
 
     command: `{port}` in it becomes `port`, or a free one. Several processes may ask at once: one starts it.
-    Raises BadInput where the port is taken, BenchloomError where the server does not come up.
+    Raises BadInput if the port is taken, BenchloomError where the server does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
     import portalocker  # it brings the client of Redis along, which takes half a second to import
@@ -177,7 +177,7 @@ def _start_server(
 
 
 def require_free_port(port: int) -> None:
-    """Hold that nothing listens on a port of this machine. Raises BadInput that names what does."""
+    """Check that nothing listens on a port of this machine. Raises BadInput that names what does."""
     with socket.socket() as probe:
         probe.setsockopt(
             socket.SOL_SOCKET, socket.SO_REUSEADDR, 1

@@ -1,4 +1,4 @@
-"""The models of one run: opened when the first stage asks, shared by all of them."""
+"""The model connections of a run, opened on the first call and shared by all stages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Session:
         )
 
     def is_embedded(self, model: str) -> bool:
-        """Tell whether a model is one of this machine's own."""
+        """Return whether a model is one of this machine's own."""
         return model in self.identities
 
     def close(self) -> None:

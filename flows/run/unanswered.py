@@ -1,4 +1,4 @@
-"""Calls without an answer in what a run made: their rows failed, and the run says so."""
+"""Report calls without an answer in a run's artifacts, since their rows failed."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def read_findings(folder: Path) -> list[ContractFinding]:
 
 
 def all_held(findings: Iterable[ContractFinding]) -> bool:
-    """Tell whether every contract was checked and held."""
+    """Return whether every contract was checked and held."""
     return all(finding.state == "held" for finding in findings)
 
 

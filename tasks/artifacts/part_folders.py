@@ -1,4 +1,4 @@
-"""Folders of what was done in part: each is there when all of it was done."""
+"""Folders for partial results: a folder exists only once its part is complete."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Origin:
-    """What a row was made from. kind: `row`, `call`, `evidence` or `file`.
+    """A reference to what a row was made from. kind: `row`, `call`, `evidence` or `file`.
 
     reference: `<artifact>#<row id>` for a row, a ledger key for a call, a path for a file.
     """

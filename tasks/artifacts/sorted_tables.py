@@ -1,4 +1,4 @@
-"""Sort and merge rows as Arrow tables: what many wrote in order becomes one file, in bounded memory."""
+"""Sort and merge rows as Arrow tables: merge many sorted files to one in bounded memory."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], grou
 
 
 def cut_tables(tables: Iterable[pa.Table], group: int) -> Iterator[pa.Table]:
-    """Cut tables anew, so that each but the last has `group` rows, and none is empty."""
+    """Cut tables again, so that each but the last has `group` rows, and none is empty."""
     held: list[pa.Table] = []
     rows = 0
     for table in tables:

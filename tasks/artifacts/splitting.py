@@ -1,4 +1,4 @@
-"""How a stage says that it splits: beside its function, by the rows of one of its arguments.
+"""Declare that a stage can run in shards, over the rows of one of its arguments.
 
 A stage that splits gives for some of the rows what it gives for these among all; so its shards, each with the
 rows of one block, are done anywhere, in any order, and their results together are the stage's.
@@ -42,7 +42,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Splitting:
-    """How a stage splits. over: the argument, of rows. rows: at most so many in a block.
+    """The split of a stage. over: the argument with rows. rows: the maximum in a block.
 
     arrange: takes the stage's arguments, and gives the rows that matter, those that belong together as
     neighbours; by default they are all, as the artifact has them.

@@ -1,4 +1,4 @@
-"""Find what makes the answer of a query hang on the clock, on the session, or on chance.
+"""Find parts of a query whose result depends on the clock, the session or random numbers.
 
 Such an answer is another one tomorrow, or on another machine, so that gold SQL must not have it. What a
 query says decides, not what it reads: a cell that holds `now` is not found.
@@ -57,7 +57,7 @@ SPECIAL_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
 """What PostgreSQL takes for a time."""
 VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
 TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
-"""SQLite takes a quoted name that is no column's for a text."""
+"""SQLite takes a quoted name that is not a column's for a text."""
 MAX_TOKENS = 64
 """How far the arguments of a function are read."""
 HINT = re.compile(

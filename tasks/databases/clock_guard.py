@@ -1,4 +1,4 @@
-"""Notice that a SQLite statement reads the clock, the time zone or chance. Standard library only.
+"""Detect SQLite statements that read the clock, the time zone or random numbers. Standard library only.
 
 No text of a statement tells it: `date('no' || 'w')` reads the clock, and so does `date(note)` on a cell that
 holds `now`. SQLite itself tells: it computes no generated column from what is not deterministic.
@@ -71,6 +71,6 @@ class ClockGuard:
 
 
 def is_suspect(connection: sqlite3.Connection) -> bool:
-    """Tell whether the schema holds what may read the clock, so that a statement need not name it."""
+    """Return whether the schema holds what may read the clock, so that a statement need not name it."""
     found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view' OR sql LIKE '% AS %(%'")
     return any(SUSPECT.search(str(sql)) for (sql,) in found)

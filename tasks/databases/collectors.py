@@ -1,4 +1,4 @@
-"""Refuse aggregates that collect many values into one, where a statement could make them read too many rows.
+"""Refuse aggregates that collect many values into one if a statement could feed them too many rows.
 
 PostgreSQL's `array_agg` and `string_agg` may grow to a gigabyte a group, and no setting limits them. Over the
 rows of one table they stay as large as the table.

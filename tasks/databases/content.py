@@ -102,7 +102,7 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
         return DatabaseContent.model_validate_json(path.read_bytes())
     except OSError:
         hint = f"benchloom snapshot {entry.name} makes it"
-        raise BadInput(path, f"no record of what {entry.label} holds", hint=hint) from None
+        raise BadInput(path, f"contains no record of {entry.label}", hint=hint) from None
     except ValidationError:
         raise BadInput(path, f"is not a record of a database, as the file of {entry.label} must be") from None
 
@@ -208,7 +208,9 @@ def hash_row(row: Sequence[object]) -> int:
 def _record_path(entry: DatabaseEntry) -> Path:
     if entry.url is None or entry.file is None:
         raise BadInput(
-            entry.label, "has no record", hint="beside its url stands a file: snapshots/<name>.json"
+            entry.label,
+            "has no record of its content",
+            hint="add file: snapshots/<name>.json next to the url",
         )
     return entry.file
 

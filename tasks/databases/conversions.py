@@ -1,4 +1,4 @@
-"""Find what turns a text into a date or time on PostgreSQL: the text may say `now`, and no run shows it.
+"""Find conversions of text to dates or times on PostgreSQL, because the text may be `now`.
 
 PostgreSQL cannot be told another clock. So a conversion is taken only if its operand is a date or time
 already, by the columns of the database, or a constant in the form of ISO 8601.
@@ -88,14 +88,14 @@ def find_special_text(sql: str) -> str:
 
 
 def is_special(text: str) -> bool:
-    """Tell whether a text may be a time relative to now: it says so, and at most one word is of no time."""
+    """Return whether a text may be a time relative to now: it says so, and at most one word is of no time."""
     words = WORD.findall(text.lower())
     others = [word for word in words if word not in SPECIAL and not OF_DATES.fullmatch(word)]
     return bool(SPECIAL & set(words)) and len(others) <= 1
 
 
 def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
-    """Tell whether a constant has one value on every day, as a range of dates or a value of an own type.
+    """Return whether a constant has one value on every day, as a range of dates or a value of an own type.
 
     No constant of the statement says `now`, which was looked for before: a time of day is what remains, since
     its zone's offset may be today's.
@@ -118,7 +118,7 @@ class _Reader:
         self._open: set[str] = set()
 
     def may_read_clock(self, node: exp.Expr) -> bool:
-        """Tell whether a node turns something into a date or time that is not one already."""
+        """Return whether a node turns something into a date or time that is not one already."""
         if isinstance(node, (exp.Cast, exp.TryCast)):
             kinds = {found.this.name for found in node.to.find_all(exp.DataType)}
             if "TIMETZ" in kinds:
@@ -147,7 +147,7 @@ class _Reader:
         )
 
     def _is_safe(self, operand: exp.Expr, *, of_day: bool) -> bool:
-        """Tell whether an operand is a date or time already, a constant in ISO form, or NULL."""
+        """Return whether an operand is a date or time already, a constant in ISO form, or NULL."""
         if isinstance(operand, exp.Literal):
             form = ISO_TIME if of_day else ISO_DAY
             text = operand.name

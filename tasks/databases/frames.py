@@ -1,4 +1,4 @@
-"""Shared by all reading processes: JSON frames on stdin and stdout, and dropped privileges.
+"""Functions of all reading processes: JSON frames on stdin and stdout, and dropped privileges.
 
 Standard library only: the process that scores SQL on SQLite sees no installed package.
 """

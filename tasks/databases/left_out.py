@@ -1,4 +1,4 @@
-"""Find in the catalogue what is not read as a table: partitions, indexes kept as tables, views, schemas."""
+"""List catalogue objects that are not read as tables: partitions, index tables, views, other schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take the compared values out of a query, so that an engine parses the queries of one template once."""
+"""Replace the compared values of a query by parameters, so that an engine parses each template once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bind(sql: str, dialect: str, columns: Iterable[Column]) -> tuple[str, tuple[
 def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
     """Split canonical SQL into a statement with question marks and the values that stand for them.
 
-    SQLite compares a value that is bound as it compares the literal. What is no literal beside an operator
+    SQLite compares a value that is bound as it compares the literal. What is not a literal beside an operator
     stays, so that the two always mean the same.
     """
     values: list[Value] = []

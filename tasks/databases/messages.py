@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 
 class Limits(TypedDict):
-    """What every first frame has: limits of memory and of written files, and of a result, in bytes."""
+    """Limits in the first frame of a request: memory, written files and result, in bytes."""
 
     memory: int
     disk: int

@@ -102,7 +102,7 @@ def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
 
 
 def is_empty(database: DatabaseEntry, tables: Iterable[str]) -> bool:
-    """Tell whether none of the tables has a row; no, where one may not be read. Raises as `reflect`."""
+    """Return whether none of the tables has a row; no, where one may not be read. Raises as `reflect`."""
     with _connect(database) as connection:
         for name in tables:
             try:

@@ -1,4 +1,4 @@
-"""A SQLite file that must not change while it is read."""
+"""Read a SQLite file and detect changes while it is read."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ class Snapshot:
         self.source = path
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if _holds_data(path, "-journal"):
-            raise BadInput(
-                path, "has an unfinished transaction beside it", hint="close the program that writes it"
-            )
+            raise BadInput(path, "has an unfinished transaction", hint="close the program that writes to it")
         self._file = self._copy() if _holds_data(path, "-wal") else path
         self._stamp = _stamp(self._file)
 

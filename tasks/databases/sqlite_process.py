@@ -1,4 +1,4 @@
-"""Shared by the processes that run SQL on SQLite: limits of a connection, its errors, and the requests."""
+"""Functions of the processes that run SQL on SQLite: connection limits, errors and requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a preview asks of the construction: as many SQL templates as its questions need.
+"""Set the parameters of a preview: as many SQL templates as its questions need.
 
 A whole run asks for every kind of template until there are enough, and a preview of three questions would ask
 as much. No stage reads this module, and no request of a whole run depends on it.
@@ -59,7 +59,7 @@ def read(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def is_countable(kind: object) -> bool:
-    """Tell whether a kind of template says how many templates and requests it has."""
+    """Return whether a kind of template says how many templates and requests it has."""
     counts = [kind.get(name) for name in ("templates", "requests")] if isinstance(kind, Mapping) else [None]
     return all(type(count) is int and count >= 0 for count in counts)
 

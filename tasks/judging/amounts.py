@@ -1,4 +1,4 @@
-"""What rules say of a response to a question for a number, a date or a time of day.
+"""Decide by rules whether a response states the expected number, date or time of day.
 
 They call a response wrong only where nothing in it could be the answer: in another unit, to another number of
 places, of another scale, as a part of a date. Whatever they cannot read is left to the judge.
@@ -114,7 +114,7 @@ def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFindin
 
 
 def _is_latin(text: str) -> bool:
-    """Tell whether all letters are of the alphabet whose words rules can read."""
+    """Return whether all letters are of the alphabet whose words rules can read."""
     return all(ord(sign) < 0x250 or not sign.isalpha() for sign in text)
 
 
@@ -162,7 +162,7 @@ def list_figures(text: str) -> list[NumberInText]:
 
 
 def _holds(truth: Decimal, figures: Iterable[NumberInText], text: str, words: set[str]) -> bool:
-    """Tell whether a text gives a number, and no other, right after words of its question."""
+    """Return whether a text gives a number, and no other, right after words of its question."""
     right = [figure for figure in figures if figure.value == truth]
     if not right or TURNING.search(text) or HEDGING.search(text) or NEAR.search(text):
         return False
@@ -193,7 +193,7 @@ AFTER = frozenset([
 
 
 def _is_unclear(figure: NumberInText, text: str, words: set[str]) -> bool:
-    """Tell whether signs or a unit beside a number may make another number of it."""
+    """Return whether signs or a unit beside a number may make another number of it."""
     before, after = text[: figure.start][-1:], text[figure.end :][:24]
     sign = before if before in SIGNS else after.lstrip()[:1]
     if sign in SIGNS:

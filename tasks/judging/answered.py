@@ -1,4 +1,4 @@
-"""What stands behind a score: who answered what, and how; comparisons pair scores and show answers by it."""
+"""Scored answers with their system, question and reply, from which comparisons pair scores."""
 
 from __future__ import annotations
 

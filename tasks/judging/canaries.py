@@ -36,7 +36,7 @@ Verdict = TypeVar("Verdict", bound=str | int)
 
 
 class NamedCase(Settings):
-    """What canaries of every kind have."""
+    """The common fields of all kinds of canaries."""
 
     id: str = Field(min_length=1)
 
@@ -86,7 +86,7 @@ class RuleCanary(NamedCase):
     """The verdict that a rule gives; `judge` where it must give none."""
 
     def is_right(self) -> bool:
-        """Tell whether the rules decide it as they should."""
+        """Return whether the rules decide it as they should."""
         column = KnownColumn(self.kind, self.words, self.values)
         label = label_by_rule(find_rule(self.answer, self.response, self.query, column).rule)
         return (label or "judge") == self.verdict

@@ -1,4 +1,4 @@
-"""Compare two evaluations case by case: every metric in pairs, corrected over all that is compared."""
+"""Compare two evaluations item by item: paired tests of every metric, corrected for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Strand:
 
 @dataclass(frozen=True)
 class EvaluatedRows:
-    """What an entry evaluates: its scored answers by system. artifact: the file with the scores."""
+    """The scored answers of an entry by system. artifact: the file with the scores."""
 
     artifact: Path
     strands: Sequence[Strand]

@@ -1,4 +1,4 @@
-"""People's decisions on rows of artifacts (accept, edit, reject, a rating), and what they come to.
+"""Combine people's decisions on rows of artifacts (accept, edit, reject, a rating), with agreement.
 
 A file has one JSON object a line, an act of one person on one item, sorted by item, person and time. A
 person's last act on an item stands; her earlier ones stay as history.
@@ -26,13 +26,13 @@ from tasks.scoring.agreement import Agreement
 ACCEPT, EDIT, REJECT = "accept", "edit", "reject"
 CHOICES = (ACCEPT, EDIT, REJECT)
 EDITABLE = ("text", "question", "answer", "reference")
-"""Columns that a person may word anew; where an artifact has several, the first is the main one."""
+"""Columns that a person may word again; where an artifact has several, the first is the main one."""
 HINT = "see docs/review.md"
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What one person did with one item, once."""
+    """A person's decision on an item."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -48,12 +48,12 @@ class Decision:
     seen: str
     """`digest_row` of the row that she saw."""
     edited: dict[str, str] = field(default_factory=dict)
-    """The columns that she worded anew; of `edit` alone."""
+    """The columns that she worded again; of `edit` alone."""
     rating: Annotated[int, Field(ge=1, le=5, strict=True)] | None = None
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Raise ValueError where an edit has no new text, or what is no edit has one."""
+        """Raise ValueError where an edit has no new text, or what is not an edit has one."""
         if (self.decision == EDIT) != bool(self.edited):
             raise ValueError("`edited` goes with the decision edit, and with no other")
 
@@ -63,7 +63,7 @@ State = Literal["accepted", "edited", "rejected", "split", "undecided"]
 
 @dataclass(frozen=True)
 class Ruling:
-    """What people's decisions on one item come to."""
+    """The combined result of people's decisions on an item."""
 
     state: State
     """`split` where as many keep as reject, or where edits differ and none has more people than another."""
@@ -87,7 +87,7 @@ class Ruling:
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """How two people agree on the items on which both decided (accept, edit, reject)."""
+    """The agreement of two people on the items on which both decided (accept, edit, reject)."""
 
     first: str
     second: str
@@ -116,7 +116,7 @@ class Decisions:
         """Decide on an item by majority of the people whose decision stands.
 
         row: the item's row as it now is, a dataclass or a mapping; decisions on another wording of it do not
-        count then. Keeping (accept or edit) is held against rejecting; then, among those who keep, the texts
+        count then. Keeping (accept or edit) is compared with rejecting; then, among those who keep, the texts
         against each other, where one edit prevails over as many who accept the text as it is.
         """
         return self.decide_seen(item, None if row is None else digest_row(row))

@@ -1,4 +1,4 @@
-"""What needs no judge: a response that is the true answer and nothing beside, as text, number, date or list.
+"""Recognise responses that equal the true answer as text, number, date or list; they need no judge.
 
 Such a rule only ever says that they are equal: a response that is nothing but the answer hides nothing.
 """
@@ -50,7 +50,7 @@ DATES = (
 
 
 def is_empty(text: str) -> bool:
-    """Tell whether a text shows nothing: white space, and characters that cannot be seen."""
+    """Return whether a text shows nothing: white space, and characters that cannot be seen."""
     return not UNSEEN.sub("", text).strip()
 
 
@@ -77,7 +77,7 @@ def find_equality(answer: str, response: str, question: str = "") -> str:
 
 
 def are_same_list(answer: str, response: str) -> bool:
-    """Tell whether a response lists what an answer lists: a line each, or semicolons or commas between."""
+    """Return whether a response lists what an answer lists: a line each, or semicolons or commas between."""
     wanted = sorted(normalise(item) for item in answer.split(";"))
     if len(wanted) < 2 or not all(wanted):
         return False
@@ -95,7 +95,7 @@ def are_same_list(answer: str, response: str) -> bool:
 
 
 def holds_answer(answer: str, response: str) -> bool:
-    """Tell whether a response has the true answer somewhere in it, as text, number or date.
+    """Return whether a response has the true answer somewhere in it, as text, number or date.
 
     It may still deny it, or name others beside it: this says where to look, not what is right.
     """

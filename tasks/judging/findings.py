@@ -1,4 +1,4 @@
-"""What a rule finds in a response: which rule decides, and the value that it found."""
+"""The result of a rule for a response: the rule that decides, and the value that it found."""
 
 from __future__ import annotations
 

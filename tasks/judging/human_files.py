@@ -79,7 +79,7 @@ def escape_cell(text: str) -> str:
 
 
 def is_same_text(cell: str, text: str) -> bool:
-    """Tell whether a form's cell still holds a text, apart from escaping and white space."""
+    """Return whether a form's cell still holds a text, apart from escaping and white space."""
     return cell.removeprefix(ESCAPE).split() == text.removeprefix(ESCAPE).split()
 
 

@@ -51,7 +51,7 @@ class AnalysedItem:
 
 @dataclass(frozen=True)
 class ItemAnalysis:
-    """What the items of one metric tell of several systems.
+    """The item analysis of a metric over several systems.
 
     systems: in the order of each item's scores. left_out: cases without a score of all systems. alike: items
     on which all systems score the same, of which best and worst have the highest and the lowest score that

@@ -1,4 +1,4 @@
-"""What rules say of a response to a question for a name, by the values of the answer's column.
+"""Decide by rules whether a response states the expected name, given the values of the answer's column.
 
 The longest value that stands in a text counts, so that `New York` is not `York`. A response is wrong where it
 has another value, or none, and not a trace of the answer: no word of it, not misspelt, in part, shortened to
@@ -74,7 +74,7 @@ class _Match:
 
 @dataclass(frozen=True)
 class KnownColumn:
-    """What a database knows of an answer: its kind, the words of its column, and the column's values."""
+    """The database's knowledge of an answer: its kind, the words and the values of its column."""
 
     kind: str
     words: str
@@ -227,7 +227,7 @@ def _is_written(
     items: Collection[str],
     incidental: Collection[str],
 ) -> bool:
-    """Tell whether a match is a value and no common word, nor the end of a longer name.
+    """Return whether a match is a value and no common word, nor the end of a longer name.
 
     A value of one word counts as it is written in the database. The answer counts in any case, but where it
     is also a word of its column's name, as the city City.
@@ -252,7 +252,7 @@ def _is_written(
 
 
 def _states(text: str, tokens: Sequence[_Token], asked: Sequence[_Token], matches: Sequence[_Match]) -> bool:
-    """Tell whether a text states its values: right after words of the question, and nothing turns it."""
+    """Return whether a text states its values: right after words of the question, and nothing turns it."""
     bare, last = [], 0
     for match in matches:
         bare.append(text[last : tokens[match.first].start])
@@ -282,7 +282,7 @@ def _touches(tokens: Sequence[_Token], match: _Match, words: set[str]) -> bool:
 
 
 def _has_trace(item: str, spare: Sequence[_Token], known: set[str], incidental: Collection[str]) -> bool:
-    """Tell whether words beside the question's may be meant as a value."""
+    """Return whether words beside the question's may be meant as a value."""
     tokens = split_tokens(item)
     words = [token.word for token in tokens if token.word not in SMALL] or [token.word for token in tokens]
     telling = [word for word in words if word not in known]
@@ -305,7 +305,7 @@ def _has_trace(item: str, spare: Sequence[_Token], known: set[str], incidental: 
 
 
 def _is_alike(word: str, said: str) -> bool:
-    """Tell whether a word may be another: the same, of the same stem, a beginning of it, or misspelt."""
+    """Return whether a word may be another: the same, of the same stem, a beginning of it, or misspelt."""
     if word == said:
         return True
     short = min(len(word), len(said))
@@ -316,7 +316,7 @@ def _is_alike(word: str, said: str) -> bool:
 
 
 def _is_shortened(tokens: Sequence[_Token], said: Sequence[str]) -> bool:
-    """Tell whether the initials of a name stand among words, or those of words in a row are the name."""
+    """Return whether the initials of a name stand among words, or those of words in a row are the name."""
     initials = {
         "".join(token.word[0] for token in tokens),
         "".join(token.word[0] for token in tokens if token.word not in SMALL),

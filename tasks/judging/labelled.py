@@ -1,4 +1,4 @@
-"""Replies that are made of labelled parts, `SQL: ...`: lenient about Markdown around a label, strict else."""
+"""Parse replies with labelled parts (`SQL: ...`): tolerates Markdown around labels, otherwise strict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge a night: which scores really fell since the night before, and whether a judge did instead."""
+"""Evaluate a night: which scores dropped significantly, and whether the judge changed instead."""
 
 from __future__ import annotations
 
@@ -120,14 +120,14 @@ class Night:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether later nights are compared with it."""
+        """Return whether later nights are compared with it."""
         return self.state == "accepted"
 
 
 def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
     """List the metrics of a night's strands, compared with nothing yet. A case answered often counts once."""
     series = []
-    for strand in sorted(strands, key=lambda own: (own.section, own.name)):
+    for strand in sorted(strands, key=lambda listed: (listed.section, listed.name)):
         scores: dict[str, dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
         for scored, answered in strand.answers:
             for metric, value in ((answered.metric, scored.value), *answered.further.items()):

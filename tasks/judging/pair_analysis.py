@@ -1,4 +1,4 @@
-"""Analyse the items that three systems or more were asked, as they are paired for a comparison."""
+"""Analyse the items that three or more systems answered, in the pairs of a comparison."""
 
 from __future__ import annotations
 

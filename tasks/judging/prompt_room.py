@@ -1,4 +1,4 @@
-"""What texts take of a prompt, and data quoted whole where things are left out to fit it."""
+"""Estimate how many tokens texts add to a prompt, and drop whole entries of data that do not fit."""
 
 from __future__ import annotations
 

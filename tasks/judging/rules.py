@@ -1,4 +1,4 @@
-"""Which rule decides whether a response is right; where none does, a judge is asked.
+"""Choose the rule that decides whether a response is correct; without one, a judge decides.
 
 A sentence that says the question again, with an answer or without, needs no judge. `The language listed for
 the film is English.` has nothing that its question does not have, but the answer. Nothing can hide in such a
@@ -41,7 +41,7 @@ def is_abstention(response: str) -> bool:
 
 
 def says_nothing_else(response: str) -> bool:
-    """Tell whether a normalised response is an abstention and not a word beside it."""
+    """Return whether a normalised response is an abstention and not a word beside it."""
     return ALONE.fullmatch(response.replace("\u2019", "'")) is not None
 
 

@@ -25,7 +25,7 @@ SIGNS = r"[*_`#> \t]*"
 
 @dataclass(frozen=True)
 class VerdictForm:
-    """How one request wants its verdict.
+    """The form of the verdict in a request.
 
     values: the allowed ones. mark: as `make_form` derives it. feedback: words come before the verdict, so
     that the judge takes them into account; they cost a small local model many seconds a call.
@@ -38,7 +38,7 @@ class VerdictForm:
 
     @property
     def head(self) -> str:
-        """What a verdict line begins with, before its colon."""
+        """Return the start of a verdict line, before its colon."""
         return f"{self.field} {self.mark}"
 
     @property
@@ -77,7 +77,7 @@ class VerdictForm:
 
 @dataclass(frozen=True)
 class VerdictList:
-    """How one request wants a verdict on each of `count` things: one a line, `Verdict 3fa91c: 1 Yes`."""
+    """The form of a request for a verdict on each of `count` things: one a line, `Verdict 3fa91c: 1 Yes`."""
 
     form: VerdictForm
     count: int

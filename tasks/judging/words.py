@@ -1,4 +1,4 @@
-"""The words of a response by which rules read it: those that say nothing, turn a sentence, or hedge."""
+"""Word lists for the rules: filler words, negations and contrasts, and hedges."""
 
 from __future__ import annotations
 

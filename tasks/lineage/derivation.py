@@ -16,7 +16,7 @@ Number = int | float
 
 @dataclass(frozen=True)
 class Derivation:
-    """How a figure is computed from rows; a report's record has it under the key `basis`.
+    """The computation of a figure from rows; stored in a report's record under the key `basis`.
 
     measure: `count` of rows, number of `distinct` values of the column, `sum` or `mean` of its values
     (without nulls), `share` of them that are `hit` or, of a list, have it among them; any other word names a

@@ -62,7 +62,7 @@ class RowLookup:
         if fits:
             raise BadInput(path, f"{len(fits)} rows have an id that begins with {prefix!r}")
         some = ", ".join(list(ids)[:3]) or "none: it is empty"
-        raise BadInput(path, f"has no row {prefix!r}", hint=f"its ids begin with {some}")
+        raise BadInput(path, f"has no row {prefix!r}", hint=f"ids begin with {some}")
 
     def read_row(self, path: Path, row_id: str) -> Record:
         """Read one row by its full id, as column -> value."""

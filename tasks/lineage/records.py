@@ -1,4 +1,4 @@
-"""What `dvc.lock` records of stages and files, as plain data; flows/lineage/ reads the file."""
+"""Records of stages and files from `dvc.lock` as plain data; flows/lineage/ reads the file."""
 
 from __future__ import annotations
 

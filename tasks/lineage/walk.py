@@ -242,5 +242,5 @@ def _choose_rows(
         found for found in rows if found[1].startswith(row)
     ]
     if len({row_id for _, row_id in fits}) != 1:
-        raise BadInput(name, f"{len(fits)} of its rows have an id that begins with {row!r}")
+        raise BadInput(name, f"{len(fits)} rows have an id that begins with {row!r}")
     return fits

@@ -68,7 +68,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def is_reviewed(interaction: Interaction) -> bool:
-    """Tell whether peers were asked about an interaction: it has a plan and an answer."""
+    """Return whether peers were asked about an interaction: it has a plan and an answer."""
     return not find_gap(interaction)
 
 

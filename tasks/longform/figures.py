@@ -138,7 +138,7 @@ class PointSample:
 
     @property
     def counts(self) -> IntArray:
-        """One of each."""
+        """Return the counts of judgements."""
         return np.ones(len(self.queries), dtype=np.int64)
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:

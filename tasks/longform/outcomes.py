@@ -27,7 +27,7 @@ QUERYING = ("agent_queries", "agent_next_query")
 
 @dataclass(frozen=True)
 class AnswerOutcome:
-    """What came of one interaction."""
+    """The outcome of an interaction."""
 
     interaction: Interaction
     kind: str
@@ -35,7 +35,7 @@ class AnswerOutcome:
 
     @property
     def answered(self) -> bool:
-        """Whether it has an answer."""
+        """Return whether it has an answer."""
         return not find_no_answer(self.interaction)
 
     @property

@@ -56,7 +56,7 @@ NOBODY = (
 
 @dataclass(frozen=True)
 class PeopleAgreement:
-    """How each judge agrees with people, over all that they labelled; None where they labelled nothing."""
+    """Agreement of each judge with people on labelled items; None without labels."""
 
     judge: HumanAgreement | None
     reviewer: HumanAgreement | None
@@ -203,7 +203,7 @@ class RaterSample:
 
     @property
     def counts(self) -> IntArray:
-        """One of each."""
+        """Return the counts of judgements."""
         return np.ones(len(self.values), dtype=np.int64)
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:

@@ -1,4 +1,4 @@
-"""What the item viewer shows of a question: its reference answer, the evidence and the whole database."""
+"""Data of the item viewer for a question: its reference answer, the evidence and the whole database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the item viewer shows of an interaction: what an agent did, and what judge and peers said of it."""
+"""Data of the item viewer for an interaction: the agent's steps and the verdicts on them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LEAST_NUMBER = 2
 
 @dataclass(frozen=True)
 class Judged:
-    """What was said of interactions, as the stages' artifacts have it."""
+    """The verdicts on interactions, from the stages' artifacts."""
 
     verdicts: Sequence[ReferenceVerdict]
     reviews: Sequence[Review]
@@ -299,7 +299,7 @@ def _names(cell: str, sentence: str) -> bool:
 
 
 def _equals(text: str, cell: object) -> bool:
-    """Tell whether a number as it is said is a cell, rounded as far as it is said."""
+    """Return whether a number as it is said is a cell, rounded as far as it is said."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return False
     places = len(text.partition(".")[2])

@@ -1,4 +1,4 @@
-"""Try an endpoint with a few short requests: whether it answers, and what it can hold a reply to."""
+"""Probe an endpoint with a few short requests: whether it answers, and which constraints it supports."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OpenClient = Callable[[Endpoint], ModelClient]
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a model can do at its endpoint. context: in tokens; None if the endpoint does not say it."""
+    """The abilities of a model at its endpoint. context: in tokens; None if the endpoint does not say it."""
 
     json_schema: bool = False
     grammar: bool = False
@@ -107,7 +107,7 @@ class EndpointTrial:
         return Abilities(embeds=len(read_vector(entry.extra)), context=await self._read_context())
 
     async def _ask_one_token(self) -> bool:
-        """Ask for one token, and for more where that brings no text; tell whether the model reasons."""
+        """Ask for one token, and for more where that brings no text; return whether the model reasons."""
         with suppress(ModelRefused):  # a model that reasons may refuse so few
             if (await self._send(self._make(1))).text.strip():
                 return False
@@ -143,7 +143,7 @@ class EndpointTrial:
     async def _send(self, request: Request) -> LedgerEntry:
         """Send a request, again without each parameter that is refused by name.
 
-        Raises ModelFailed where there is no reply, ModelRefused where the endpoint refuses the request.
+        Raises ModelFailed if there is no reply, ModelRefused where the endpoint refuses the request.
         """
         while True:
             limits = {"retries": RETRIES, "deadline_s": min(self.endpoint.deadline_s, DEADLINE_S)}
@@ -184,7 +184,7 @@ class EndpointTrial:
 
 
 def is_held(text: str) -> bool:
-    """Tell whether a reply has the form of SCHEMA."""
+    """Return whether a reply has the form of SCHEMA."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

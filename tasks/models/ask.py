@@ -204,7 +204,7 @@ class Ask(Embed, Protocol):
         parse: text -> value, raising Unparsed; then the question is asked again with the next attempt
         number, up to the role's attempts. grammar / schema / tools: sent if the role's endpoint supports
         them; a call of a tool comes to `parse` as text (tasks/models/tools.py).
-        sample: another number asks the same question anew. top_logprobs: how many of the most likely
+        sample: another number asks the same question again. top_logprobs: how many of the most likely
         tokens to return per position, if the role's endpoint supports it (see `compare_choices`); if
         not, `Answer.logprobs` is empty. row: the id named in errors and in the calls artifact.
 

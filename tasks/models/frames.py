@@ -1,4 +1,4 @@
-"""Frames of texts: parts in order, of each of which a model that decodes by a grammar chooses a wording."""
+"""Text frames for constrained decoding: ordered parts with alternative wordings to choose from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes in from an endpoint or a system: bounded in size, of its own host, and without our key."""
+"""Check responses of endpoints and systems: limit the size, follow no other host, remove the API key."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def find_origin(url: str) -> tuple[str, str | None, int | None] | None:
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether a URL points to this machine."""
+    """Return whether a URL points to this machine."""
     origin = find_origin(url)
     return origin is not None and origin[1] in LOOPBACK
 

@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class CallPlan:
-    """What a stage would ask. Prompt tokens are estimates; completions are between 0 and their limit."""
+    """The calls that a stage would make. Prompt tokens are estimates; completions are at most their limit."""
 
     new_calls: int
     ledger_calls: int

@@ -153,7 +153,7 @@ class RecordedModel:
 
     @property
     def answered(self) -> int:
-        """How many calls are answered, those of the ledger too."""
+        """Return the number of answered calls, including those from the ledger."""
         return len(self._calls)
 
     def usage(self) -> Usage:

@@ -96,7 +96,7 @@ def make_system_call(name: str, version: str, request: Mapping[str, object], *, 
 
 
 def is_system_call(request: Request) -> bool:
-    """Tell whether a request goes to a system under test."""
+    """Return whether a request goes to a system under test."""
     return request.messages[0]["role"] == CALL
 
 
@@ -113,7 +113,7 @@ def make_embedding(text: str, role: Role, *, identity: str = "", epoch: str = ""
 
 
 def is_embedding(request: Request) -> bool:
-    """Tell whether a request asks for a vector."""
+    """Return whether a request asks for a vector."""
     return request.messages[0]["role"] == INPUT
 
 

@@ -1,4 +1,4 @@
-"""Ask for a text until one holds, each time with what was wrong with the last one."""
+"""Ask for a text until it passes the checks, each time with the faults of the previous one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.models.ask import Ask
 
 @dataclass(frozen=True)
 class Written:
-    """What the rounds came to. text: None if no reply held; then `problem` says why the last one did not."""
+    """The result of the rounds. text: None if no reply passed; then `problem` is the last fault."""
 
     text: str | None
     problem: str

@@ -90,7 +90,7 @@ class EmbeddedModel(ModelFile):
 
 
 class ConnectionSettings(Settings):
-    """How a service is reached over the network: address, key, rate limits, timeouts, retries."""
+    """Settings of the connection to a service: address, key, rate limits, timeouts, retries."""
 
     url: str | None = None
     key_env: VariableName | None = None
@@ -202,7 +202,7 @@ class Price(Settings):
 
 
 class BudgetLimits(Settings):
-    """`run.budget`: the most that one run may spend; null is no limit."""
+    """`run.budget`: the most that one run may spend; null: no limit."""
 
     usd: float | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
@@ -220,7 +220,7 @@ class BatchMode(Settings):
     """The most calls in one batch."""
 
     def covers(self, stage: str) -> bool:
-        """Tell whether a stage's calls go by the Batch API."""
+        """Return whether a stage's calls go by the Batch API."""
         return any(fnmatchcase(stage, pattern) for pattern in self.stages)
 
 

@@ -1,4 +1,4 @@
-"""How far streams of dependent calls are: a line a stream, with the time left.
+"""Progress lines for streams of dependent calls, with the time left.
 
 Stages fill it, and whoever reports a run reads it. Calls that wait tell nothing about a stream: its next
 call begins when the last one is answered.

@@ -25,7 +25,7 @@ class RepeatedCall:
 
     @property
     def same(self) -> bool:
-        """Whether the text equals the recorded one, to the byte."""
+        """Return whether the text equals the recorded one, to the byte."""
         return self.text == self.call.text
 
 
@@ -70,7 +70,9 @@ async def ask_again(
     async def compare(call: Call) -> RepeatedCall:
         request = call.to_request()
         if request.key() != call.id:
-            raise BadInput(f"call {call.id[:12]}", "was recorded with other columns than its artifact holds")
+            raise BadInput(
+                f"call {call.id[:12]}", "was recorded with columns that differ from its artifact's"
+            )
         repeated = RepeatedCall(call, (await client.send({call.id: request}))[call.id].entry.text)
         report(repeated)
         return repeated

@@ -22,7 +22,7 @@ MOST_DIGITS = 30
 
 
 class AnswerKind(StrEnum):
-    """How an accepted answer is compared: as a text, by value, or as yes or no."""
+    """The comparison for an accepted answer: as a text, by value, or as yes or no."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -31,7 +31,7 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True)
 class AcceptedAnswer:
-    """One of the answers that count as right. text: as it is shown to a judge and on pages."""
+    """An answer that counts as correct. text: as it is shown to a judge and on pages."""
 
     text: str
     kind: AnswerKind

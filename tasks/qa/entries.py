@@ -36,10 +36,10 @@ class QaSystem(Settings):
 
     @property
     def ruled(self) -> bool:
-        """Whether rules score the answers."""
+        """Return whether rules score the answers."""
         return self.score != "judge"
 
     @property
     def judged(self) -> bool:
-        """Whether the judge scores the answers."""
+        """Return whether the judge scores the answers."""
         return self.score != "rules"

@@ -41,8 +41,8 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     if options.answers is not None and options.answers.resolve() == options.dataset.resolve():
         raise BadInput(
             "--answers",
-            "is the dataset itself, whose answers are the right ones",
-            hint="a file with id, or question, and the system's answer",
+            "is the dataset itself, with the reference answers",
+            hint="give a file with id or question, and the system's answer",
         )
     table = read_table(options.dataset, QaColumns(**options.columns))
     items = sample_groups(table.found.items, options.limit, 0)

@@ -60,7 +60,7 @@ def find_table(folder: Path) -> Path:
     if not found:
         raise BadInput(folder, "contains no table of questions", hint=HINT)
     names = ", ".join(path.name for path in found[:6])
-    raise BadInput(folder, f"holds several: {names}", hint=f"name one, such as {folder / found[0].name}")
+    raise BadInput(folder, f"contains several: {names}", hint=f"name one, such as {folder / found[0].name}")
 
 
 def read_folder(folder: Path) -> Iterator[NumberedRecord]:
@@ -70,7 +70,7 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
         raise BadInput(folder, "contains no .arrow file", hint="save the dataset again: save_to_disk")
     if has_indices(folder / STATE):
         raise BadInput(
-            folder, "holds a selection of rows", hint="save it by flatten_indices().save_to_disk()"
+            folder, "contains a selection of rows", hint="save it with flatten_indices().save_to_disk()"
         )
     number = 0
     for file in files:
@@ -86,7 +86,7 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
 
 
 def has_indices(state: Path) -> bool:
-    """Tell whether a folder's rows are a selection that only `datasets` knows. Raises BadInput."""
+    """Return whether a folder's rows are a selection that only `datasets` knows. Raises BadInput."""
     try:
         found = json.loads(state.read_bytes())
         return bool(found.get("_indices_data_files") or found.get("_indices_files"))

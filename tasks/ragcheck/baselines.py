@@ -99,7 +99,7 @@ def compute_rouge_l(reference: str, answer: str, language: str) -> float:
 def is_plain(text: str, language: str) -> bool:
     """Return whether rouge-score reads a text as its language's readers do.
 
-    It splits at whatever is no ASCII letter or digit. English loses no more than an accent by that.
+    It splits at whatever is not an ASCII letter or digit. English loses no more than an accent by that.
     """
     letters = [character for character in text if character.isalnum() and not character.isascii()]
     return not letters or (

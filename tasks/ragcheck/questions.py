@@ -39,7 +39,7 @@ class ReferenceQuestion:
 
     @property
     def conversation(self) -> str:
-        """What is drawn as a whole: MT-RAG names the conversation in front of each of its questions' ids."""
+        """Return the unit of sampling: MT-RAG's question ids begin with the conversation."""
         return self.key.partition("<::>")[0]
 
 
@@ -55,7 +55,7 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
         raise BadInput(entry.path, "contains no question with a reference answer", hint="docs/ragcheck.md")
     ids = [question.id for question in drafts.rows]
     if len(set(ids)) < len(ids):
-        raise BadInput(entry.path, "holds two questions of one name")
+        raise BadInput(entry.path, "contains two questions with the same name")
     kept = sample_evenly(drafts.rows, entry.take, entry.seed)
     sampled = {question.id for question in kept}
     rest = [

@@ -36,7 +36,7 @@ FIGURES = MEAN, PEARSON, SPEARMAN = "mean", "pearson", "spearman"
 
 @dataclass(frozen=True)
 class RuleDifference:
-    """How a judge's grades by rule E3 differ from those by E2, on the same answers: a figure by E3 less E2's.
+    """The difference of a judge's grades between rules E3 and E2 on the same answers (E3 minus E2).
 
     figure: `mean`, or the correlation with people, `pearson` or `spearman`. dataset: empty for all of them.
     n: answers with a grade by both rules and, for a correlation, a rating, none of them 0. conversations: how

@@ -1,4 +1,4 @@
-"""What the item viewers of ragcheck's pages show: graded answers, and conversations turn by turn."""
+"""Data of the item viewers on ragcheck's pages: graded answers, and conversations turn by turn."""
 
 from __future__ import annotations
 

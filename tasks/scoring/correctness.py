@@ -1,4 +1,4 @@
-"""Whether a response states the true answer: the label that judges, rules and people give."""
+"""Labels for the correctness of a response, as judges, rules and people give them."""
 
 from __future__ import annotations
 

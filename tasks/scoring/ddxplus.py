@@ -26,7 +26,7 @@ class LabelPrediction:
 class DDXPlus(Metric[LabelPrediction]):
     """Accuracy of the first number directly before a full stop, as in `34. Pneumonia`.
 
-    A prediction without such a number, or with one that is no label (0 to 48), is wrong and counted as not
+    A prediction without such a number, or with one that is not a label (0 to 48), is wrong and counted as not
     in the label set, even if it names the diagnosis in words.
     """
 

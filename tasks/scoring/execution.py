@@ -75,7 +75,7 @@ class Execution(Metric[QueryItem]):
         if not self.timeout > 0:
             raise BadInput("--timeout", "must be more than 0 seconds")
         if self.databases is not None and self.url is not None:
-            raise BadInput("score execution", "takes --databases or --url, and not both")
+            raise BadInput("score execution", "needs either --databases or --url")
         if self.url is None:
             _ = self.suites
         else:
@@ -100,7 +100,7 @@ class Execution(Metric[QueryItem]):
         """
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
         if self.url is not None and (clock := find_clock(gold, self.dialect)):
-            raise BadItem(f"its gold query hangs on the clock, the session or chance: {clock[:40]}")
+            raise BadItem(f"the gold query depends on the clock, the session or random numbers: {clock[:40]}")
         name = get_text(record, "db_id")
         return QueryItem(gold, prediction, (name,) if self.url is not None else self.suites.locate(name))
 
@@ -209,7 +209,7 @@ class TestSuites:
         except BadInput as error:
             raise BadItem(str(error)) from error
         except (OSError, ValueError) as error:
-            raise BadItem(f"db_id {quote_name(name)} names no file: {type(error).__name__}") from error
+            raise BadItem(f"db_id {quote_name(name)} is not a file name: {type(error).__name__}") from error
 
 
 def quote_name(name: str) -> str:

@@ -204,7 +204,7 @@ class TaggedQueries:
 
     @cached_property
     def siblings(self) -> BoolArray:
-        """Whether a row's retrieval is sufficient by the siblings rule."""
+        """Return whether a row's retrieval is sufficient by the siblings rule."""
         pairs = self.group * (int(self.retrieved.max(initial=0)) + 1) + self.retrieved
         return self.correct | np.isin(pairs, pairs[self.correct])
 

@@ -44,7 +44,7 @@ class Label(StrEnum):
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """How many items have a label with a score, and how many do not. total: the sum of the scores."""
+    """Counts of items with and without a scored label. total: the sum of the scores."""
 
     scored: int
     unscored: int

@@ -1,4 +1,4 @@
-"""Outcomes of answers that are executed or judged: what a query, a program or a step came to."""
+"""Outcome labels of an executed query, an executed program or a judged step."""
 
 from __future__ import annotations
 

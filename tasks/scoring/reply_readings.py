@@ -1,4 +1,4 @@
-"""How replies of models are read: `lenient` is ours, `released` is what StreamBench's published code does.
+"""Extract code and SQL from model replies: `lenient` rules, or those of StreamBench's released code.
 
 Where the published code would stop with an error, `released` gives a wrong answer.
 """

@@ -45,7 +45,7 @@ def score_triplets(targets: Sequence[Triplet], prediction: CellTable) -> RmsScor
     """Match triplets (entity, relation, value) in descending similarity, each once; ties by their texts.
 
     The similarity of two triplets is the product of their fields' similarities. A list gives a cell's values
-    directly; a text is split at commas, but in the prediction only if the whole text is no gold value. An
+    directly; a text is split at commas, but in the prediction only if the whole text is not a gold value. An
     empty cell has no triplet. The order of matching and ties is our choice: the paper only says "greedily".
     Ties by position would make the score depend on the order of rows.
     """

@@ -73,7 +73,7 @@ class SandboxLimits:
 
 @dataclass(frozen=True)
 class ProgramOutcome:
-    """How a program ended.
+    """The result of a program.
 
     kind: correct, wrong (AssertionError), error, timeout, memory, not-run (its libraries did not load), or
     not-shown (its result has no form in which it could leave the program's process, so there is no verdict).
@@ -135,7 +135,9 @@ class Sandbox:
             complaints.seek(0)
             said = complaints.read(300).decode(errors="replace").strip()
         if ending is None:
-            raise BadInput("sandbox", f"bubblewrap does not work here: {said or 'it ended'}", hint=HINT)
+            raise BadInput(
+                "sandbox", f"bubblewrap does not work on this machine: {said or 'it ended'}", hint=HINT
+            )
         return ending
 
     def _start(

@@ -1,4 +1,4 @@
-"""Write cells of two results such that those which their engine calls equal are equal.
+"""Normalise cells of two query results so that cells compare equal exactly if the engine says so.
 
 A server has several texts for one value: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31 00:00:00`,
 `{"a": 1}` and `{"a": 1.0}`. Which of them are equal depends on the types of the columns.

@@ -1,4 +1,4 @@
-"""Compare pairs of queries on SQLite files in worker processes; one that never ends delays only itself."""
+"""Compare pairs of queries on SQLite files in worker processes; an endless query delays only itself."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class _Worker:
 
     @property
     def started(self) -> bool:
-        """Whether the batch's first query has begun."""
+        """Return whether the batch's first query has begun."""
         return self._read_position()[0] != self._steps_before
 
     def send(self, batch: list[NumberedPair]) -> None:

@@ -1,4 +1,4 @@
-"""Compare pairs of queries on a database server, in the processes that run a model's SQL anywhere else."""
+"""Compare pairs of queries on a database server, in the sandboxed processes for model-written SQL."""
 
 from __future__ import annotations
 

@@ -161,14 +161,14 @@ class Worker:
         return outcome
 
     def is_watched(self, uri: str, sql: str) -> bool:
-        """Tell whether a query may read the clock: by what it names, or by views and columns."""
+        """Return whether a query may read the clock: by what it names, or by views and columns."""
         try:
             return SUSPECT.search(sql) is not None or self.may_read_clock(uri)
         except sqlite3.Error:
             return False  # the query says why
 
     def may_read_clock(self, uri: str) -> bool:
-        """Tell whether a view or a column of a database may read the clock."""
+        """Return whether a view or a column of a database may read the clock."""
         if uri not in self.suspects:
             self.suspects[uri] = is_suspect(self.connect(uri))
         return self.suspects[uri]

@@ -207,7 +207,7 @@ def compare_paired(
 
     """
     if not len(a) or len(a) != len(b) or (groups is not None and len(groups) != len(a)):
-        raise BadInput("paired bootstrap", "wants the same items on both sides, and at least one")
+        raise BadInput("paired bootstrap", "needs the same items on both sides, and at least one")
     labels = range(len(a)) if groups is None else groups
     delta = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     drawn = draw_means(delta, labels, draws, seed)
@@ -253,7 +253,7 @@ def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
     from scipy.stats import binomtest
 
     if len(a) != len(b):
-        raise BadInput("McNemar's test", "wants the same items on both sides")
+        raise BadInput("McNemar's test", "needs the same items on both sides")
     pairs = list(zip(a, b, strict=True))
     only_a, only_b = pairs.count((True, False)), pairs.count((False, True))
     if len(pairs) < LEAST:

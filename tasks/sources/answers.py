@@ -1,4 +1,4 @@
-"""Answers of a server, kept as files: nothing is asked for twice, and a folder of them can be tracked."""
+"""Cache the answers of a server as files, so that no request is repeated and DVC can track the folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KeptAnswers:
         self.folder, self._url = folder, url
 
     def has(self, name: str) -> bool:
-        """Tell whether an answer is kept."""
+        """Return whether an answer is kept."""
         return self.find(name).exists()
 
     def find(self, name: str) -> Path:
@@ -30,7 +30,7 @@ class KeptAnswers:
         return self.folder / f"{name}.json"
 
     def read(self, name: str) -> object:
-        """Read an answer that is kept. Raises BadInput for a file that is no JSON."""
+        """Read an answer that is kept. Raises BadInput for a file that is not valid JSON."""
         path = self.find(name)
         try:
             return orjson.loads(path.read_bytes())
@@ -40,7 +40,7 @@ class KeptAnswers:
     def ask_once(self, fields: Mapping[str, str], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return the answer to a request of these fields: the kept one, or else `ask`'s, which is kept then.
 
-        Raises BadInput for a file that is no kept answer, and what `ask` and `keep` raise.
+        Raises BadInput for a file that is not a kept answer, and what `ask` and `keep` raise.
         """
         # Sorted by name, so that the order in which fields are written makes no other file of them.
         key = orjson.dumps([self._url, fields], option=orjson.OPT_SORT_KEYS)

@@ -1,4 +1,4 @@
-"""Draw some of many by a seed, as many of each kind: independent of order, machine and Python's version."""
+"""Sample items by a seed, balanced over strata, independent of input order, machine and Python version."""
 
 from __future__ import annotations
 

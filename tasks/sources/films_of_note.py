@@ -1,4 +1,4 @@
-"""The films of the films database that an article of the sample speaks of, as a part of its graph."""
+"""Add the films that an article of the sample mentions to the sample's graph."""
 
 from __future__ import annotations
 

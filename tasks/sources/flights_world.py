@@ -1,4 +1,4 @@
-"""Import all flights from New York in 2013: the whole that the sample's flights are a part of."""
+"""Import all flights from New York in 2013, the complete data of which the sample has a part."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Importer(BaseImporter):
 
     @abstractmethod
     def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Read all records, each with its place in the file (`line 3`); one that is no item says why.
+        """Read all records, each with its place in the file (`line 3`); one that is not an item says why.
 
         May be called twice, and must give the same each time: a draw holds keys alone in memory.
         """
@@ -244,7 +244,7 @@ class Sieve:
 def watch(
     read: Callable[[], Iterable[tuple[str, Taken | LeftOutRecord]]], kind: type[Taken], where: str
 ) -> Iterator[tuple[str, Taken | LeftOutRecord]]:
-    """Yield what an importer reads. Raises BadInput for what it raises, and for what is no record."""
+    """Yield what an importer reads. Raises BadInput for what it raises, and for what is not a record."""
     records = iter(call(where, read))
     number = 0
     while (pair := call(where, lambda: next(records, None), f"after {number:,} records")) is not None:
@@ -270,7 +270,7 @@ def find_lack(record: DatasetItem | DatasetShot) -> str:
 
 
 def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
-    """Call an importer's code. Raises BadInput for whatever it raises that is no error of ours."""
+    """Call an importer's code. Raises BadInput for whatever it raises that is not an error of ours."""
     try:
         return work()
     except (BenchloomError, MemoryError):
@@ -281,7 +281,7 @@ def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
 
 
 def read_own_shots(path: Path) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
-    """Read examples of one's own: JSON Lines with `text` and `answer`, and `memory_key` if it is another."""
+    """Read examples of your own: JSON Lines with `text` and `answer`, and `memory_key` if it is another."""
     for number, (place, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):
             yield place, LeftOutRecord("broken", record.why)

@@ -1,4 +1,4 @@
-"""What Babel knows by ISO codes: names of languages and money in English, and what a country uses of both.
+"""English names of languages and currencies by ISO code, and those that a country uses, from Babel.
 
 Babel has it of Unicode's Common Locale Data Repository, which is kept up to date.
 """

@@ -1,4 +1,4 @@
-"""Records of a published JSON file: an array, JSON Lines, or an object that holds a list; plain or packed."""
+"""Read records of a JSON file, plain or compressed: an array, JSON Lines, or an object with a list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.errors import BadInput
 from tasks.sources.streams import BROKEN, Metered, TooLong, open_packed, read_line, say
 
 MOST_BYTES = 64 * 2**20
-"""Of one record, or of a document that is no array."""
+"""Of one record, or of a document that is not an array."""
 LISTS = ("data", "questions", "examples", "records", "items", "dataset")
 """Names of the list in a document that is an object."""
 BOM = b"\xef\xbb\xbf"
@@ -23,7 +23,7 @@ HINT = "a .json or .jsonl file as it is published, or the same gzipped"
 
 @dataclass(frozen=True)
 class BrokenRecord:
-    """What stands in a record's place where none can be read. why: in one line; ended: nothing follows."""
+    """A record that cannot be read. why: in one line; ended: nothing follows."""
 
     why: str
     ended: bool = False
@@ -32,7 +32,7 @@ class BrokenRecord:
 def read_records(path: Path) -> Iterator[tuple[str, object]]:
     """Yield each record of a file with its place, `line 3` or `record 3`; memory is bounded by a record's.
 
-    A `BrokenRecord` stands for what cannot be read. Raises BadInput for a file that is no JSON.
+    A `BrokenRecord` stands for what cannot be read. Raises BadInput for a file that is not valid JSON.
     """
     with open_packed(path) as stream:
         if stream.peek(len(BOM))[: len(BOM)] == BOM:
@@ -47,7 +47,7 @@ def read_records(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def _peek_sign(stream: io.BufferedReader) -> bytes:
-    """Look at the first sign that is no blank."""
+    """Look at the first sign that is not a blank."""
     try:
         while (block := stream.peek(1)).isspace():
             stream.read(len(block))

@@ -1,4 +1,4 @@
-"""Fields of published records, whose names and forms differ from release to release; taken for hostile."""
+"""Read fields of published records whose names and forms differ between releases; the input is untrusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lands and cities of the data packages, joined by ISO code, with the articles that are of them."""
+"""Countries and cities of the data packages, joined by ISO code, with their articles."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class IsoCodes:
 
 @dataclass(frozen=True)
 class CountryFacts:
-    """What countryinfo says of a country."""
+    """The facts of countryinfo about a country."""
 
     name: str
     ISO: IsoCodes
@@ -54,7 +54,7 @@ class CountryFacts:
 
 @dataclass(frozen=True)
 class GeoCountry:
-    """What GeoNames says of a country."""
+    """The facts of GeoNames about a country."""
 
     iso: str
     iso3: str
@@ -68,7 +68,7 @@ class GeoCountry:
 
 @dataclass(frozen=True)
 class GeoCity:
-    """What GeoNames says of a city of more than 15,000 people."""
+    """The facts of GeoNames about a city of more than 15,000 people."""
 
     geonameid: int
     name: str
@@ -90,7 +90,7 @@ class Land:
 
 @dataclass
 class PackagedLands:
-    """What the packages hold, joined: lands by their code of three letters, and the cities with articles."""
+    """The joined content of the packages: countries by three-letter code, and cities with articles."""
 
     lands: dict[str, Land]
     cities: dict[str, tuple[GeoCity, Summary]] = field(default_factory=dict)

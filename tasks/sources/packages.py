@@ -18,7 +18,7 @@ TARGET = Path("data/raw/packages")
 
 @dataclass(frozen=True)
 class PackagedFile:
-    """One file of a data package, with the hash of the content that the sample was built from.
+    """A file of a data package, with the hash of the content that the sample was built from.
 
     path: a `*` in it takes many JSON files as one of lines, sorted by path, without the keys `left_out`.
     name: of the copy; the file's own where it is empty.

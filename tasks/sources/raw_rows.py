@@ -38,7 +38,7 @@ class RawRow:
 
 @dataclass(frozen=True)
 class Lines:
-    """How a table's rows are found in a CSV file: by the first cells of its lines."""
+    """Finds a table's rows in a CSV file: by the first cells of its lines."""
 
     file: str
     leading: tuple[str, ...]

@@ -37,7 +37,7 @@ def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         hint = "pip install 'benchloom[publish]', or name a folder"
-        raise BadInput(path, "is on the hub, and huggingface_hub is not installed", hint=hint) from error
+        raise BadInput(path, "is on the hub, but huggingface_hub is not installed", hint=hint) from error
     with TemporaryDirectory(prefix="benchloom-hub-") as name:
         patterns = [f"{configuration}/*" for configuration in configurations]
         try:

@@ -1,4 +1,4 @@
-"""Open a published dataset: a folder, or an archive of one, which is taken for hostile."""
+"""Open a published dataset: a folder, or an archive, which is treated as untrusted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def open_release(path: Path, *markers: str) -> Iterator[Path]:
         yield _find_folder(path, path, markers)
         return
     if not path.is_file():
-        raise BadInput(path, "is not there", hint="a folder, or an archive of it")
+        raise BadInput(path, "does not exist", hint="give a folder, or an archive of it")
     with TemporaryDirectory(prefix="benchloom-release-") as name:
         folder = Path(name)
         try:
@@ -68,9 +68,7 @@ def _find_folder(path: Path, folder: Path, markers: Sequence[str]) -> Path:
                 raise BadInput(path, f"has {marker} in several folders ({places})", hint="name one of them")
             if found:
                 return found[0].parent
-    raise BadInput(
-        path, f"contains no {' nor '.join(markers)}", hint="the folder or archive as it is published"
-    )
+    raise BadInput(path, f"contains no {' nor '.join(markers)}", hint="give the published folder or archive")
 
 
 def _unpack(path: Path, folder: Path) -> None:
@@ -144,6 +142,6 @@ class _Place:
                 go_on()
                 self._bytes += len(data)
                 if self._bytes > MOST_BYTES:
-                    raise BadInput(self._path, f"holds more than {MOST_BYTES / 2**30:g} GiB unpacked")
+                    raise BadInput(self._path, f"is larger than {MOST_BYTES / 2**30:g} GiB when unpacked")
                 check_ratio(self._bytes, self._packed)
                 out.write(data)

@@ -1,4 +1,4 @@
-"""What importers of text-to-SQL datasets share: databases are looked up, looked at, and copied."""
+"""The base class of importers for text-to-SQL datasets: finds, checks and copies their databases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text-to-SQL datasets (Spider, CoSQL, BIRD): questions with gold SQL, and what prompts show of databases."""
+"""Items of text-to-SQL datasets (Spider, CoSQL, BIRD): questions, gold SQL and the schemas for prompts."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def make_sql_shots(
 def read_create_statements(path: Path) -> str:
     """Read the CREATE statements of a SQLite file's tables, in their order, a blank line between two.
 
-    Only the catalogue is read. Raises BadInput for what is no database, has no table, or too long ones.
+    Only the catalogue is read. Raises BadInput for what is not a database, has no table, or too long ones.
     """
     address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     try:

@@ -1,4 +1,4 @@
-"""A dataset of inputs with gold answers as importers leave it: JSON Lines, files beside them, checksums."""
+"""Write an imported dataset: JSON Lines of inputs with gold answers, further files and checksums."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DatasetShot:
 
 @dataclass(frozen=True)
 class SplitRows:
-    """How many rows the published splits have, with what was left out: what `order: released` permutes.
+    """Numbers of rows in the published splits, which `order: released` permutes.
 
     items, shots: rows of the streamed split and of the examples' split. shuffled: whether examples are drawn
     from their split shuffled by the stream's seed; otherwise the first ones are taken.
@@ -65,7 +65,7 @@ class SplitRows:
 
 @dataclass(frozen=True)
 class LeftOutRecord:
-    """What stands in the place of a published record that is not taken. reason: one of a few words."""
+    """A published record that is skipped. reason: one of a few words."""
 
     reason: str
     what: str = ""
@@ -73,7 +73,7 @@ class LeftOutRecord:
 
 @dataclass(frozen=True)
 class DatasetHead:
-    """What dataset.json says of a dataset beside its counts and checksums."""
+    """The fields of dataset.json besides counts and checksums."""
 
     name: str
     kind: str

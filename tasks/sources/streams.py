@@ -1,4 +1,4 @@
-"""Open files that may be compressed, and taken for hostile: bounded lines, bounded pieces, early ends."""
+"""Read untrusted, possibly compressed files with bounded lines and memory, and detect truncation."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def open_packed(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def is_packed(stream: io.BufferedReader) -> bool:
-    """Tell whether what `open_packed` opened is an archive."""
+    """Return whether what `open_packed` opened is an archive."""
     return isinstance(stream.raw, _Pieces)
 
 
@@ -63,9 +63,9 @@ def _open(path: Path) -> io.FileIO:
     try:
         return path.open("rb", buffering=0)
     except FileNotFoundError as error:
-        raise BadInput(path, "is not there") from error
+        raise BadInput(path, "does not exist") from error
     except IsADirectoryError as error:
-        raise BadInput(path, "is a folder", hint="name its files") from error
+        raise BadInput(path, "is a folder", hint="name the files in it") from error
     except OSError as error:
         raise BadInput(path, f"cannot be read: {error.strerror}") from error
 
@@ -133,7 +133,7 @@ class Metered:
 
 
 class Nesting:
-    """How deep values of JSON are in each other, known before a parser spends memory on each level."""
+    """Counts the nesting depth of JSON before a parser spends memory on each level."""
 
     def __init__(self) -> None:
         self._depth, self._in_text, self._cut = 0, False, b""

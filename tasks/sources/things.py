@@ -1,4 +1,4 @@
-"""Import the chemical elements beside the countries, so that a set may ask for things of more classes."""
+"""Import the chemical elements as a second class of entities for list questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which article is of a country, a city or a person that a data package names."""
+"""Match countries, cities and people of the data packages with Wikipedia articles."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def read_summaries(path: Path) -> dict[str, Summary]:
 
 
 def is_country(summary: Summary) -> bool:
-    """Tell whether an article is of a country of today."""
+    """Return whether an article is of a country of today."""
     opening = summary.description or summary.extract[:200]
     return bool(COUNTRY.search(opening)) and not re.search(r"\d{3,4}[\u2013)-]", opening)
 
 
 def is_territory(summary: Summary) -> bool:
-    """Tell whether an article is of a territory of another country."""
+    """Return whether an article is of a territory of another country."""
     return bool(TERRITORY.search(summary.description)) and not is_country(summary)
 
 

@@ -1,4 +1,4 @@
-"""Ask a public server politely: one request at a time, a name of one's own, and waits as it says.
+"""Request pages of a public server politely: one at a time, with a user agent, obeying Retry-After.
 
 `Client` is for any server that answers with JSON; below it is what all of MediaWiki's APIs have in common.
 """
@@ -187,7 +187,7 @@ def read_retry_after(text: str | None) -> float | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine."""
+    """Return whether a host is this machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -34,7 +34,7 @@ def _read(path: Path) -> object:
         # orjson asks for twelve times the size of a file before it reads it.
         value: object = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
     except FileNotFoundError as error:
-        raise BadInput(path, "is not there", hint="the folder as it is published") from error
+        raise BadInput(path, "does not exist", hint="give the published folder") from error
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(path, f"is not valid JSON: {' '.join(str(error).split())}") from error
     return value

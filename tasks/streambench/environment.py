@@ -47,7 +47,7 @@ class PromptParts:
 
 @dataclass(frozen=True)
 class Feedback:
-    """What the environment says of an answer (section 3.1): one bit, the rest is for reports alone."""
+    """The feedback on an answer (section 3.1): one bit; the rest is only for reports."""
 
     bit: bool
     outcome: Outcome
@@ -68,7 +68,7 @@ class Feedback:
 
 @dataclass(frozen=True)
 class EnvironmentSetup:
-    """What an environment is made with. All its paths are those of the machine, and enter no row."""
+    """The arguments of an environment. Its paths belong to the machine and enter no row."""
 
     files: Path
     """data/raw/streambench; `item.file` is relative to it."""

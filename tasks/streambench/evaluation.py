@@ -88,7 +88,7 @@ def check_folder(folder: Path) -> Path:
         )
     whole = folder.resolve()
     if whole.parent == whole.parent.parent:
-        raise BadInput(whole, "lies at the root of the disk", hint="put it into a folder")
+        raise BadInput(whole, "is the root of the disk", hint="put it into a folder")
     return whole
 
 

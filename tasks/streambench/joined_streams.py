@@ -48,7 +48,7 @@ class ReadEvaluation:
 
 @dataclass(frozen=True)
 class _Told:
-    """What an overview reads of an evaluation's figures."""
+    """The fields of an evaluation's figures that an overview reads."""
 
     warnings: tuple[str, ...]
 
@@ -131,7 +131,12 @@ def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
         )
         for column in columns
     ]
-    return sorted(titled, key=lambda one: KINDS.index(one.kind) if one.kind in KINDS else len(KINDS))
+    return sorted(
+        titled,
+        key=lambda titled_column: (
+            KINDS.index(titled_column.kind) if titled_column.kind in KINDS else len(KINDS)
+        ),
+    )
 
 
 def _name_column(column: StreamColumn, title: str) -> StreamColumn:
@@ -249,5 +254,5 @@ def _read_evaluation(folder: Path, name: str, entry: StreamEvaluation) -> ReadEv
 def _read(path: Path, row: type[Row], evaluation: str) -> list[Row]:
     if not path.is_file():
         hint = f"benchloom run streambench-evaluation-figures@{evaluation}"
-        raise BadInput(path, "is not there: the evaluation was not run", hint=hint)
+        raise BadInput(path, "does not exist: the evaluation has not run", hint=hint)
     return list(read_rows(path, row))

@@ -1,4 +1,4 @@
-"""What the tables measure over scored steps: shares of right steps, gains and tokens, each with its basis."""
+"""Measures of the tables over scored steps: accuracy, gains and tokens, each with the steps behind it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ NO_VECTOR: Vector = np.empty(0, np.float32)
 
 @dataclass(frozen=True)
 class MemoryEntry:
-    """What a method remembers of a step: (x, y) and its feedback."""
+    """A memory entry: (x, y) of a step and its feedback."""
 
     item: str
     position: int

@@ -1,4 +1,4 @@
-"""The interface of methods, the plug of one's own: one class, what it sees at a step, what it is told after.
+"""The interface of methods, the plug of your own: one class, what it sees at a step, what it is told after.
 
 A method is a subclass with a `name`, in the file of that name in tasks/streambench/methods/, or an entry
 point of the group `benchloom.methods`. The least one:
@@ -26,7 +26,7 @@ from tasks.streambench.memory import MemoryEntry, RetrievedEntry, StreamMemory, 
 
 @dataclass(frozen=True)
 class SeenStep:
-    """What a method sees of a step: never the gold answer, nor the item's id in its dataset."""
+    """The part of a step that a method sees: never the gold answer, nor the item's id in its dataset."""
 
     position: int
     """t, from 1."""
@@ -50,7 +50,7 @@ class ShownExample:
 
 @dataclass(frozen=True)
 class StepReply:
-    """What came of a call. answer: post-processed, None if there is none; then `problem` says why."""
+    """The result of a call. answer: post-processed, None if there is none; then `problem` says why."""
 
     agent: str
     text: str
@@ -65,7 +65,7 @@ class StepReply:
 
 
 class StepTalk(Protocol):
-    """How a method asks within a step. All calls go through the ledger under the step's id, and are recorded.
+    """Makes the calls of a method within a step, through the ledger and under the step's id.
 
     Nothing here raises for a model's failure: it is a reply without answer, and the step is wrong.
     BudgetSpent and CallMissing pass through, and a method must not catch them.
@@ -90,7 +90,7 @@ class StepTalk(Protocol):
         ...
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
-        """Ask by a prompt file of one's own; its fields are those of PromptParts and `fields`."""
+        """Ask by a prompt file of your own; its fields are those of PromptParts and `fields`."""
         ...
 
     async def shadow(
@@ -102,7 +102,7 @@ class StepTalk(Protocol):
 
 @dataclass(frozen=True)
 class MethodSetup:
-    """What a method is made with, anew for each run."""
+    """The arguments with which a method is created for each run."""
 
     choice: MethodChoice
     agents: tuple[str, ...]

@@ -38,12 +38,12 @@ class StreamSystem:
 
     @property
     def shared(self) -> bool:
-        """Whether several models take turns."""
+        """Return whether several models take turns."""
         return len(self.agents) > 1
 
     @property
     def ablated(self) -> bool:
-        """Whether it is there for Figure 2 or Table 7 alone."""
+        """Return whether it is there for Figure 2 or Table 7 alone."""
         return self.choice.use != "all" or self.choice.memory_of is not None
 
     @property
@@ -73,12 +73,12 @@ class ScoredStep:
 
     @property
     def failed(self) -> bool:
-        """Whether it has no answer."""
+        """Return whether it has no answer."""
         return self.score.failed
 
     @property
     def unjudged(self) -> bool:
-        """Whether its answer has no verdict."""
+        """Return whether its answer has no verdict."""
         return self.step.outcome == Outcome.UNJUDGED
 
 

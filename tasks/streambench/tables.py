@@ -95,7 +95,7 @@ def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> d
 def slice_steps(label: tuple[str, ...], steps: Iterable[ScoredStep]) -> Slice[ScoredStep]:
     """Slice by the runs that some steps are of."""
     runs = frozenset(step.run for step in steps)
-    return Slice(label, lambda one: one.run in runs)
+    return Slice(label, lambda scored: scored.run in runs)
 
 
 def slice_systems(runs: StreamRuns) -> StepSlices:
@@ -136,7 +136,10 @@ def slice_datasets(runs: StreamRuns) -> StepSlices:
     """Make a column of all steps, and one of each dataset where there are several."""
     if len(runs.datasets) == 1:
         return [Slice(runs.datasets[0])]
-    return [Slice(ALL), *by(lambda one: one.item.dataset, {name: name for name in runs.datasets}, "dataset")]
+    return [
+        Slice(ALL),
+        *by(lambda scored: scored.item.dataset, {name: name for name in runs.datasets}, "dataset"),
+    ]
 
 
 def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
@@ -242,7 +245,7 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def _remembers(model: str) -> Callable[[ScoredStep], bool]:
-    """Tell whether a step's run is shown in the column of a model."""
+    """Return whether a step's run is shown in the column of a model."""
 
     def check(one: ScoredStep) -> bool:
         if one.system.choice.memory_of is not None:
@@ -264,7 +267,7 @@ def declare_uses(runs: StreamRuns) -> Table[ScoredStep]:
                 rows.append(slice_steps((model, title), [*runs.list_steps(systems), *zero]))
     columns = [
         *(Slice(title, _uses(use)) for use, title in USES.items()),
-        Slice[ScoredStep]("Zero-Shot", lambda one: one.system.choice.method == ZERO_SHOT),
+        Slice[ScoredStep]("Zero-Shot", lambda scored: scored.system.choice.method == ZERO_SHOT),
     ]
     note = "Filtered after the steps to show were selected: fewer than k may be left."
     title = "Figure 2: which past steps are shown"
@@ -272,7 +275,7 @@ def declare_uses(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def _uses(use: str) -> Callable[[ScoredStep], bool]:
-    return lambda one: one.system.choice.use == use and one.system.choice.method != ZERO_SHOT
+    return lambda scored: scored.system.choice.use == use and scored.system.choice.method != ZERO_SHOT
 
 
 def tabulate_seeds(runs: StreamRuns) -> FigureTable:
@@ -289,7 +292,7 @@ def tabulate_seeds(runs: StreamRuns) -> FigureTable:
         (replace(RIGHT, name="mean"), ERROR),
         notes=(note,),
     )
-    columns: StepSlices = by(lambda one: one.step.seed, seeds)
+    columns: StepSlices = by(lambda scored: scored.step.seed, seeds)
     each = replace(table, measures=(RIGHT_IF_RUN,), columns=columns)
     return put_beside(table.fill(runs.steps), each.fill(runs.steps))
 
@@ -304,7 +307,7 @@ def tabulate_kinds(runs: StreamRuns) -> FigureTable:
     title = "Right steps by kind of item"
     if len(kinds) < 2:
         return FigureTable("", title, BY_MODEL, (), (), ("Not shown: the items are of one kind.",))
-    columns: StepSlices = by(lambda one: kind_of[one.item.id], {kind: kind for kind in shown}, "kind")
+    columns: StepSlices = by(lambda scored: kind_of[scored.item.id], {kind: kind for kind in shown}, "kind")
     return Table("", title, BY_MODEL, slice_systems(runs), (RIGHT,), columns, tuple(more)).fill(runs.steps)
 
 

@@ -55,8 +55,8 @@ def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
         for column in columns
         for way in ("in", "out")
     ]
-    right = replace(RIGHT, fill=_place(by_title, lambda own, where: rate_right(own)))
-    summed = _place(by_title, lambda own, where: sum_tokens(own, str(where["tokens"])))
+    right = replace(RIGHT, fill=_place(by_title, lambda steps, where: rate_right(steps)))
+    summed = _place(by_title, lambda steps, where: sum_tokens(steps, str(where["tokens"])))
     tokens = Measure("tokens", summed, leave_out, "count")
     choices = [(group, name_method(choice), choice) for group, choice in list_choices(columns)]
     methods = [slice_steps((group, name), find_choice(columns, choice)) for group, name, choice in choices]
@@ -104,7 +104,7 @@ def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
 
 
 def _slice_column(name: str, column: StreamColumn, **where: str) -> Slice[ScoredStep]:
-    return Slice(name, lambda one: one.column == column.title, {"column": column.title, **where})
+    return Slice(name, lambda scored: scored.column == column.title, {"column": column.title, **where})
 
 
 def _place(

@@ -1,4 +1,4 @@
-"""What the item viewers show: the steps of an evaluation, the runs of an overview, the items of a stream."""
+"""Data of the item viewers: the steps of an evaluation, the runs of an overview, the items of a stream."""
 
 from __future__ import annotations
 

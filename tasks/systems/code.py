@@ -1,4 +1,4 @@
-"""A Python function as a system under test: named in params.yaml, or of a plug.
+"""A Python function as a system under test, named in params.yaml or supplied by a plug-in.
 
 A plug is a file in tasks/systems/own/, or a module of an installed package.
 """

@@ -133,7 +133,7 @@ class HttpEntry(EntryModel):
 
 
 class Chunking(EntryModel):
-    """How documents are split into chunks, at sentence, line or word boundaries."""
+    """Settings for splitting documents into chunks, at sentence, line or word boundaries."""
 
     tokens: int = Field(gt=0)
     """Maximum tokens per chunk."""
@@ -198,7 +198,7 @@ class ReplayEntry(EntryModel):
     version: str = Field(pattern="^[0-9a-f]{64}$")
     """The SHA-256 of the file."""
     file: str = Field(min_length=1)
-    """An answer a line or a row: JSON Lines as `import mtrag` writes them, or a table of one's own."""
+    """An answer a line or a row: JSON Lines as `import mtrag` writes them, or a table of your own."""
     model: str = ""
     """Whose answers of an imported file are replayed; empty if the file is one system's own."""
     search: RagEntry | None = None
@@ -212,14 +212,14 @@ SystemEntry = Annotated[
 
 
 def needs_documents(entry: SystemEntry) -> bool:
-    """Tell whether a system retrieves from documents that it is given."""
+    """Return whether a system retrieves from documents that it is given."""
     if isinstance(entry, ReplayEntry):
         return entry.search is not None and needs_documents(entry.search)
     return isinstance(entry, RagEntry) and entry.retriever != "none"
 
 
 def can_search(entry: SystemEntry) -> bool:
-    """Tell whether a system can retrieve without answering, which contexts for a judge require."""
+    """Return whether a system can retrieve without answering, which contexts for a judge require."""
     if isinstance(entry, HttpEntry | CallableEntry):
         return entry.search is not None
     return needs_documents(entry)
@@ -233,8 +233,8 @@ def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> 
     if needs_documents(entry) and not found:
         raise BadInput(
             f"systems.{name}",
-            "retrieves, and there are no documents",
-            hint="--documents PATH, a file or folder",
+            "retrieves from documents, but there are no documents",
+            hint="give --documents PATH, a file or folder",
         )
     if given and not needs_documents(entry):
         raise BadInput("--documents", f"the system {name!r} does not retrieve from documents of ours")

@@ -52,7 +52,7 @@ class ItemSource:
 
 @dataclass(frozen=True)
 class ItemReader(Generic[Item]):
-    """How the rows of a user's file become items.
+    """Converts the rows of a user's file to items.
 
     make: makes an item of a JSON object or a Parquet row. check: returns an item that can be asked. Both
     raise BadItem, BadInput or SqlError; the row is then left out. page: of the docs, says what a row is.

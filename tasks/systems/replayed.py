@@ -1,4 +1,4 @@
-"""A system whose answers are recorded: it replays them, with the passages that they were written from."""
+"""A system that replays recorded answers with the passages on which they are based."""
 
 from __future__ import annotations
 
@@ -165,5 +165,5 @@ def _read_texts(record: Record, name: str) -> list[str] | None:
 def _check_file(entry: ReplayEntry, hint: str) -> Path:
     path = Path(entry.file)
     if digest_answers(path) != entry.version:
-        raise BadInput(path, "is not the file that params.yaml names by `version`", hint=hint)
+        raise BadInput(path, "does not match the `version` in params.yaml", hint=hint)
     return path

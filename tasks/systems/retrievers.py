@@ -59,7 +59,7 @@ def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
 class KeywordRetriever:
     """GRAMMAR's own retriever: ranks by the number of distinct words shared with the query.
 
-    Case, punctuation and stop words count. A chunk without a shared word is no hit.
+    Case, punctuation and stop words count. A chunk without a shared word is not a hit.
     """
 
     def __init__(self, chunks: Sequence[Chunk], language: str) -> None:
@@ -114,7 +114,7 @@ class Bm25Retriever:
 
 
 class Matches(Protocol):
-    """What a vector index finds: row numbers, nearest first."""
+    """The result of a vector index: row numbers, nearest first."""
 
     keys: NDArray[np.uint64]
 

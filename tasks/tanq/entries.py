@@ -17,7 +17,7 @@ InstructionName = Literal["empty", "simple", "detailed", "steps"]
 
 
 class RelationWords(Settings):
-    """How a relation is asked for; what is left empty follows from its label."""
+    """The wording of questions for a relation; what is left empty follows from its label."""
 
     words: str = ""
     """Of several values: `neighbouring countries`."""

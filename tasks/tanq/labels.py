@@ -6,7 +6,7 @@ from tasks.scoring.label import Label
 
 
 class Support(Label):
-    """What a proof says of its fact (section 3.3)."""
+    """Labels for the support of a fact by a proof (section 3.3)."""
 
     SUPPORTED = "supported"
     REFUTED = "refuted"
@@ -46,7 +46,7 @@ class AgentFault(Label):
 
 
 class CellState(Label):
-    """How a cell of an answer fares in a predicted table, or a predicted cell in the answer (section 5.6)."""
+    """Labels for the match of a cell between answer and predicted table (section 5.6)."""
 
     RIGHT = "right", "as in the answer"
     PARTIAL = "partial", "some of the answer's values, or none"

@@ -23,7 +23,7 @@ MAIN_SHOTS, SIMPLE = 3, "simple"
 
 @dataclass(frozen=True, order=True)
 class TableSystem:
-    """What made predictions. rank: of its setting."""
+    """The producer of predictions. rank: of its setting."""
 
     rank: int
     setting: str
@@ -46,7 +46,7 @@ class TableSystem:
 
     @property
     def is_people(self) -> bool:
-        """Whether people wrote the tables."""
+        """Return whether people wrote the tables."""
         return self.model == PEOPLE
 
 
@@ -60,7 +60,7 @@ class TableOutcome:
 
     @property
     def system(self) -> TableSystem:
-        """What made it."""
+        """Return the system that made the prediction."""
         row = self.prediction
         rank = SETTINGS.index(row.setting) if row.setting in SETTINGS else len(SETTINGS)
         return TableSystem(rank, row.setting, row.model, row.shots, row.shot_choice, row.instruction)

@@ -29,7 +29,7 @@ class CountedShare:
 
 @dataclass(frozen=True)
 class SetStatistics:
-    """What pages read of `statistics.json`; what else it has is ignored.
+    """The fields of `statistics.json` that pages read; others are ignored.
 
     types: facts by kind of value; means: of tokens, rows, columns and relations; absent_skills: by name, why
     no question has it; definitions: of what is counted.

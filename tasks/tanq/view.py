@@ -1,4 +1,4 @@
-"""What the item viewer shows: a question, its answer with the evidence of each cell, predicted tables."""
+"""Data of the item viewer: a question, its answer with the evidence of each cell, predicted tables."""
 
 from __future__ import annotations
 

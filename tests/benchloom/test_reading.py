@@ -87,7 +87,7 @@ def test_a_dataset_is_read_by_its_card(tmp_path):
 @pytest.mark.parametrize(
     ("read", "said"),
     [
-        (lambda at: benchloom.samples(at / "nowhere"), "nowhere: is not there"),
+        (lambda at: benchloom.samples(at / "nowhere"), "nowhere: does not exist"),
         (lambda at: benchloom.samples(at), "is neither a Benchloom project nor a dataset's folder"),
         (
             lambda at: benchloom.samples(at / "set", "c"),

@@ -164,9 +164,10 @@ def list_let_in(browser: Browser, url: str) -> list[str]:
         # A page is not told the status of an answer that it may not read; the browser is.
         network, sent, told = page.context.new_cdp_session(page), {}, []
         network.on(
-            "Network.requestWillBeSent", lambda one: sent.update({one["requestId"]: one["request"]["url"]})
+            "Network.requestWillBeSent",
+            lambda event: sent.update({event["requestId"]: event["request"]["url"]}),
         )
-        network.on("Network.responseReceivedExtraInfo", lambda one: told.append(one))
+        network.on("Network.responseReceivedExtraInfo", lambda event: told.append(event))
         network.send("Network.enable")
         outcome = page.evaluate(INTRUDE, url)
         page.wait_for_timeout(SETTLED_MS)  # the browser tells of an answer after the page has it

@@ -194,7 +194,7 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
             "flows/trial.py",
             'prompts=("ask",)',
             'prompts=("aks",)',
-            "tasks/trial/prompts/aks.md, which is not there",
+            "tasks/trial/prompts/aks.md, which does not exist",
         ),
         ("flows/trial.py", 'prompts=("ask",), ', "", "must say by which prompts: prompts="),
         ("flows/trial.py", ', out="data/reports/trial/${key}"', "", "must say out="),
@@ -205,7 +205,7 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
             "tasks/trial/make/words.py",
             "def words",
             "@splits('wrods', rows=5)\ndef words",
-            "splits over 'wrods', which is none of its arguments",
+            "splits over 'wrods', which is not one of its arguments",
         ),
         (
             "tasks/trial/make/answers.py",

@@ -173,7 +173,7 @@ def test_a_dataset_folder_brings_its_corpus_and_is_asked_what_stands_in_it(proje
     (folder / "true_documents.parquet").unlink()
     none = evaluate(project, dataset="brought/dataset")
     assert (none.returncode, none.stdout) == (2, "")
-    assert "no question whose true documents are beside it" in none.stderr
+    assert "no question with its true documents" in none.stderr
 
 
 def test_limit_takes_whole_groups(project, model):
@@ -223,7 +223,11 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
         ("grammar", ("--system", "alone", "--turns", "2"), "--turns: does not apply to grammar"),
         ("other", ("--system", "weak"), "is not a flow"),
         ("grammar", ("--system", "nobody"), "(known: "),
-        ("grammar", ("--system", "weak"), "systems.weak: retrieves, and there are no documents"),
+        (
+            "grammar",
+            ("--system", "weak"),
+            "systems.weak: retrieves from documents, but there are no documents",
+        ),
         ("grammar", ("--system", "alone", "--documents", "corpus"), "does not retrieve from"),
         ("grammar", ("--system", "weak", "--documents", "nowhere"), "no such file or folder"),
         ("grammar", ("--system", "alone", "--as-of", "../x"), "is not a label"),

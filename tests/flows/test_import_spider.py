@@ -142,10 +142,10 @@ def test_a_database_of_the_project_is_never_replaced(root, tmp_path):
     [
         ("tables.json", "{", "tables.json: is not valid JSON"),
         ("tables.json", "{}", "contains no JSON list"),
-        ("tables.json", "[1]", "record 0 is none of Spider's (db_id)"),
+        ("tables.json", "[1]", "record 0 is not a record of Spider (db_id)"),
         ("tables.json", '[{"db_id": "../../etc"}]', "names a database '../../etc', which is not a name"),
         ("dev.json", "[" * 100_000, "dev.json: is not valid JSON"),
-        ("dev.json", '["a"]', "record 0 is none of Spider's"),
+        ("dev.json", '["a"]', "record 0 is not a record of Spider"),
     ],
 )
 def test_a_release_that_is_broken_is_named_by_file(root, tmp_path, file, content, said):

@@ -75,7 +75,7 @@ def test_spider_s_test_split_becomes_a_dataset_with_its_suite(root, tmp_path):
     assert shots[0]["answer"].startswith("SELECT ")
     # Nothing of the project's own entries is touched.
     assert (root / "params.yaml").read_text() == "databases: {}\n"
-    with pytest.raises(BadInput, match="takes neither"):
+    with pytest.raises(BadInput, match="cannot be combined with"):
         call("spider", release, "--streambench", "spider", "--all")
 
 
@@ -223,7 +223,7 @@ def test_an_archive_is_read_as_its_folder_and_a_hostile_one_is_refused(root, tmp
         ("hotpotqa", "hotpot_dev_distractor_v1.json", "[1, [], null]", "none of 3 records can be imported"),
         ("cosql", "dev.json", "", "is empty"),
         ("bird", "dev.json", '[{"db_id": "../x", "question": "q", "SQL": "SELECT 1"}]', "bad_name"),
-        ("ddxplus", "release_conditions.json", "{}", "release_evidences.json: is not there"),
+        ("ddxplus", "release_conditions.json", "{}", "release_evidences.json: does not exist"),
         ("ds1000", "nothing.txt", "", "contains no ds1000.jsonl.gz"),
     ],
 )

@@ -206,7 +206,7 @@ def test_a_database_with_item_ids_is_read(root, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["none.json"], "none.json: is not there"),
+        (["none.json"], "none.json: does not exist"),
         (["dump.json", "--entity", "42"], "--entity: '42' is not an id"),
         (["dump.json", "--name", "../x"], "--name: '../x' is not a valid name"),
         (["dump.json", "--entity", "Q404"], "contains no entity that is asked for; 2 others were read"),
@@ -215,7 +215,7 @@ def test_a_database_with_item_ids_is_read(root, tmp_path):
         (["films.sqlite", "dump.json"], "films.sqlite: is a database"),
         (["https://www.wikidata.org/wiki/Q42"], "is not an address that can be read"),
         (["https://www.wikidata.org/w/api.php", "--entity", "Q42"], "--contact: is missing"),
-        (["http://127.0.0.1:9/w/api.php"], "gives entities by id alone"),
+        (["http://127.0.0.1:9/w/api.php"], "serves entities only by id"),
     ],
 )
 def test_what_cannot_be_read_is_one_line_and_replaces_nothing(root, words, said):

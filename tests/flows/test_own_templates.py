@@ -138,7 +138,7 @@ def test_from_a_file_to_a_dataset_with_no_model(root):
 def test_a_broken_line_is_named_and_nothing_is_imported(root, capsys):
     before = (root / "params.yaml").read_text()
     lines = [*LINES, {**TOWN, "sql": "SELECT clinics.city FROM clinics"}]
-    with pytest.raises(BadInput, match=r"mine.jsonl: 1 of 4 lines cannot be used, and nothing was imported"):
+    with pytest.raises(BadInput, match=r"mine.jsonl: 1 of 4 lines cannot be used; nothing was imported"):
         import_templates(root, lines, instead=True)
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1

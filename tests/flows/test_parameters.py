@@ -87,7 +87,7 @@ def read(tmp_path, *lines):
         # a word that is none of those allowed
         (
             ["    file: a", "    mode: raed"],
-            "line 6: shops.first.mode: is none of what it may be (did you mean 'read'?",
+            "line 6: shops.first.mode: is not an allowed value (did you mean 'read'?",
         ),
         # out of bounds
         (["    file: a", "    rows: 0"], "line 6: shops.first.rows: must be more than 0"),

@@ -114,7 +114,7 @@ def test_the_parameters_name_their_schema_and_keep_to_it(validator, sections, pa
         ("grammar.documents.words", [1, 2, 3], "grammar.documents.words: must have at most 2 entries"),
         ("ragcheck.continuity.trial.systems", [], "systems: must have at least 1 entries"),
         # none of the words that it may be
-        ("roles.judge.constrain", "gbnf", "roles.judge.constrain: is none of what it may be"),
+        ("roles.judge.constrain", "gbnf", "roles.judge.constrain: is not an allowed value"),
         ("systems.good.kind", "ragg", "systems.good: its 'kind' is missing or unknown (did you mean 'rag'?"),
         # text of another form
         ("models.minilm.sha256", "abc", "models.minilm.sha256: must be written as ^[0-9a-f]{64}$"),
@@ -136,7 +136,7 @@ def test_a_mistake_is_marked_by_the_schema_and_refused_by_the_validation(
     [
         ("grammar.fill_in", "grammar.fill_in", "grammar.fill_in.cap", "all", "must be a whole number"),
         ("grammar.fill_in", "grammar.fill_in.limits", "grammar.fill_in.limits.bytes", "x", "must be a"),
-        ("grammar.retrieval", "systems.good", "systems.good.retriever", "bm52", "is none of what it may be"),
+        ("grammar.retrieval", "systems.good", "systems.good.retriever", "bm52", "is not an allowed value"),
         ("grammar.company.employees", "companies.halden", "companies.halden.employes", 3, "no such key"),
         ("grammar.schema", "databases.films", "databases.films.fil", "x", "no such key"),
         # it reads a section over which only stages that do not run are fanned out

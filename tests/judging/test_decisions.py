@@ -130,7 +130,7 @@ GOOD = (
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("{", "<<<<<<< HEAD", "no JSON"),
+        ("{", "<<<<<<< HEAD", "not valid JSON"),
         ('"accept"', '"perhaps"', "decision"),
         ('"rating": null', '"rating": 6', "rating"),
         ('"rating": null', '"rating": "5"', "rating"),

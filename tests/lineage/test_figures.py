@@ -108,7 +108,7 @@ def test_a_pointer_to_no_figure_says_what_there_is(sample, tmp_path):
     with pytest.raises(BadInput, match="is not a figure"):
         find_figure(tmp_path / OUT / "report.json", "/figures/99")
     (tmp_path / "no.json").write_text("{")
-    with pytest.raises(BadInput, match="is no report"):
+    with pytest.raises(BadInput, match="is not a report"):
         find_figure(tmp_path / "no.json", "/n")
 
 

@@ -316,11 +316,11 @@ def test_what_it_cannot_do_is_bad_input(monkeypatch):
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ({"provider": "chess"}, "is none of what it may be.*anthropic"),
+        ({"provider": "chess"}, "is not an allowed value.*anthropic"),
         ({"provider": None}, "a provider is what an endpoint of kind provider needs"),
         ({"kind": "openai"}, "a provider is what an endpoint of kind provider needs"),
         ({"url": None}, "an endpoint of kind provider needs a url"),
-        ({"omit": ["messages"]}, "is none of what it may be"),
+        ({"omit": ["messages"]}, "is not an allowed value"),
     ],
 )
 def test_wrong_settings_are_one_line(entry, said):

@@ -68,7 +68,7 @@ def test_a_folder_of_several_splits_is_refused_and_a_single_one_is_taken(tmp_pat
     datasets.DatasetDict({"test": rows}).save_to_disk(tmp_path / "one")
     assert len(read_table(tmp_path / "one", USUAL).found.items) == 2
     datasets.DatasetDict({"test": rows, "train": rows}).save_to_disk(tmp_path / "two")
-    with pytest.raises(BadInput, match=r"holds several: test, train \(name one, such as .*two/test\)"):
+    with pytest.raises(BadInput, match=r"contains several: test, train \(name one, such as .*two/test\)"):
         read_table(tmp_path / "two", USUAL)
 
 
@@ -174,7 +174,7 @@ def test_a_broken_or_selected_folder_is_named_and_not_taken_for_whole(tmp_path):
     assert len(found.items) == 1
     assert "row 2: data-00001-of-00002.arrow cannot be read on from here" in found.problems[0]
     (folder / "state.json").write_text('{"_indices_data_files": ["x"]}')
-    with pytest.raises(BadInput, match="holds a selection of rows"):
+    with pytest.raises(BadInput, match="contains a selection of rows"):
         read_table(folder, USUAL)
     (folder / "state.json").write_text("[")
     with pytest.raises(BadInput, match="cannot be read as JSON"):

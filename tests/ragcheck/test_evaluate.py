@@ -215,7 +215,7 @@ def test_a_squad_file_and_a_folder_of_mtrag_are_told_apart(project, tmp_path):
     [
         (("--dataset", "params.yaml"), "is not a set of questions"),
         (("--dataset", "broken"), "questions.jsonl, line 2: is not valid JSON"),
-        (("--dataset", "alone"), "systems.good: retrieves, and there are no documents"),
+        (("--dataset", "alone"), "systems.good: retrieves from documents, but there are no documents"),
         (("--language", "english"), "--language english: is not a language"),
     ],
 )

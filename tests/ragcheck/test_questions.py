@@ -72,7 +72,7 @@ def test_a_folder_of_lines_is_a_set_of_ones_own(tmp_path):
         ([{"id": "1", "question": " ", "reference": "A"}], "'question'"),
         ([{"id": 1, "question": "Q?", "reference": "A"}], "'id'"),
         ([{"id": "1", "question": "Q?", "reference": "A"}] * 2, "line 2: the id '1' occurs twice"),
-        ([[1]], "no JSON object"),
+        ([[1]], "not a JSON object"),
         ([], "contains no question"),
     ],
 )
@@ -84,5 +84,5 @@ def test_lines_that_are_no_questions_are_named(tmp_path, records, says):
 
 def test_two_tasks_of_one_name_are_refused(tmp_path):
     path = write_tasks(tmp_path / "reference.jsonl", make_task(), make_task())
-    with pytest.raises(BadInput, match="two questions of one name"):
+    with pytest.raises(BadInput, match="two questions with the same name"):
         questions(QuestionSet(kind="mtrag", path=path))

@@ -96,7 +96,7 @@ def test_what_is_no_archive_is_named(tmp_path, content):
 
 
 def test_what_lacks_its_files_or_has_them_twice_is_named(tmp_path):
-    assert "nowhere: is not there" in open_refused(tmp_path / "nowhere")
+    assert "nowhere: does not exist" in open_refused(tmp_path / "nowhere")
     assert "contains no tables.json" in open_refused(tmp_path)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

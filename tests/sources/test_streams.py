@@ -57,7 +57,7 @@ def test_a_line_that_is_too_long_is_passed_over(tmp_path):
 
 
 def test_what_cannot_be_opened_is_said(tmp_path):
-    for path, said in ((tmp_path / "none", "is not there"), (tmp_path, "is a folder")):
+    for path, said in ((tmp_path / "none", "does not exist"), (tmp_path, "is a folder")):
         with pytest.raises(BadInput, match=said), open_packed(path):
             pass
 

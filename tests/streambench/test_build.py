@@ -84,7 +84,7 @@ def test_a_sequence_is_each_item_once_in_an_order_by_seed(tmp_path):
     places = list(sequence(rows, tmp_path, entry, "s").rows)
     assert len({place.id for place in places}) == 60
     orders = {
-        seed: [place.item for place in sorted(places, key=lambda own: own.position) if place.seed == seed]
+        seed: [place.item for place in sorted(places, key=lambda place: place.position) if place.seed == seed]
         for seed in entry.seeds
     }
     assert sorted(orders[42]) == sorted(orders[7]) == sorted(row.id for row in rows)
@@ -145,7 +145,7 @@ def test_datasets_of_two_kinds_or_none_are_refused(tmp_path):
     write(tmp_path, 2, "two", kind="sql")
     with pytest.raises(BadInput, match="of one kind: one is hotpotqa and two is sql"):
         items(tmp_path, Stream(datasets=("one", "two")))
-    with pytest.raises(BadInput, match="dataset none: is not there"):
+    with pytest.raises(BadInput, match="dataset none: does not exist"):
         items(tmp_path, Stream(datasets=("none",)))
     with pytest.raises(BadInput, match="is not a name"):
         items(tmp_path, Stream(datasets=("../one",)))
@@ -159,7 +159,7 @@ def test_a_file_that_changed_since_its_import_is_refused(file, tmp_path):
     with pytest.raises(BadInput, match=f"{file}: is not as it was imported"):
         open_dataset(tmp_path / "one")
     place.unlink()
-    with pytest.raises(BadInput, match=f"{file}: is not there"):
+    with pytest.raises(BadInput, match=f"{file}: does not exist"):
         open_dataset(tmp_path / "one")
 
 
@@ -182,7 +182,7 @@ def test_a_stream_of_one_s_own_needs_two_files_and_three_fields(tmp_path):
     ("line", "said"),
     [
         ("", "items.jsonl: is empty"),
-        ("no json", "items.jsonl: is no JSON"),
+        ("no json", "items.jsonl: is not valid JSON"),
         ('{"key": "b"', "line 2 cannot be read"),
         ("[1]", "line 2 cannot be read: it is no object"),
         ('{"key": "b", "text": ""}', "line 2: text is str or empty"),
@@ -190,8 +190,8 @@ def test_a_stream_of_one_s_own_needs_two_files_and_three_fields(tmp_path):
         ('{"key": "b", "text": ["x"]}', "line 2: text is list"),
         ('{"key": "b", "text": "x", "details": []}', "line 2: details is not an object"),
         ('{"key": "a", "text": "x", "gold": "y"}', "has the key 'a' twice"),
-        ('{"key": "b", "text": "x", "file": "../../etc/passwd"}', "which is not below its folder"),
-        ('{"key": "b", "text": "x", "file": "/etc/passwd"}', "which is not below its folder"),
+        ('{"key": "b", "text": "x", "file": "../../etc/passwd"}', "outside of the dataset"),
+        ('{"key": "b", "text": "x", "file": "/etc/passwd"}', "outside of the dataset"),
         ('{"key": "b", "text": "x", "details": ' + '{"a":' * 3000 + "1" + "}" * 3001, "cannot be"),
     ],
 )

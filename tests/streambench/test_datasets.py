@@ -31,7 +31,7 @@ def test_all_files_of_the_datasets_are_listed_with_their_checksums(tmp_path):
     ]
     assert rows[1].sha256 == digest_file(tmp_path / "one/files/x/y.txt")
     assert rows[1].origin == (Origin("file", f"{RAW}/one/files/x/y.txt"),)
-    with pytest.raises(BadInput, match="dataset none: is not there"):
+    with pytest.raises(BadInput, match="dataset none: does not exist"):
         datasets(tmp_path, Stream(datasets=("none",)))
 
 

@@ -226,10 +226,10 @@ def test_a_shadow_that_is_wrong_or_silent_is_not_kept():
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        ({"method": "zero_shot", "use": "correct"}, "does not take `use`"),
-        ({"method": "self_stream_icl", "use": "incorrect"}, "does not take `use`"),
-        ({"method": "mem_prompt", "memory_of": "agent"}, "does not take `memory_of`"),
-        ({"method": "mam_stream_icl", "memory_of": "nobody"}, "nobody is none of agent"),
+        ({"method": "zero_shot", "use": "correct"}, "does not support `use`"),
+        ({"method": "self_stream_icl", "use": "incorrect"}, "does not support `use`"),
+        ({"method": "mem_prompt", "memory_of": "agent"}, "does not support `memory_of`"),
+        ({"method": "mam_stream_icl", "memory_of": "nobody"}, "nobody is not one of agent"),
         ({"method": "mam_stream_icl", "memory_rule": "shadow"}, "no memory_of"),
     ],
 )

@@ -269,7 +269,7 @@ def test_an_evaluation_that_is_not_there_is_told(
     with pytest.raises(BadInput, match=r"nothing: is not under streambench.evaluations \(there: first\)"):
         write_overview(tmp_path, own, StreamOverview(evaluations=("nothing",)))
     (tmp_path / "data/streambench/sample/first/scores.parquet").unlink()
-    with pytest.raises(BadInput, match="the evaluation was not run"):
+    with pytest.raises(BadInput, match="the evaluation has not run"):
         show_overview(tmp_path, own)
     with pytest.raises(BadInput, match="has no evaluation"):
         show_overview(tmp_path, {})

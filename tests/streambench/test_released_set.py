@@ -186,7 +186,7 @@ def test_what_cannot_be_imported_is_said_in_one_line(root, tmp_path):
     folder = make_released(tmp_path / "StreamBench", parquet=CONFIGURATIONS, rows=rows)
     with pytest.raises(BadInput, match="'birds'"):
         call(folder, "--config", "birds")
-    with pytest.raises(BadInput, match="names one dataset"):
+    with pytest.raises(BadInput, match="needs exactly one configuration"):
         call(folder, "--name", "x")
     with pytest.raises(BadInput, match="--apis DIR"):
         call(folder, "--config", "toolbench")
@@ -212,7 +212,7 @@ def test_what_cannot_be_ordered_is_said_in_one_line(imported, tmp_path):
         items(raw, Stream(datasets=("plain",), order="released"))
     with pytest.raises(BadInput, match="is of one dataset, not of 2"):
         items(raw, Stream(datasets=("bird", "spider"), order="released"))
-    with pytest.raises(BadInput, match="take asks for 8 rows, and bird has 7"):
+    with pytest.raises(BadInput, match="take is 8 rows, but bird has 7"):
         items(raw, Stream(datasets=("bird",), order="released", take=8))
     ddxplus = Stream(datasets=("ddxplus",), order="distribution_shift")
     with pytest.raises(BadInput, match="have no db_id"):

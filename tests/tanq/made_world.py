@@ -276,7 +276,7 @@ def write_world(world: World, folder: Path) -> GraphSource:
         place.mkdir(parents=True)
     write_rows(graph / "entities.parquet", EntityRow, entities)
     write_rows(graph / "claims.parquet", ClaimRow, claims)
-    told = sorted(world.parts.items(), key=lambda own: world.labels[own[0]])
+    told = sorted(world.parts.items(), key=lambda part: world.labels[part[0]])
     rows = [ArticleRow(world.labels[thing], None, 1, (), len(parts), "", "") for thing, parts in told]
     write_rows(pages / "articles.parquet", ArticleRow, rows)
     write_rows(pages / "parts.parquet", PartRow, [part for _, parts in told for part in parts])

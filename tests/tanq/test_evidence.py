@@ -74,7 +74,7 @@ def test_a_source_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
         pa.Table.from_pylist([vars(part) for part in scattered], schema=article_schema()),
         source.articles / "parts.parquet",
     )
-    with pytest.raises(BadInput, match="do not stand together"):
+    with pytest.raises(BadInput, match="are not adjacent"):
         articles(THINGS, source, tmp_path / "out")
 
 

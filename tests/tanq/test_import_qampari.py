@@ -227,7 +227,7 @@ def test_a_file_that_is_cut_off_is_said(root, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["none.json"], "none.json: is not there"), (["empty.json"], "empty.json: is empty"),
+        (["none.json"], "none.json: does not exist"), (["empty.json"], "empty.json: is empty"),
         (["text.txt"], "is not valid JSON"),
         (["a.jsonl", "--name", "../x"], "--name: '../x' is not a valid name"),
         (["a.jsonl", "--graph", "nowhere"], "nowhere: has no entities.parquet"),

@@ -287,7 +287,7 @@ def test_broken_records_are_named_and_the_others_taken(root):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["none.json"], "is not there"), (["text.txt"], "is not valid JSON"), (["lost.jsonl"],
+        (["none.json"], "does not exist"), (["text.txt"], "is not valid JSON"), (["lost.jsonl"],
         "contains no item of 1 records"),
         (["lost.jsonl", "--name", "A B"], "--name: 'A B' is not a valid name"),
         (["lost.jsonl", "--question", "x"], "--question: 'x' is no field"),

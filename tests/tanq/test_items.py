@@ -296,7 +296,7 @@ def write_set(folder, rows=None):
         ("things", Thing, THINGS),
     ):
         paths[stem] = folder / f"{stem}.parquet"
-        write_rows(paths[stem], row, sorted(rows, key=lambda one: one.id))
+        write_rows(paths[stem], row, sorted(rows, key=lambda row: row.id))
     return paths
 
 

@@ -1,1 +1,1 @@
-"""What does the work of stages: processes of this machine, and shards on clusters."""
+"""Engines that run the work of stages: local processes, and shards on clusters."""

@@ -1,4 +1,4 @@
-"""Stages that ask no model: whole in a process of this machine, or in shards on an engine.
+"""Run stages that call no model: in a local process, or in shards on an engine.
 
 What asks a model stays in the run's own process, beside the one ledger, and so do DVC's record and locks. A
 stage's artifacts are written on this machine, from the parts that its shards left.

@@ -1,4 +1,4 @@
-"""`run.engine` in params.yaml: what does the shards of stages that split."""
+"""Settings `run.engine` of params.yaml: where shards of stages run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engines that shards are done on: processes of this machine, a Dask cluster, a Ray cluster.
+"""The engines on which shards run: local processes, a Dask cluster, a Ray cluster.
 
 Dask and Ray are reached through Prefect's task runners: the shards of a stage are a flow run, each of them a
 task. A cluster is opened when the first stage splits, once for a run.
@@ -54,7 +54,7 @@ PATIENCE_S = 20.0
 
 
 def require_engine(name: str) -> None:
-    """Hold that an engine is known, and what it needs installed. Raises BadInput."""
+    """Check that an engine is known, and what it needs installed. Raises BadInput."""
     if name not in NAMES:
         raise BadInput("--engine", f"unknown engine {name!r}", hint=f"one of {', '.join(NAMES)}")
     package = PACKAGES.get(name)
@@ -125,7 +125,7 @@ class ClusterEngine:
         self._runner: Any = None
 
     def work(self, shards: Sequence[Shard]) -> None:
-        """Do shards; see `Engine`. Raises BadInput where no cluster answers at its address."""
+        """Do shards; see `Engine`. Raises BadInput if no cluster answers at its address."""
         if not shards:
             return
         from flows.run.engine.prefect_shards import run_shards

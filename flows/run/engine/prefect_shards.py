@@ -1,4 +1,4 @@
-"""The shards of a stage as a flow of Prefect's: a few in each task, on whatever its task runner reaches.
+"""Run the shards of a stage as a Prefect flow, a few in each task, on the task runner's machines.
 
 A task costs 0.2 s of CPU beside its shards, which may be as short as that; so there are several in one.
 """

@@ -1,4 +1,4 @@
-"""Processes of this machine for what computes: Python computes on one core a process.
+"""Run computing stages in local processes, since one Python process uses one core.
 
 What asks a model waits for replies instead, and stays in the threads of the run, beside the one ledger.
 """
@@ -33,7 +33,7 @@ STARTING = threading.Lock()
 
 
 class ProcessEnded(StageFailed):
-    """What was done in a process came to no end, since the process was ended from outside."""
+    """The work in a process did not finish because the process was killed from outside."""
 
 
 class Processes:

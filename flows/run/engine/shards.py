@@ -1,4 +1,4 @@
-"""Shards: pieces of work that any process with the project's code and files can do, in any order.
+"""Shards: units of work that any process with the project's code and files can run, in any order.
 
 A shard leaves a part, a folder or file that is there when all of it is done. What is done stays on disk, so
 that a killed run, or a shard whose process was ended, is taken up again at the parts that are missing.
@@ -66,7 +66,7 @@ def do_shard(shard: Shard) -> None:
 
 
 def require_project(root: Path) -> None:
-    """Hold that this process sees a project, and runs its code. Raises BadInput."""
+    """Check that this process sees a project, and runs its code. Raises BadInput."""
     if not root.is_dir():
         raise BadInput(
             root,

@@ -1,4 +1,4 @@
-"""What processes do of a stage that asks no model: all of it, one shard, or the joining of parts.
+"""The work of a stage without model calls in a process: the whole stage, a shard, or the join of parts.
 
 A stage that splits (`tasks/artifacts/splitting.py`) is cut by its rows alone, whoever works on it; its parts
 are Parquet files in the order of their ids, and one writer merges them into the bytes of an undivided run.
@@ -59,13 +59,13 @@ class StageRun:
         return self.store / f"{number:06d}"
 
     def require_code(self) -> None:
-        """Hold that this process ran the code that the run knows. Raises ChangedWhileRunning."""
+        """Check that this process ran the code that the run knows. Raises ChangedWhileRunning."""
         for path, digest in self.code.items():
             if is_loaded_otherwise(self.root / path, digest):
                 raise ChangedWhileRunning(self.node.name, path)
 
     def require_inputs(self) -> None:
-        """Hold that its data are what the key of its parts stands for. Raises ChangedWhileRunning."""
+        """Check that its data are what the key of its parts stands for. Raises ChangedWhileRunning."""
         for path, mark in self.marks.items():
             if digest_mark(self.root / path) != mark:
                 raise ChangedWhileRunning(self.node.name, path)

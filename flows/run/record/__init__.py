@@ -1,1 +1,1 @@
-"""DVC's half of a run: what is stale, what lies there, and the record of what ran."""
+"""DVC's part of a run: staleness, existing files, and the record of finished stages."""

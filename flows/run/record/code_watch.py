@@ -1,4 +1,4 @@
-"""Whether the code on disk is the code that runs: what is recorded of a stage is hashed there."""
+"""Check that the code on disk, which DVC hashes, is still the code that runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CodeWatch:
         self.known = {path: self._look_at(path) for path in sorted(paths) if (root / path).is_file()}
 
     def check(self, node: Node) -> None:
-        """Hold that a stage's code on disk is what this process, and any child of it, runs.
+        """Check that a stage's code on disk is what this process, and any child of it, runs.
 
         An edit that was taken back counts too: a child may have been started meanwhile. Raises
         ChangedWhileRunning, or BadInput where a module is another project's.

@@ -1,4 +1,4 @@
-"""Where DVC's errors become ours: one line that names the stage and, of a lock, who holds it."""
+"""Convert DVC's errors to errors of Benchloom that name the stage and, for a lock, its holder."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def hold_repo(repo: Any, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Moved:
-    """What went to or came from a remote. problem: why not all of it did, in a few words; empty if it did."""
+    """The result of a push or pull. problem: why it is incomplete, in a few words; empty if complete."""
 
     files: int
     problem: str = ""

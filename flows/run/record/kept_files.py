@@ -1,4 +1,4 @@
-"""Files that a person put where a stage writes: kept, and said, before the stage takes their place.
+"""Keep files that a person put where a stage writes, before the stage replaces them.
 
 A file is a run's own where dvc.lock or DVC's cache knows its hash, or where the stage's last run did not end.
 """

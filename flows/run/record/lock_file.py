@@ -1,8 +1,8 @@
-"""dvc.lock, read and written an entry at a time.
+"""Read and write dvc.lock one entry at a time.
 
 DVC parses and writes the whole file for every change, which takes it 2 ms and 40 ms a stage. Here the text
 of an entry that has not changed is neither parsed again (what was parsed is kept beside, by the hash of the
-text) nor written anew.
+text) nor written again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LockFile:
         self.path, self.kept = path, kept
 
     def read(self) -> dict[str, Entry]:
-        """Read all entries by stage. Raises BadInput where the file cannot be read as a lock file."""
+        """Read all entries by stage. Raises BadInput if the file cannot be read as a lock file."""
         text = self._read_text()
         blocks = split_blocks(text)
         if blocks is None:
@@ -107,7 +107,7 @@ class LockFile:
         return data or {}
 
     def _require_entries(self, stages: Mapping[str, Any]) -> dict[str, Entry]:
-        """Hold that entries have a lock file's shape. Raises BadInput."""
+        """Check that entries have a lock file's shape. Raises BadInput."""
         for name, entry in stages.items():
             parts = (entry.get("deps"), entry.get("outs")) if isinstance(entry, dict) else ([None],)
             items = [item for part in parts for item in part or ()]
@@ -144,7 +144,7 @@ def split_blocks(text: str) -> list[str] | None:
 
 
 def is_kept_whole(named: list[Any]) -> bool:
-    """Tell whether a parsed entry is the same after JSON, whose keys are all text."""
+    """Return whether a parsed entry is the same after JSON, whose keys are all text."""
     try:
         return bool(json.loads(json.dumps(named)) == named)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Hashes of files and folders as DVC makes them, each made once for as long as nothing there changes."""
+"""Compute DVC's hashes of files and folders, cached until the file or folder changes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PathHashes:
         return found
 
     def is_cached(self, value: str) -> bool:
-        """Tell whether DVC's cache holds a hash, and of a folder all of its files."""
+        """Return whether DVC's cache holds a hash, and of a folder all of its files."""
         cache = self.repo.cache.repo
         try:
             check(cache, load(cache, HashInfo(ALGORITHM, value)))

@@ -27,7 +27,7 @@ ENTRY = re.compile(r"[0-9a-f]{64}")
 
 
 class WholeFiles:
-    """What DVC's lock file is read and written through: never leaves half of one on a full disk.
+    """Writes DVC's lock file atomically, so that a full disk never leaves half a file.
 
     DVC writes that file in place, and with half of it refuses every later run.
     """
@@ -89,7 +89,7 @@ class PathLocks:
         return frozenset(path for path, holder in held.items() if holder.get("pid") != os.getpid())
 
     def require_free(self, reads: Sequence[str]) -> None:
-        """Hold that paths can be read. Raises DVC's LockError where another process writes one of them."""
+        """Check that paths can be read. Raises DVC's LockError where another process writes one of them."""
         with self.hold(reads, []):
             pass
 

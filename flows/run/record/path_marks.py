@@ -1,4 +1,4 @@
-"""By what a change of a file or folder is seen without reading it."""
+"""Detect changes of a file or folder by metadata, without reading it."""
 
 from __future__ import annotations
 

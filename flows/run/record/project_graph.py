@@ -1,4 +1,4 @@
-"""A project's stages, as DVC's own resolver reads dvc.yaml, and what dvc.lock records of them.
+"""Read a project's stages with DVC's own resolver of dvc.yaml, and their records in dvc.lock.
 
 DVC makes an object of every path of every stage before it says anything: of 1,470 stages that takes it 30 s.
 Names, commands and paths are enough to say what is stale; a stage's DVC object is made when it is recorded.
@@ -42,7 +42,7 @@ FURTHER = re.compile(rb"^vars:|^  *vars:", re.MULTILINE)
 
 
 class ProjectGraph:
-    """The stages that have a command, by DVC's name. Raises BadInput where DVC cannot read them."""
+    """The stages that have a command, by DVC's name. Raises BadInput if DVC cannot read them."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -103,7 +103,7 @@ class ProjectGraph:
                 self._add_stage(self.find_stage(name))
 
     def _is_plain(self, block: Mapping[str, Any], entry: Entry | None) -> bool:
-        """Tell whether a block says no more than commands and paths of this machine, its outputs cached."""
+        """Return whether a block says no more than commands and paths of this machine, its outputs cached."""
         deps, outs, params = (block.get(part) or [] for part in ("deps", "outs", "params"))
         files = [file for param in params if isinstance(param, dict) for file in param.items()]
         paths = [*outs, *(path for path, _ in files)]
@@ -214,13 +214,13 @@ def make_node(name: str, block: Mapping[str, Any]) -> Node:
 
 
 def is_own_path(path: str) -> bool:
-    """Tell whether a path lies in the project: relative, and no way out."""
+    """Return whether a path lies in the project: relative, and no way out."""
     return "://" not in path and not path.startswith("/") and ".." not in path.split("/")
 
 
 @cache
 def is_outside(root: Path, path: str) -> bool:
-    """Tell whether a path of dvc.yaml leads to a place of this machine that lies outside the project."""
+    """Return whether a path of dvc.yaml leads to a place of this machine that lies outside the project."""
     # Without a Path of each, and once each: many stages of many databases name one file.
     full, top = os.path.realpath(os.path.join(root, path)), os.path.realpath(root)  # noqa: PTH118
     return "://" not in path and not f"{full}{os.sep}".startswith(f"{top}{os.sep}")

@@ -1,4 +1,4 @@
-"""DVC's half of a run: which stages are stale, and the record of those that ran.
+"""Decide with DVC which stages are stale, and record those that ran in dvc.lock.
 
 A stage runs in this process instead of under `dvc repro`, so what DVC's own runner does around a
 command is done here: locks per path, the run cache first, outputs removed, dependencies hashed
@@ -46,7 +46,7 @@ LOOK_AGAIN_S = 0.2
 
 @dataclass(frozen=True)
 class Begun:
-    """What was known of a stage when it began.
+    """The state of a stage at its start.
 
     hashes: of its dependencies. expected: the hashes that dvc.lock holds for its outputs, where
     that entry was made from the very same dependencies; otherwise nothing is expected.
@@ -82,7 +82,7 @@ class Recorder:
     def explain(self, name: str, patience_s: float = PATH_PATIENCE_S) -> list[str]:
         """Say why a stage is stale (dependencies, parameters, command, outputs); nothing where it is fresh.
 
-        Raises LockHeld where another run is at work on the stage, or on what it stands on, for longer than
+        Raises LockHeld if another run is at work on the stage, or on what it stands on, for longer than
         `patience_s`; `is_running` tells which.
         """
         node = self.nodes[name]
@@ -95,7 +95,7 @@ class Recorder:
         return self._when_free(name, lambda: self._ask_dvc(name), patience_s)
 
     def is_running(self, name: str) -> bool:
-        """Tell whether another process runs a stage: it writes outputs, and not only what it stands on."""
+        """Return whether another process runs a stage: it writes outputs, and not only what it stands on."""
         with suppress(ValueError, AttributeError):
             return not self.locks.list_written().isdisjoint(self._full(self.nodes[name].outs))
         return False
@@ -198,7 +198,7 @@ class Recorder:
             return found if found.keys() == set(node.outs) and cached else None
 
     def _require_deps(self, name: str) -> None:
-        """Hold that everything a stage depends on is there. Raises StageFailed that names what is not."""
+        """Check that everything a stage depends on is there. Raises StageFailed that names what is not."""
         node = self.nodes[name]
         gone = [dep for dep in node.deps if not (self.root / dep).exists()]
         if gone:
@@ -254,7 +254,7 @@ class Recorder:
             self.pending.append(stage)
 
     def flush(self) -> None:
-        """Write all pending stages into dvc.lock at once. Raises StageFailed where that cannot be written.
+        """Write all pending stages into dvc.lock at once. Raises StageFailed if that cannot be written.
 
         `stage.dump` rewrites the whole file each time: with many stages that costs more than the work.
         """
@@ -346,7 +346,7 @@ class Recorder:
     # Guards of what a stage runs with
 
     def hash_inputs(self, name: str) -> dict[str, str]:
-        """Hash what a stage depends on. Raises ChangedWhileRunning where this process runs other code."""
+        """Hash what a stage depends on. Raises ChangedWhileRunning if this process runs other code."""
         self.code.check(self.nodes[name])
         with self._touch(name):
             stage = self._find_stage(name)
@@ -354,7 +354,7 @@ class Recorder:
             return self._dep_hashes(stage)
 
     def require_unchanged(self, name: str, hashes: dict[str, str]) -> None:
-        """Hold that a stage's code and inputs are what they were. Raises ChangedWhileRunning."""
+        """Check that a stage's code and inputs are what they were. Raises ChangedWhileRunning."""
         with self._touch(name, RECORD_PATIENCE_S):
             self._find_stage(name).save_deps()
             self._check_inputs(name, hashes)

@@ -1,4 +1,4 @@
-"""Why a stage is stale: what dvc.yaml says of it, what dvc.lock records of it, and what lies there now.
+"""Explain why a stage is stale, from dvc.yaml, dvc.lock and the files on disk.
 
 The answers are those of `dvc status` (a test holds them against it), without DVC's object of each path.
 """
@@ -42,7 +42,7 @@ class Staleness:
         ]
 
     def are_inputs_recorded(self, node: Node, entry: Entry) -> bool:
-        """Tell whether dependencies and parameters are what was recorded."""
+        """Return whether dependencies and parameters are what was recorded."""
         return not [*self._compare_deps(node, entry), *self._compare_params(node, entry)]
 
     def read_values(self, path: str, names: Iterable[str]) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What the cells of each column are, and how queries read them."""
+"""Profile database columns: the kind of their cells, and the SQL expressions that read them."""

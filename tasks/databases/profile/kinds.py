@@ -1,4 +1,4 @@
-"""Decide from counts of its cells what a column is: numbers, dates in one format, names, or a mixture.
+"""Classify a column from counts of its cells: numbers, dates in one format, names, or a mixture.
 
 The declared type is what the catalogue says; the cells decide. A text such as `N/A` in a column of numbers or
 dates counts as no value. Other cells that do not fit count as no value up to a share of all; above it the
@@ -43,7 +43,7 @@ class ColumnRules(Settings):
 
 @dataclass(frozen=True)
 class CellCounts:
-    """How many cells of a column are what. `fits`: reading -> number of cells that have a value by it."""
+    """Counts of a column's cells by kind. `fits`: reading -> number of cells with a value under it."""
 
     rows: int
     nulls: int = 0
@@ -88,7 +88,7 @@ class CellCounts:
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column is. See `ColumnProfile` for the fields."""
+    """The kind of a column. See `ColumnProfile` for the fields."""
 
     kind: str
     type: str
@@ -101,7 +101,7 @@ class ColumnKind:
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What one column's cells are. Its id is the column's. Examples are cells: no prompt may hold them."""
+    """The profile of a column; its id is the column's. Examples are cells: no prompt may contain them."""
 
     id: str
     table: str

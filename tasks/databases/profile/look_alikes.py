@@ -1,4 +1,4 @@
-"""Find values that a reader cannot tell apart: `Anker`, `anker` and `Anker ` with a space behind it."""
+"""Find values that a reader cannot distinguish: `Anker`, `anker` and `Anker ` with a trailing space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure what the cells of each column are: aggregates over each table, in the database's own engine.
+"""Count the cells of each column by kind, with aggregate queries in the database's own engine.
 
 One pass counts a table's cells; of each column some texts are read before, to propose date formats, and the
 distinct texts after, to find look-alikes. No table is held in memory.

@@ -1,4 +1,4 @@
-"""Profile the columns of a database, apply what a person says of them, and name what is lost."""
+"""Profile the columns of a database, apply a person's corrections, and report cells without a value."""
 
 from __future__ import annotations
 

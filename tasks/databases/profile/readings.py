@@ -1,4 +1,4 @@
-"""How queries read the cells of a column: as they are, or by an expression that gives dates or numbers alone.
+"""SQL expressions that read a column: the cell itself, or its value as a date or number.
 
 A reading is a word of `tasks.databases.columns.Column`:
 

@@ -1,4 +1,4 @@
-"""Read a text as a date in a format on PostgreSQL and MariaDB, as readings.py does on SQLite.
+"""SQL that parses a text as a date in a given format on PostgreSQL and MariaDB (SQLite: readings.py).
 
 No function of the server converts the text: they fail, or give another date, for 30 February.
 """
@@ -64,7 +64,7 @@ def _find_part(part: str, form: str, day: str, server: _Server) -> str:
 
 
 class _Server(ABC):
-    """How an engine cuts and joins texts."""
+    """SQL functions of an engine that cut and join texts."""
 
     text, zeros = "", "':00'"
 

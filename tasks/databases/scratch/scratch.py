@@ -126,7 +126,7 @@ def write_database(script: str, path: Path) -> None:
             raise BadInput(
                 path,
                 f"its script does not run: {error}",
-                hint="it may hold CREATE TABLE and INSERT INTO ... VALUES with literals, and nothing else",
+                hint="use only CREATE TABLE and INSERT INTO ... VALUES with literals",
             ) from error
         connection.set_authorizer(None)
         content = connection.serialize()

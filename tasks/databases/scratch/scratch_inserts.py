@@ -1,4 +1,4 @@
-"""Read the INSERT statements of a model's reply and write them anew, a row each.
+"""Parse the INSERT statements of a model's reply and rewrite them with one row each.
 
 What the model wrote is never run: its values are taken out and written as literals again. Only what the
 grammar below names is read, token by token, so that nothing has to be known of what SQL can do beside it.
@@ -72,7 +72,7 @@ def split_statements(sql: str) -> list[list[Token]]:
 
 
 def _find_unclosed(sql: str, engine: Dialect) -> str:
-    """Name the first statement that is no whole by itself."""
+    """Name the first statement that is not a whole by itself."""
     pieces = [piece for piece in re.split(r";[ \t\r]*\n", sql) if piece.strip(" \t\r\n;")]
     for number, piece in enumerate(pieces, 1):
         try:

@@ -9,7 +9,7 @@ own log alone. But it can be asked whether there is such a column, since `ORDER 
 column of the result and nothing else. So a statement with a name behind a dot that is also a function's or
 a type's is first prepared, which resolves it and runs nothing, with the condition
 `EXISTS (SELECT owner.* UNION ALL SELECT owner.* ORDER BY name)` beside each such name. Where that fails, the
-name is no column, or cannot be shown to be one, and the statement is refused.
+name is not a column, or cannot be shown to be one, and the statement is refused.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ class Postgres:
         return " ".join((message or str(error)).split()) or type(error).__name__
 
     def _lacked_memory(self) -> bool:
-        """Tell whether the client library gave the connection up since it had no memory for a row."""
+        """Return whether the client library gave the connection up since it had no memory for a row."""
         said = self.connection.pgconn.error_message if hasattr(self, "connection") else b""
         return b"allocate memory" in said or b"out of memory" in said
 

@@ -20,8 +20,8 @@ class DatabaseServer:
         if entry.dialect not in DRIVERS:
             raise BadInput(
                 f"{entry.label}.url",
-                f"is {entry.dialect}: its schema can be read, but no query is safe there",
-                hint="queries run on SQLite, PostgreSQL and MariaDB",
+                f"is {entry.dialect}, on which queries cannot be run safely (the schema can be read)",
+                hint="use SQLite, PostgreSQL or MariaDB",
             )
 
     @property

@@ -24,7 +24,7 @@ class Engine(Protocol):
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Start one SELECT in its own transaction; return its column names.
 
-        tree: what `sql` was parsed to. whole: it is not streamed. Raises SqlRefused where only the server
+        tree: what `sql` was parsed to. whole: it is not streamed. Raises SqlRefused if only the server
         can tell that the statement does more than read.
         """
 

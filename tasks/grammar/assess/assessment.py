@@ -196,7 +196,7 @@ def join_rows(
 
 
 def gives_answer(question: AskedQuestion, response: str) -> bool:
-    """Tell whether a response plainly gives the true answer: all of it, which the question does not name.
+    """Return whether a response plainly gives the true answer: all of it, which the question does not name.
 
     A response that may deny it, or leave a choice, does not.
     """

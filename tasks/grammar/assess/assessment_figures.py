@@ -41,7 +41,7 @@ class RateBasis:
 
 @dataclass(frozen=True)
 class RateBases:
-    """What each rate of a set is over."""
+    """The number of items behind each rate of a set."""
 
     accuracy: RateBasis
     robustness: RateBasis
@@ -92,7 +92,7 @@ class HeadlineFault:
 
 @dataclass(frozen=True)
 class GapRecovery:
-    """How the gaps detected by one rule match the planted ones.
+    """Recall and precision of a rule for planted gaps.
 
     Intervals: 95%, Wilson's. found, called, planted: numbers of groups, see `GapDiagnosis`.
     """
@@ -123,7 +123,7 @@ class PlantedGaps:
 
 @dataclass(frozen=True)
 class JudgeFigures:
-    """How far the judge can be trusted.
+    """The reliability of the judge.
 
     further_canaries: None if they were not judged. unscored: answers without a verdict. ruled: rule -> number
     of answers that it decided. people: None without labels; people_by_judge: the same over the answers that

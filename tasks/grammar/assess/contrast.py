@@ -54,7 +54,7 @@ class Contrast:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the difference holds after Holm."""
+        """Return whether the difference holds after Holm."""
         return self.p_holm is not None and self.p_holm <= ALPHA
 
 

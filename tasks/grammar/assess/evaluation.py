@@ -72,8 +72,8 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     if not questions:
         raise BadInput(
             options.dataset,
-            "has no question whose true documents are beside it",
-            hint="--documents PATH asks all",
+            "has no question with its true documents",
+            hint="give --documents PATH to ask all questions",
         )
     corpus_digest = make_id(*((document.id, document.title, document.text) for document in documents))
     settings = entry.model_dump(mode="json")

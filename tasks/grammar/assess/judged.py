@@ -106,12 +106,12 @@ class JudgedRow:
 
     @property
     def scored(self) -> bool:
-        """Whether the judgement has a score."""
+        """Return whether the judgement has a score."""
         return score_label(self.judgement) is not None
 
     @property
     def cluster(self) -> str:
-        """What a draw takes as a whole: the rows of one SQL template share their texts."""
+        """Return the unit of resampling: the rows of one SQL template share their texts."""
         return self.template or self.group
 
     def is_in(self, name: str) -> bool:
@@ -134,7 +134,7 @@ class TaggedRow:
     sufficient: Mapping[str, bool | None]
 
     def has_context(self, rule: str) -> bool | None:
-        """Tell whether the row's context is enough by a rule; None if the rule cannot decide."""
+        """Return whether the row's context is enough by a rule; None if the rule cannot decide."""
         return self.judged.enough if rule == SUFFICIENCY else self.sufficient[rule]
 
     def find_module(self, rule: str) -> str | None:

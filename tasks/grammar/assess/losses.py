@@ -47,7 +47,7 @@ class ModuleLoss:
 
 @dataclass(frozen=True)
 class Losses:
-    """What of a set was answered wrongly, by module, the greatest loss first.
+    """The wrong answers of a set by module, the largest loss first.
 
     module: None if it cannot be told of any wrong row; NONE_SHOWN if none is shown to lose more than the
     others, and LEAST_SHARE of the answers. n, wrong: numbers of scored rows. parts: with NOT_TOLD where the

@@ -1,4 +1,4 @@
-"""Tell whether documents together state every fact that an answer needs.
+"""Return whether documents together state every fact that an answer needs.
 
 Of documents that were written from a database's rows, their facts are known. Of a user's own documents it is
 what can be found in them: a document that has the answer and all that the question names. Where neither
@@ -57,7 +57,7 @@ class SufficiencyReader:
         self._there = {document.id: document for document in self.corpus or ()}
 
     def read(self, question: AskedQuestion, answer: AssessedAnswer) -> Sufficiency:
-        """Tell whether what was retrieved for a question states what its answer needs."""
+        """Return whether what was retrieved for a question states what its answer needs."""
         if answer.retrieved_document_ids is None:
             return UNKNOWN
         shown = dict.fromkeys(answer.retrieved_document_ids, "") | join_passages(answer.passages or ())
@@ -79,7 +79,7 @@ class SufficiencyReader:
         )
 
     def _is_cut(self, document: str, shown: str) -> bool:
-        """Tell whether a part of a document is shown; a system may give its id alone, for all of it."""
+        """Return whether a part of a document is shown; a system may give its id alone, for all of it."""
         known = self._there.get(document)
         return known is not None and bool(shown.strip()) and known.text.strip() not in shown
 

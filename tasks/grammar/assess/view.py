@@ -1,4 +1,4 @@
-"""What the item viewer shows of an assessment: each question with its answer, verdicts and documents."""
+"""Data of the item viewer for an assessment: each question with its answer, verdicts and documents."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ ROWS: Mapping[str, type] = {
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """What is wrong with one row. part: the stem of its artifact, such as `employees`."""
+    """A fault of a row. part: the stem of its artifact, such as `employees`."""
 
     part: str
     row: str

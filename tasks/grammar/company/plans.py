@@ -12,7 +12,7 @@ from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.projects import CompanyProject
 from tasks.grammar.company.settings import ReportSettings
 from tasks.grammar.corpus.entities import ProfileFact
-from tasks.grammar.corpus.sentence_rules import Ground, KnownValues
+from tasks.grammar.corpus.sentence_rules import KnownFacts, KnownValues
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ class DocumentPlan:
         return [fact for section in self.sections for fact in section.facts]
 
 
-def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues) -> list[Ground]:
+def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues) -> list[KnownFacts]:
     """Make the ground that each section of a document stands on. known: of the company."""
     names = [(section.name, company.profile.name) for section in plan.sections]
     return [
-        Ground(section.kind, section_names, section.facts, known)
+        KnownFacts(section.kind, section_names, section.facts, known)
         for section, section_names in zip(plan.sections, names, strict=True)
     ]
 

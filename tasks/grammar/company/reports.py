@@ -38,7 +38,7 @@ from tasks.grammar.corpus.document_grammar import parse_paragraph, write_part_gr
 from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.machine_reading import Reading
 from tasks.grammar.corpus.plain_writer import CheckedSentence, PlainWriter
-from tasks.grammar.corpus.sentence_rules import Ground
+from tasks.grammar.corpus.sentence_rules import KnownFacts
 from tasks.models.ask import Answer, Ask
 from tasks.systems.contract import Document
 
@@ -53,7 +53,7 @@ class SectionDraft:
     """The current state of a section: its newest sentences, all calls so far, and what it cannot say."""
 
     section: PlannedSection
-    ground: Ground
+    ground: KnownFacts
     writer: PlainWriter
     sentences: tuple[CheckedSentence, ...] = ()
     calls: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ async def reports(
 
 
 async def _write_document(
-    plan: DocumentPlan, grounds: Sequence[Ground], entry: Company, ask: Ask
+    plan: DocumentPlan, grounds: Sequence[KnownFacts], entry: Company, ask: Ask
 ) -> tuple[Document | None, list[Dropped]]:
     settings = entry.reports
     drafts = [

@@ -119,7 +119,7 @@ def check_operators(statement: exp.Expr) -> None:
 
 
 def _gives_one_row(source: exp.Expr) -> bool:
-    """Tell whether a joined subquery gives one row: aggregates without groups."""
+    """Return whether a joined subquery gives one row: aggregates without groups."""
     select = source.this if isinstance(source, exp.Subquery) else None
     return (
         isinstance(select, exp.Select)

@@ -59,11 +59,11 @@ class DrawnCombinations:
         return make_id(*self._salt, values)
 
     def is_full(self) -> bool:
-        """Tell whether no more are wanted."""
+        """Return whether no more are wanted."""
         return len(self._kept) >= self._cap
 
     def add(self, combination: Combination, *, ordered: bool) -> bool:
-        """Add a combination; tell whether none had to give way. ordered: they come by rank."""
+        """Add a combination; return whether none had to give way. ordered: they come by rank."""
         self._seen += 1
         rank = -self._seen if ordered else -int(self.rank(combination.values), 16)
         entry = (rank, self._seen, combination)
@@ -175,7 +175,7 @@ def _read_groups(
 
 @dataclass(frozen=True)
 class _Measured:
-    """How the rows of a measure are read. ends: in a row, of key, varied, ranked and projected."""
+    """The query that reads the rows of a measure. ends: in a row, of key, varied, ranked and projected."""
 
     columns: tuple[str, ...]
     ends: tuple[int, int, int, int]
@@ -270,7 +270,7 @@ def _is_idle(
     read: Callable[[tuple[Value, ...]], list[MeasuredRow]],
     wider: Mapping[tuple[object, ...], list[tuple[Value, ...]]],
 ) -> bool:
-    """Tell whether leaving one of the values out would let no row in that alters the answer."""
+    """Return whether leaving one of the values out would let no row in that alters the answer."""
     fits = make_test(given)
     for place in range(len(values)):
         others = wider.get((place, *values[:place], *values[place + 1 :]), [])
@@ -309,7 +309,7 @@ class _IdleValues:
                 self._answers[key] = None
 
     def has(self, values: tuple[Value, ...]) -> bool:
-        """Tell whether one of the values changes nothing."""
+        """Return whether one of the values changes nothing."""
         return any(self._answers[key] is not None for key in self._list_keys(values))
 
     def _list_keys(self, values: tuple[Value, ...]) -> list[int]:

@@ -55,7 +55,7 @@ class Coverage(Settings):
 
 @dataclass(frozen=True)
 class Subject:
-    """What a request is about. column: its id; empty if the request is about whole tables.
+    """The subject of a request. column: its id; empty if the request is about whole tables.
 
     A table that only joins others is asked about together with these.
     """
@@ -66,7 +66,7 @@ class Subject:
 
     @property
     def what(self) -> Literal["column", "table", "link"]:
-        """What it is."""
+        """Return the kind of the subject."""
         return "column" if self.column else "table" if self.id == self.tables[0] else "link"
 
 
@@ -143,7 +143,7 @@ def _list_fitting(subject: Subject, schema: Sequence[Column]) -> list[Kind]:
 
 
 def _serves(column: Column, kind: Kind) -> bool:
-    """Tell whether a column is what a kind of question turns on: its values have an order, or are times."""
+    """Return whether a column is what a kind of question turns on: its values have an order, or are times."""
     if kind == "date":
         return column.type == "date" or tells_year(column)
     return kind in ("ranking", "comparison") and has_order(column)

@@ -144,7 +144,7 @@ class Describer:
         return Described(head, tuple(ties), tuple(traits), tuple(belongs), tuple(whose), within)
 
     def is_given(self, table: str, origin: str) -> bool:
-        """Tell whether anything is given of a table's row, or of what it leads to."""
+        """Return whether anything is given of a table's row, or of what it leads to."""
         reached, waiting = {table, origin}, [table]
         while waiting:
             current = waiting.pop()

@@ -64,7 +64,7 @@ class FillIn(Settings):
 
 @dataclass(frozen=True)
 class Filling:
-    """What stands for one placeholder."""
+    """The value that replaces a placeholder."""
 
     placeholder: str
     value: str

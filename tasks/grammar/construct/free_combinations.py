@@ -100,7 +100,7 @@ def _draw(total: int, count: int, seed: tuple[object, ...]) -> Iterator[int]:
 
 
 def _repeats(query: FreeQuery, values: Sequence[Value]) -> bool:
-    """Tell whether two placeholders for one column have the same value: then one of them asks nothing."""
+    """Return whether two placeholders for one column have the same value: then one of them asks nothing."""
     given = [(name_source(name), value) for name, value in zip(query.placeholders, values, strict=True)]
     return len(set(given)) < len(given)
 
@@ -128,7 +128,7 @@ class _Runner:
         return Combination(values, rows if self._ordered else _sort(rows), len(rows), problem)
 
     def _is_tied(self, sql: str, count: int) -> bool:
-        """Tell whether the last row that is given ranks as the first one that is not, and is another."""
+        """Return whether the last row that is given ranks as the first one that is not, and is another."""
         rows = self._query(sql)
         if len(rows) <= count:
             return False
@@ -210,7 +210,7 @@ def _find_cell(
 
 
 def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
-    """Tell whether a SELECT reads tables alone, and no column of a SELECT around it."""
+    """Return whether a SELECT reads tables alone, and no column of a SELECT around it."""
     joins = select.args.get("joins") or []
     plain = len(list_sources(select, schema)) == 1 + len(joins)
     found = [find_column(node, schema) for node in select.find_all(exp.Column)]

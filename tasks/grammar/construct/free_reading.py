@@ -62,7 +62,7 @@ def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | N
 
 
 def _is_same(query: Query, free: FreeQuery) -> bool:
-    """Tell whether a query gives the answer of the SQL that it was read from, under the same placeholders.
+    """Return whether a query gives the answer of the SQL that it was read from, under the same placeholders.
 
     A mean is rounded in a query; an extreme has a row there, which may be tied.
     """

@@ -36,7 +36,7 @@ class Glossary(Settings):
 
 @dataclass(frozen=True)
 class Term:
-    """What people call a column or one row of a table. Its id is the column's, or the table's."""
+    """The words for a column, or for a row of a table. Its id is the column's, or the table's."""
 
     id: str
     table: str

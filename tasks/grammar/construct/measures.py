@@ -195,7 +195,7 @@ def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
 
 
 def _is_span(low: Value, high: Value) -> bool:
-    """Tell whether anything lies between two bounds: one does not say between 1951 and 1952."""
+    """Return whether anything lies between two bounds: one does not say between 1951 and 1952."""
     return not (isinstance(low, int) and isinstance(high, int)) or high - low > 1
 
 

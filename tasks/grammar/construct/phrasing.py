@@ -227,7 +227,7 @@ class Phrasing:
 
     @property
     def _excels(self) -> str:
-        """What one of two does: has the higher score, has more seats, was released later."""
+        """Return the words for the larger of two values: has more seats, was released later."""
         extreme = name_extreme(self.query, self.columns)
         if event := describe_event(self.query.ranked_by, self.columns):
             return f"was {event} {extreme}"

@@ -38,7 +38,7 @@ HINT = "a line has the id of a text, and reading or sql; both empty leave it ope
 
 @dataclass(frozen=True)
 class FileReading:
-    """What a line reads a text as. line: its number."""
+    """The reading of a text in a line of the file. line: its number."""
 
     line: int
     read: ReadQuery

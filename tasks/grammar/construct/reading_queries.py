@@ -1,4 +1,4 @@
-"""What a reader says that a text asks, as slots that are filled with what the schema has, and as queries.
+"""Convert a reader's answer (slots filled with parts of the schema) to a query, and back.
 
 A reading is one line: what is asked for, then the comparison and the column of each value, by its number in
 the text: `list films.title; 1 equals people.name; 2 from films.year`. Of a count it names the table, and of
@@ -34,7 +34,7 @@ MOST_WAYS = 26
 
 @dataclass(frozen=True)
 class SlotReading:
-    """What a text asks, as somebody read it."""
+    """A reading of what a text asks."""
 
     measure: ReadMeasure
     asked: tuple[str, ...]
@@ -47,7 +47,7 @@ class SlotReading:
 
 @dataclass(frozen=True)
 class Slots:
-    """What a schema has for each slot."""
+    """The parts of a schema that can fill each slot."""
 
     listed: tuple[str, ...]
     counted: Mapping[str, str]

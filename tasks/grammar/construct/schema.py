@@ -38,7 +38,7 @@ def schema(glossary: list[Term], columns: list[ColumnProfile], database: Databas
         raise BadInput(
             place,
             f"has no rows in any table ({', '.join(tables)})",
-            hint=f"named by {database.label}; questions take their values and answers from rows",
+            hint=f"used by {database.label}; questions need rows for their values and answers",
         )
     return Drafts(apply_scope(apply_terms(kept, glossary), database))
 

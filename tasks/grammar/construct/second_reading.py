@@ -75,7 +75,7 @@ class SecondReading(Settings):
 
 @dataclass(frozen=True)
 class TextReading:
-    """What a text was read as. read: None if nothing came of it; then `problem` says why."""
+    """The reading of a text. read: None if nothing came of it; then `problem` says why."""
 
     text: TextTemplate
     read: ReadQuery | None

@@ -141,7 +141,7 @@ def write_source_queries(
 
 
 def _is_nested(select: exp.Expr) -> bool:
-    """Tell whether a SELECT stands within another one, and is no part of a set operation alone."""
+    """Return whether a SELECT stands within another one, and is not a part of a set operation alone."""
     return select.find_ancestor(exp.Select) is not None
 
 

@@ -5,7 +5,7 @@ What its SQL is dropped for is in `sql_reading.py`.
 not_descriptive    it asks about a key or another column that nobody asks about
 unfit_placeholder  a placeholder is a measurement, by which nothing can be looked up; or its values have no
                    order, and a range of them is given
-unfit_measure      it counts what is no row, or averages or ranks by what is no number or date
+unfit_measure      it counts what is not a row, or averages or ranks by what is not a number or date
 other_operator     it compares, but without a measure or a list; or by more than one range or pair
 answer_given       it asks for a column that it is given
 unconnected        its tables are not connected by foreign keys

@@ -57,7 +57,7 @@ class Reruns:
             return None
 
     def differs(self, query: FreeQuery, filled: FilledGroup) -> bool:
-        """Tell whether a query gives other rows than a group's answer has."""
+        """Return whether a query gives other rows than a group's answer has."""
         found = self.run(query, filled)
         return found is None or not is_same(found, filled.due)
 
@@ -68,7 +68,7 @@ def read_due(group: Group) -> Rows:
 
 
 def is_same(found: Rows, due: Rows) -> bool:
-    """Tell whether two answers have the same rows, whatever the order of rows and of columns."""
+    """Return whether two answers have the same rows, whatever the order of rows and of columns."""
     if len(found) != len(due) or (found and len(found[0]) != len(due[0])):
         return False
     wanted = make_comparable(due)

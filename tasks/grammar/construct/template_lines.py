@@ -87,7 +87,7 @@ class TemplateLine:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a line, or with one of its texts. reason: the drop reason; what: in one clause."""
+    """A fault of a line or of one of its texts. reason: the drop reason; what: in one clause."""
 
     line: int
     reason: str
@@ -97,13 +97,13 @@ class Problem:
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
+        """Return the remedy as a clause."""
         return ADVICE.get(self.reason, "")
 
 
 @dataclass(frozen=True)
 class TemplateRules:
-    """What the lines for one database are held to."""
+    """The rules for the lines of a database."""
 
     database: str
     """Its name in `databases`."""
@@ -127,12 +127,12 @@ class CheckedLines:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """What is left out."""
+        """Return the problems for which a line or text is left out."""
         return tuple(problem for problem in self.problems if not problem.warning)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What is used, but breaks a rule for a model's."""
+        """Return the problems of lines that are used but break a rule for a model's templates."""
         return tuple(problem for problem in self.problems if problem.warning)
 
 

@@ -43,7 +43,7 @@ NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
 
 
 class TemplateShape(Settings):
-    """What all templates of one kind have in common."""
+    """The common properties of all templates of a kind."""
 
     tables: tuple[int, int]
     """Minimum and maximum number of tables; link tables are not counted."""
@@ -293,7 +293,7 @@ def _is_time(column: Column) -> bool:
 
 
 def _has_year(column: Column, columns: Sequence[Column]) -> bool:
-    """Tell whether a date has a column for its year: release_date beside release_year."""
+    """Return whether a date has a column for its year: release_date beside release_year."""
     *event, last = split_words(column.name)
     return last == "date" and any(split_words(other.name) == [*event, "year"] for other in columns)
 

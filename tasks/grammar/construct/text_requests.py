@@ -98,7 +98,7 @@ class TextRequest:
 
 
 class Frame(NamedTuple):
-    """What a text is dressed in: the form of a fragment; who asks, why, and how the question begins."""
+    """The wording around a text: the form of a fragment; who asks, why, and how the question begins."""
 
     form: str
     circumstance: str
@@ -229,7 +229,7 @@ def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | No
 
 
 def _explains(rival: Query, query: Query, said: Counter[str], columns: Sequence[Column]) -> bool:
-    """Tell whether a text says every word of a rival's columns, and none that only the query has.
+    """Return whether a text says every word of a rival's columns, and none that only the query has.
 
     The rules for texts alone would take `airport code` for the airport's name, as they let weak words go.
     """
@@ -270,7 +270,7 @@ def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
 
 
 def _has_idle_table(query: Query) -> bool:
-    """Tell whether a query joins a table at its end of which it asks nothing and is given nothing."""
+    """Return whether a query joins a table at its end of which it asks nothing and is given nothing."""
     used = {table_of(name) for name in query.columns}
     joined = Counter(table for pair in query.joins for table in {*map(table_of, pair)})
     return any(count == 1 and table not in used for table, count in joined.items())

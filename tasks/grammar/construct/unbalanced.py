@@ -15,7 +15,7 @@ from tasks.settings import Settings
 
 
 class CriterionRule(Settings):
-    """How many texts of one criterion a group gets."""
+    """The number of texts of a criterion in a group."""
 
     first: int | None = Field(default=None, ge=0)
     """Only the first texts of each SQL template; null = all."""

@@ -28,7 +28,7 @@ from tasks.grammar.construct.queries import FreeQuery, Query, column_of, compari
 
 @dataclass(frozen=True)
 class TableRelation:
-    """How two tables of a query are related."""
+    """The relation between two tables of a query, in words."""
 
     ends: tuple[str, str]
     words: tuple[str, ...]
@@ -198,5 +198,5 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
 
 
 def list_scope_words(scope: str) -> str:
-    """Write a scope as texts are held against it: letters alone, in lower case."""
+    """Write a scope as texts are compared with it: letters alone, in lower case."""
     return " ".join(re.findall(r"[^\W\d_]+", scope.lower()))

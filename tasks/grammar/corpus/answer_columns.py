@@ -42,7 +42,7 @@ class AnswerColumns(Settings):
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """What the database knows of a SQL template's answers. Its id is the template's."""
+    """The database's values for a SQL template's answer column. Its id is the template's."""
 
     id: str
     column: str

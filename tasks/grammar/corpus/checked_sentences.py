@@ -14,7 +14,7 @@ from tasks.artifacts.rows import Dropped, Origin, make_id
 from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.machine_reading import Reading, check_reading, names_fact
 from tasks.grammar.corpus.plain_writer import MODEL, PLAIN, CheckedSentence, PlainWriter
-from tasks.grammar.corpus.sentence_rules import Ground, find_fault, says_fact, split_sentences
+from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault, says_fact, split_sentences
 from tasks.models.ask import Ask
 from tasks.systems.contract import Sentence
 
@@ -53,7 +53,7 @@ class CheckedPart:
 def check_part(
     text: str | None,
     facts: Sequence[ProfileFact],
-    ground: Ground,
+    ground: KnownFacts,
     writer: PlainWriter,
     attempts: Mapping[str, int],
 ) -> CheckedPart:

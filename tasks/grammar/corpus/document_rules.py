@@ -12,9 +12,9 @@ from tasks.grammar.corpus.checked_sentences import SENTENCE_REASONS
 from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.machine_reading import missing_values
 from tasks.grammar.corpus.plain_writer import MODEL, PLAIN
-from tasks.grammar.corpus.sentence_rules import Ground, find_fault
+from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
-Grounds = Mapping[str, Sequence[Ground]]
+Grounds = Mapping[str, Sequence[KnownFacts]]
 """Document id -> what its sentences stand on: one for all paragraphs, or one for each."""
 BROKEN = frozenset(["form", "no_word", "repeats", "sentence_length"])
 """Faults of the words of a sentence, not of what it says."""
@@ -133,7 +133,7 @@ def expect_sentences(
     ]
 
 
-def _find_faults(sentences: Sequence[Record], grounds: Sequence[Ground]) -> list[str]:
+def _find_faults(sentences: Sequence[Record], grounds: Sequence[KnownFacts]) -> list[str]:
     if not grounds:
         return []
     return [

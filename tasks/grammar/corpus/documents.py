@@ -34,7 +34,7 @@ from tasks.grammar.corpus.entities import EntityProfile, ProfileFact
 from tasks.grammar.corpus.entity_tables import open_entity_table, read_distinct_values
 from tasks.grammar.corpus.machine_reading import Reading
 from tasks.grammar.corpus.plain_writer import CheckedSentence, PlainWriter, write_paragraphs
-from tasks.grammar.corpus.sentence_rules import Ground, KnownValues
+from tasks.grammar.corpus.sentence_rules import KnownFacts, KnownValues
 from tasks.models.ask import Ask
 from tasks.settings import Settings
 from tasks.systems.contract import Document
@@ -78,7 +78,7 @@ class DraftDocument:
     """A document as it is written: its paragraphs, the facts of each part, and all that was left out."""
 
     profile: EntityProfile
-    ground: Ground
+    ground: KnownFacts
     writer: PlainWriter
     parts: list[list[CheckedSentence]] = field(default_factory=list)
     calls: set[str] = field(default_factory=set)
@@ -129,7 +129,7 @@ async def documents(
 
 
 async def _write_document(
-    profile: EntityProfile, ground: Ground, params: Documents, ask: Ask
+    profile: EntityProfile, ground: KnownFacts, params: Documents, ask: Ask
 ) -> tuple[Document | None, list[Dropped]]:
     if not profile.facts:
         source = Origin("row", f"profiles#{profile.id}")
@@ -156,7 +156,7 @@ async def _write_parts(
 ) -> Sequence[ProfileFact]:
     """Write the parts with facts that are not read yet; plain ones as a whole, since they cost nothing.
 
-    Returns all facts of what was written, which is to be read anew.
+    Returns all facts of what was written, which is to be read again.
     """
     facts = draft.profile.facts
     if params.written_by == "plain":
@@ -244,12 +244,12 @@ def _accept_or_drop(
 
 def ground_profiles(
     database: str, profiles: Iterable[EntityProfile], schema: Sequence[Column], safe: SafeDatabase
-) -> dict[str, Ground]:
+) -> dict[str, KnownFacts]:
     """Make the ground that each profile's document stands on, by the profile's id. Raises SqlError."""
     profiles = list(profiles)
     known = read_known_values(database, (profile.table for profile in profiles), schema, safe)
     return {
-        profile.id: Ground(profile.kind, (profile.name,), profile.facts, known[profile.table])
+        profile.id: KnownFacts(profile.kind, (profile.name,), profile.facts, known[profile.table])
         for profile in profiles
     }
 

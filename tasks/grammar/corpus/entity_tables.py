@@ -66,7 +66,7 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
         raise BadInput(place, f"no table {table!r} (known: {', '.join(tables)})")
     primary = tuple(column.id for column in schema if column.table == table and column.primary_key)
     if not primary:
-        raise BadInput(place, f"the table {table!r} has no primary key to identify its rows by")
+        raise BadInput(place, f"the table {table!r} has no primary key to identify its rows")
     attributes = tuple(list_attributes(table, schema))
     return EntityTable(database, table, schema, primary, attributes, find_naming_column(table, attributes))
 

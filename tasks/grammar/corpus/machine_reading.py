@@ -18,7 +18,7 @@ PROMPT = "machine_reading"
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read of one fact.
+    """The reading of a fact.
 
     answer: the reader's, None if the reply did not parse; or the sentence that was read by rule. call: None
     if no reader was asked.

@@ -36,7 +36,7 @@ LIGHT = 1
 
 @dataclass(frozen=True)
 class Clause:
-    """What is said of the thing itself or, if `subject` is not empty, of another one that it names."""
+    """A statement about the entity or, if `subject` is not empty, about another entity that it names."""
 
     subject: str
     text: str
@@ -49,12 +49,12 @@ class Clause:
 
     @property
     def light(self) -> bool:
-        """Whether something can be told after it in the same sentence, without lists getting mixed."""
+        """Return whether something can be told after it in the same sentence, without lists getting mixed."""
         return all(len(fact.values) <= LIGHT for fact in self.facts)
 
     @property
     def done_by(self) -> bool:
-        """Whether it tells who made the thing."""
+        """Return whether it tells who made the thing."""
         return all(fact.attribute in DOERS for fact in self.facts)
 
     @property
@@ -126,7 +126,7 @@ def join_clauses(clauses: Sequence[Clause]) -> str:
 
 
 def can_follow(clause: Clause, others: Sequence[Clause]) -> bool:
-    """Tell whether a clause can stand behind others in one sentence."""
+    """Return whether a clause can stand behind others in one sentence."""
     if clause.subject != others[0].subject or others[-1].text.startswith(RATED):
         return False
     if (clause.rank == MAKERS) != (others[-1].rank == MAKERS):

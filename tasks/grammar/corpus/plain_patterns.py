@@ -164,19 +164,19 @@ def join(texts: Sequence[str]) -> str:
 
 
 def is_number(fact: ProfileFact) -> bool:
-    """Tell whether all values of a fact are numbers."""
+    """Return whether all values of a fact are numbers."""
     return all(NUMBER.fullmatch(value) for value in fact.values)
 
 
 def is_time(fact: ProfileFact) -> bool:
-    """Tell whether a fact is of dates or years."""
+    """Return whether a fact is of dates or years."""
     return fact.attribute.split()[-1] == "year" or all(
         DATE.fullmatch(value) or MOMENT.fullmatch(value) for value in fact.values
     )
 
 
 def is_clock(fact: ProfileFact) -> bool:
-    """Tell whether a fact is of one time of the day."""
+    """Return whether a fact is of one time of the day."""
     return len(fact.values) == 1 and bool(CLOCK.fullmatch(fact.values[0]))
 
 

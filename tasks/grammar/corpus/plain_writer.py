@@ -23,7 +23,7 @@ from tasks.grammar.corpus.plain_patterns import (
     list_sentences,
     name_counted,
 )
-from tasks.grammar.corpus.sentence_rules import Ground, find_fault
+from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
 MODEL, PLAIN = "model", "plain"
 """Writers of sentences."""
@@ -60,7 +60,9 @@ class PlainWriter:
     seed: what the choice among patterns hangs on, with the fact's id: documents differ, and each stays.
     """
 
-    def __init__(self, name: str, ground: Ground, seed: Sequence[object], *, by_name: bool = False) -> None:
+    def __init__(
+        self, name: str, ground: KnownFacts, seed: Sequence[object], *, by_name: bool = False
+    ) -> None:
         self._name, self._ground, self._seed, self._by_name = name, ground, tuple(seed), by_name
 
     def write_fact(

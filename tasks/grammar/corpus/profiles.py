@@ -108,7 +108,7 @@ def profiles(
 
 
 def is_assessed(database: str, settings: Mapping[str, object]) -> bool:
-    """Tell whether an assessment asks about a database. settings: `assessments`, dotted name -> value."""
+    """Return whether an assessment asks about a database. settings: `assessments`, dotted name -> value."""
     return any(
         name.startswith("assessments.") and name.count(".") == 2 and name.endswith(".database")
         for name, value in settings.items()
@@ -282,9 +282,9 @@ def choose_counts(
     for attribute, values in attributes:
         shared = [(value, totals.get((attribute, value), 0)) for value in values]
         if many := [(value, total) for value, total in shared if total > least]:
-            value, total = min(many, key=lambda one: make_id(*key, attribute.column, one[0]))
+            value, total = min(many, key=lambda pair: make_id(*key, attribute.column, pair[0]))
             found.append((attribute, value, total))
-    return sorted(found, key=lambda one: make_id(*key, one[0].column, one[0].joins))
+    return sorted(found, key=lambda pair: make_id(*key, pair[0].column, pair[0].joins))
 
 
 def make_count(

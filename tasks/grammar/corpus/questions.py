@@ -17,7 +17,7 @@ from tasks.systems.contract import Document
 
 
 class DatabaseSize(Settings):
-    """What is asked of one database, `grammar.questions.sizes.<database>`."""
+    """The number of questions for a database, `grammar.questions.sizes.<database>`."""
 
     groups: int | None = Field(default=None, ge=1)
     """Number of semantic groups; null = as `grammar.questions.groups` says."""

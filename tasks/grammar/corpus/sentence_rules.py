@@ -1,7 +1,7 @@
 """Rules for each sentence of a document: no broken words, nothing the database contradicts, no mere claims.
 
 A rule returns what is wrong with a sentence as `<reason>: <detail>`, or "". What may stand in a sentence is
-its `Ground`; values of the ground are masked before words are judged, since a title may hold any words.
+its `KnownFacts`; values of the ground are masked before words are judged, since a title may hold any words.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ NOTHING_KNOWN = KnownValues({})
 
 
 @dataclass(frozen=True)
-class Ground:
-    """What sentences about one thing are held against.
+class KnownFacts:
+    """The facts with which sentences about an entity are compared.
 
     kind: what it is, in words. names: further texts that may stand in a sentence: titles, the thing's name.
     known: values of the database, of which a sentence may hold none but those of `facts`.
@@ -136,7 +136,7 @@ class Masked:
     sentence: str
     rest: str
     values: tuple[str, ...]
-    ground: Ground
+    ground: KnownFacts
 
     @cached_property
     def words(self) -> list[str]:
@@ -149,20 +149,20 @@ class Masked:
         return {stem(word) for word in self.words}
 
 
-def mask(sentence: str, ground: Ground) -> Masked:
+def mask(sentence: str, ground: KnownFacts) -> Masked:
     """Mask the texts of the ground in a sentence."""
     return Masked(
         sentence, ground.pattern.sub(MASK, sentence), tuple(ground.pattern.findall(sentence)), ground
     )
 
 
-def find_fault(sentence: str, ground: Ground) -> str:
+def find_fault(sentence: str, ground: KnownFacts) -> str:
     """Find what is wrong with a sentence, as `<reason>: <detail>`; "" if nothing is."""
     masked = mask(sentence, ground)
     return next((fault for rule in RULES if (fault := rule(masked))), "")
 
 
-def split_sentences(text: str, ground: Ground) -> list[str]:
+def split_sentences(text: str, ground: KnownFacts) -> list[str]:
     """Split a text into sentences; a full stop within a text of the ground ends none."""
     inside = [match.span() for match in ground.pattern.finditer(text)]
     ends = [
@@ -186,7 +186,7 @@ def list_written(value: str) -> list[str]:
 
 
 def names_attribute(masked: Masked, attribute: str) -> bool:
-    """Tell whether a sentence names an attribute, in whatever form of its words."""
+    """Return whether a sentence names an attribute, in whatever form of its words."""
     due = list_telling(attribute)
     return bool(due) and due <= masked.stems
 
@@ -199,8 +199,8 @@ def list_telling(attribute: str) -> frozenset[str]:
     return frozenset(map(stem, telling))
 
 
-def says_fact(sentence: str, fact: ProfileFact, ground: Ground) -> bool:
-    """Tell whether a sentence names a fact's attribute and all its values."""
+def says_fact(sentence: str, fact: ProfileFact, ground: KnownFacts) -> bool:
+    """Return whether a sentence names a fact's attribute and all its values."""
     masked = mask(sentence, ground)
     written = set(masked.values)
     return names_attribute(masked, fact.attribute) and all(
@@ -336,7 +336,7 @@ def _check_order(masked: Masked, about: Sequence[ProfileFact]) -> str:
         at = [number for number, value in enumerate(masked.values) if value in values]
         if at and telling <= masked.stems:
             told.append((min(places[part] for part in telling), frozenset(at), fact))
-    told.sort(key=lambda one: one[0])
+    told.sort(key=lambda pair: pair[0])
     for (place, here, fact), (next_place, there, other) in pairwise(told):
         if place != next_place and not here & there and min(there) < min(here):
             return f"contradicts: the values of {fact.attribute} and {other.attribute} change places"

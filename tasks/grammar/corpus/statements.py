@@ -1,4 +1,4 @@
-"""What the documents of a database state of the facts that an answer needs, and whether that is enough."""
+"""Check whether a database's documents state the facts that an answer needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Says = Callable[[str, str], bool]
 
 @dataclass(frozen=True)
 class StatedCells:
-    """What each of these documents states of one combination of rows: the cells of these columns."""
+    """The statements of each document about a combination of rows: the cells of these columns."""
 
     documents: tuple[str, ...]
     columns: tuple[str, ...]
@@ -52,7 +52,7 @@ class AnswerFacts:
 
 
 def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda *_: True) -> bool:
-    """Tell whether documents state a support of each part of the answer, or the answer as a whole."""
+    """Return whether documents state a support of each part of the answer, or the answer as a whole."""
     if not set(facts.whole).isdisjoint(documents):
         return True
     parts: defaultdict[int, list[AnswerSupport]] = defaultdict(list)
@@ -64,7 +64,7 @@ def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda
 
 
 def _states(facts: AnswerFacts, support: AnswerSupport, documents: Collection[str], says: Says) -> bool:
-    """Tell whether statements that belong together give every cell that is needed."""
+    """Return whether statements that belong together give every cell that is needed."""
     values = dict(zip(facts.columns, support.values, strict=True))
     waiting = [
         {column for column in statement.columns if says(document, values[column])}

@@ -56,12 +56,12 @@ class Templates(BaseImporter):
     def bring_in(self, project: Project) -> Imported:
         """Put templates where the stage reads them; what cannot be used, or breaks a rule, is named.
 
-        Raises BadInput where nothing is imported.
+        Raises BadInput if nothing is imported.
         """
         source = "stdin" if self.file == "-" else self.file
         lines = list(read_template_lines(self.file))
         if not lines:
-            raise BadInput(source, "is empty", hint="docs/templates.md says what a line holds")
+            raise BadInput(source, "is empty", hint="docs/templates.md describes the format")
         entries = project.find("databases") or {}
         parts = split_lines(lines, self.database, list(entries), source)
         modes = {name: self._choose_mode(entries[name] or {}) for name in parts}
@@ -83,8 +83,8 @@ class Templates(BaseImporter):
             broken = len({problem.line for problem in errors})
             raise BadInput(
                 source,
-                f"{broken} of {len(lines)} lines cannot be used, and nothing was imported",
-                hint="mend them" + (", or leave them out by --drop" if kept else ""),
+                f"{broken} of {len(lines)} lines cannot be used; nothing was imported",
+                hint="fix them" + (", or leave them out by --drop" if kept else ""),
             )
         for name in kept:
             place(project, name, parts[name])
@@ -115,7 +115,7 @@ def split_lines(
 ) -> dict[str, list[TemplateLine]]:
     """Split lines by database: the one that a line names, else the option's, else the only one there is.
 
-    A line that cannot be read goes with the option's database, else with the first. Raises BadInput where a
+    A line that cannot be read goes with the option's database, else with the first. Raises BadInput if a
     line is for no database of the project.
     """
     there = ", ".join(known) or "none"

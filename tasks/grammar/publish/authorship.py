@@ -1,4 +1,4 @@
-"""What card and page say of who wrote the templates, and of who read the texts a second time, if any."""
+"""Describe, for card and page, who wrote the templates and who did the second reading."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def list_own(artifact: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class ReadingWords:
-    """What depends on it. made: steps. limits: known limitations. explanation: of the artifact."""
+    """The words that depend on the second reading. made: steps. explanation: of the artifact."""
 
     done: bool
     made: tuple[str, ...]

@@ -38,7 +38,7 @@ from tasks.grammar.corpus.document_rules import (
 from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents, ground_profiles
 from tasks.grammar.corpus.entities import EntityProfile
 from tasks.grammar.corpus.questions import AskedQuestion, Questions
-from tasks.grammar.corpus.sentence_rules import Ground
+from tasks.grammar.corpus.sentence_rules import KnownFacts
 from tasks.grammar.corpus.statements import AnswerFacts, suffices
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.grammar.publish.row_rules import Index, expect_known, expect_same, read_index
@@ -129,13 +129,14 @@ def declare_corpus(
 
 def _ground(
     profiles: Mapping[str, EntityProfile], schema: Sequence[Column], database: SafeDatabase
-) -> Mapping[str, Ground]:
-    """Ground the documents; where the schema is broken, which has a contract of its own, on facts alone."""
+) -> Mapping[str, KnownFacts]:
+    """Return the known facts by document. If the schema is broken, only the profiles' facts are used."""
     try:
         return ground_profiles("", profiles.values(), schema, database)
     except (BadInput, SqlError):
         return {
-            name: Ground(profile.kind, (profile.name,), profile.facts) for name, profile in profiles.items()
+            name: KnownFacts(profile.kind, (profile.name,), profile.facts)
+            for name, profile in profiles.items()
         }
 
 

@@ -1,4 +1,4 @@
-"""How hard a set of queries is, by what they are made of, beside Spider's and BIRD's dev sets."""
+"""Measure the difficulty of a set of queries, compared with Spider's and BIRD's dev sets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DRAWN = 100
 
 @dataclass(frozen=True)
 class QueryShape:
-    """What a query is made of. skeleton: itself with literals, names and aliases masked.
+    """The structure of a query. skeleton: itself with literals, names and aliases masked.
 
     joins: of tables, in all its parts. nested: whether it has a SELECT inside of another, an arm of a set
     operation apart. ranked: whether it has ORDER BY with LIMIT.

@@ -13,7 +13,7 @@ from tasks.judging.gold import GoldAnswer
 
 
 def gold(fill_in: list[Group], schema: list[Column], database: DatabaseEntry) -> list[GoldAnswer]:
-    """Hold the answer of each group against what its SQL gives now. Raises what the database raises."""
+    """Compare the answer of each group with what its SQL gives now. Raises what the database raises."""
     with SafeDatabase(database) as safe:
         rule = Rerun(safe, schema).rule()
         return [GoldAnswer(group.id, rule.check(asdict(group)) or "") for group in fill_in]

@@ -1,4 +1,4 @@
-"""How many documents a question needs, and how many others look as if they were of use."""
+"""Count the documents that a question needs, and the distractors that look relevant."""
 
 from __future__ import annotations
 

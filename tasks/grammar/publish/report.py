@@ -61,7 +61,7 @@ FROM_THE_DATABASE = ("columns", "schema", "fill_in")
 
 @dataclass(frozen=True)
 class MadeGraph:
-    """What pages/made.html shows. stages: artifact -> what came through; prompts: see `group_by_prompt`."""
+    """The data of pages/made.html. stages: artifact -> what came through; prompts: see `group_by_prompt`."""
 
     stages: Mapping[str, StageYield]
     layout: Layout

@@ -1,4 +1,4 @@
-"""What the item viewer shows of a dataset: each question with its query, its answer, siblings and calls."""
+"""Data of the item viewer for a dataset: each question with its query, its answer, siblings and calls."""
 
 from __future__ import annotations
 

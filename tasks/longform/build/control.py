@@ -67,7 +67,7 @@ class ControlledQuestion:
 
     @property
     def asked(self) -> Asked:
-        """What it is about, in the words that frames are made of."""
+        """Return the subject in the words from which frames are made."""
         return Asked(self.focus, self.groups, self.quality, self.figures)
 
 
@@ -87,7 +87,7 @@ class Control(Settings):
 
 @dataclass(frozen=True)
 class Plan:
-    """What one question is to be about."""
+    """The plan of a question."""
 
     design: str
     focus: Focus
@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def id(self) -> str:
-        """What tells it from every other plan of its database."""
+        """Return the key that identifies the plan in its database."""
         figures = [
             (figure.kind, figure.measure, figure.over, figure.threshold) for figure in self.chosen.figures
         ]
@@ -106,7 +106,7 @@ class Plan:
 
     @property
     def asked(self) -> Asked:
-        """What it is about, in words."""
+        """Return the subject in words."""
         return Asked(self.focus, self.groups, self.chosen.quality, self.chosen.figures)
 
 
@@ -189,7 +189,7 @@ def _choose_plan(
     seeds: Sequence[str],
     least: int,
 ) -> Plan | None:
-    for focus in sorted(foci, key=lambda one: (used[one.id], used[f"{one.table} table"])):
+    for focus in sorted(foci, key=lambda focus: (used[focus.id], used[f"{focus.table} table"])):
         chosen = DESIGNS[design].choose(focus, used, dice)
         if chosen is None:
             continue
@@ -240,7 +240,7 @@ def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> b
 
 
 def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow], least: int) -> bool:
-    """Tell whether a group has `least` rows with all amounts that are asked about.
+    """Return whether a group has `least` rows with all amounts that are asked about.
 
     Under a threshold there must be as many on either side of it: one that leaves nothing out asks nothing.
     """

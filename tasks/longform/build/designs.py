@@ -1,4 +1,4 @@
-"""What questions ask: which groups are compared, and by which figures. None is answered by one number."""
+"""The designs of questions: which groups are compared by which figures. No answer is a single number."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _choose_open(focus: Focus, used: Counter[str], dice: random.Random) -> Chose
         return None
     quality = min(
         dice.sample(focus.qualities, len(focus.qualities)),
-        key=lambda one: (used[one.words], *(used[name] for name in one.measures)),
+        key=lambda chosen: (used[chosen.words], *(used[name] for name in chosen.measures)),
     )
     means = tuple(FigureDesign("mean", name) for name in quality.measures)
     # Of three measures, none should count twice; two leave room for one more look.

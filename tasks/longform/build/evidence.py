@@ -50,7 +50,7 @@ class FoundFigure:
         return ranked[0] if len(ranked) > 1 and self.values[ranked[0]] > self.values[ranked[1]] else ""
 
     def is_ahead(self, group: str) -> bool:
-        """Tell whether a group is ahead."""
+        """Return whether a group is ahead."""
         return self.ahead == group
 
 

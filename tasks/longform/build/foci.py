@@ -225,7 +225,7 @@ def _find_qualities(entry: SourceDatabase, measures: Sequence[FocusMeasure]) -> 
 
 
 def _is_amount(row: SourceColumn, database: SafeDatabase) -> bool:
-    """Tell whether a column holds amounts that a mean says something of."""
+    """Return whether a column holds amounts that a mean says something of."""
     own = row.column
     if own.type not in {"integer", "real"} or own.primary_key or own.references or not own.descriptive:
         return False
@@ -240,7 +240,7 @@ def _is_amount(row: SourceColumn, database: SafeDatabase) -> bool:
 
 
 def _is_name(row: SourceColumn) -> bool:
-    """Tell whether a column's values are words to compare by: texts that are no codes, times or numbers."""
+    """Return whether a column's values are words to compare by: texts that are no codes, times or numbers."""
     own = row.column
     if own.type != "text" or not own.descriptive or NO_AMOUNT.search(own.name):
         return False

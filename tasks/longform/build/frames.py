@@ -20,7 +20,7 @@ from tasks.models.frames import Parts
 
 @dataclass(frozen=True)
 class Asked:
-    """What a question is about, in the words that frames are made of."""
+    """The subject of a question, in the words that frames are made of."""
 
     focus: Focus
     groups: Sequence[str]
@@ -29,7 +29,7 @@ class Asked:
 
     @property
     def rows(self) -> str:
-        """What they are called: `films`."""
+        """Return the noun for the rows, such as `films`."""
         return self.focus.table_words
 
     @property

@@ -1,4 +1,4 @@
-"""What must hold of each item: its texts, its kind, and every claim's query, which is run again."""
+"""Contracts on each item: its texts, its kind, and every claim's query, which is run again."""
 
 from __future__ import annotations
 

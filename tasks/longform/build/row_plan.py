@@ -200,7 +200,7 @@ class RowPlanner:
         return [*above[:ABOVE], *(row for turn in turns for row in turn if row and row not in above[:ABOVE])]
 
     def _is_above(self, joined: Mapping[str, Cells]) -> bool:
-        """Tell whether a row is above the threshold of a figure; True where none has one."""
+        """Return whether a row is above the threshold of a figure; True where none has one."""
         name = split_column_id(self.over.over)[1] if self.over else ""
         return self.over is None or self._amount(joined, name) > self.over.threshold
 
@@ -269,7 +269,7 @@ class RowPlanner:
         return TablePlan(table, tuple(column.name for column in columns), literals)
 
     def _is_filled(self, column: Column) -> bool:
-        """Tell whether a column is filled: what must be, keys, amounts; not times and flags beside them."""
+        """Return whether a column is filled: what must be, keys, amounts; not times and flags beside them."""
         joined = column.references is not None and split_column_id(column.references)[0] in self.focus.tables
         if not column.nullable or column.primary_key or joined or column.id == self.focus.group:
             return True

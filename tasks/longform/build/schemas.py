@@ -1,4 +1,4 @@
-"""What the sources' artifacts say of the databases that questions are made from."""
+"""Read the schemas of source databases from the sources' artifacts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SourceArtifacts:
 
 
 def read_amount(row: WholeRow, column: str) -> float | None:
-    """Read an amount of a row; None where it is not known, or is no number, or no column is named."""
+    """Read an amount of a row; None where it is not known, or is not a number, or no column is named."""
     table, name = split_column_id(column) if column else ("", "")
     value = json.loads(row.tables).get(table, {}).get(name)
     return float(value) if isinstance(value, int | float) else None

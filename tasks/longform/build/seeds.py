@@ -12,13 +12,13 @@ from tasks.longform.entries import SourceDatabase
 
 HINT = 'write a JSON list of questions, such as ["How many cities?"]; [] where there are none'
 LONGEST = 300
-"""In characters: a longer text is no question to steer by."""
+"""In characters: a longer text is not a question to steer by."""
 
 
 def seeds(entry: SourceDatabase, out: Path) -> Counts:
     """Copy a database's own questions, each once, without those that are too long to be shown.
 
-    Raises BadInput if the file is no JSON list of texts.
+    Raises BadInput if the file is not a JSON list of texts.
     """
     try:
         found = json.loads(entry.questions.read_text(encoding="utf-8"))

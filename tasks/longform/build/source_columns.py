@@ -40,7 +40,7 @@ def source_columns(entry: SourceDatabase, columns: list[ColumnProfile]) -> Draft
     """Read a database's schema and, of each column that has any, up to KEPT distinct values.
 
     columns: the profiles, by which a column's type is what its cells are. Values are as queries read them.
-    Raises BadInput if the file is no database, or has no table.
+    Raises BadInput if the file is not a database, or has no table.
     """
     file = entry.file
     schema = [_free_key(column) for column in apply_profiles(reflect(file), columns)]

@@ -1,4 +1,4 @@
-"""What the rows of a question's database say: its figures in words, and the check of an answer."""
+"""Write the figures of a question's database in words, and check an answer against them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _make_claim(text: str, figure: FoundFigure) -> Claim:
 
 
 def _check_own(sentence: str, figures: Sequence[FoundFigure], question: ControlledQuestion) -> None:
-    """Hold a sentence of the model's own against the one figure that it must be about. Raises Unparsed."""
+    """Compare a sentence of the model's own with the one figure that it must be about. Raises Unparsed."""
     names = _list_named(sentence, question)
     up, down = HIGHER.search(sentence), LOWER.search(sentence)
     bare = sentence
@@ -148,7 +148,7 @@ def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
 
 
 def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> bool:
-    """Tell whether a sentence may be about a figure: a share is told in our words alone."""
+    """Return whether a sentence may be about a figure: a share is told in our words alone."""
     if figure.design.kind == "share":
         return False
     kinds = [kind for kind, word in WORDS.items() if names_all(sentence, [word])]

@@ -50,7 +50,7 @@ def find_numbers(text: str) -> list[float]:
 
 
 def names_all(text: str, names: Sequence[str]) -> bool:
-    """Tell whether a text has every name, in any case, as words of its own."""
+    """Return whether a text has every name, in any case, as words of its own."""
     return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) for name in names)
 
 

@@ -1,4 +1,4 @@
-"""What an answer must have to match its reference: the values that the reference's claims stand on.
+"""Find the values that an answer must contain: those on which the reference's claims depend.
 
 A claim's critical values are what it says of the group that it names first: the name, and the numbers before
 those that it is held against. They come from the claim's own query and rows. A judge's verdict that is better
@@ -85,13 +85,13 @@ def read_numbers(text: str) -> list[Decimal]:
 
 
 def is_said(number: str, said: Sequence[Decimal]) -> bool:
-    """Tell whether a number is among others, exactly or rounded."""
+    """Return whether a number is among others, exactly or rounded."""
     value = abs(Decimal(number.replace(",", "").replace("\u2212", "-")))
     return any(abs(other - value) <= NEAR * value for other in said)
 
 
 def _has(value: str, text: str, said: Sequence[Decimal]) -> bool:
-    """Tell whether an answer has a number, or a name: one of its telling words, or its first initials."""
+    """Return whether an answer has a number, or a name: one of its telling words, or its first initials."""
     if _is_number(value):
         return is_said(value, said)
     words = [token.word for token in split_tokens(value)]
@@ -129,7 +129,7 @@ def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Ve
 
 
 def _names_measure(item: LongformItem, answer: str) -> bool:
-    """Tell whether an answer names what one of the claims measures."""
+    """Return whether an answer names what one of the claims measures."""
     there = {token.word for token in split_tokens(answer)}
     asked = {token.word for token in split_tokens(item.question)}
     return any(

@@ -1,4 +1,4 @@
-"""What a judge is shown: titled texts, each quoted, that together fit a prompt's budget."""
+"""Quote the texts for a judge under titles, so that together they fit the prompt's budget."""
 
 from __future__ import annotations
 

@@ -170,5 +170,5 @@ def _make_row(
 
 
 def was_asked(repeat: JudgeRepeat) -> bool:
-    """Tell whether the judge was asked: it was not where the request would have been the same."""
+    """Return whether the judge was asked: it was not where the request would have been the same."""
     return repeat.problem not in (SAME, SAME_REVIEWS)

@@ -1,4 +1,4 @@
-"""What judges give a verdict on, as people are shown it who judge it too (section 4.4)."""
+"""List the parts that judges and people judge, as text (section 4.4)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class JudgedPart:
 
     @property
     def response(self) -> str:
-        """What is judged: the plan, the queries with their results, or the answer."""
+        """Return the judged text: the plan, the queries with their results, or the answer."""
         if self.part == "IP":
             return self.interaction.plan
         if self.part == "TE":

@@ -22,7 +22,7 @@ Word = TypeVar("Word", bound=Label)
 
 
 class PeerPrompts(Settings):
-    """What the prompts of reviewers and meta-reviewers have in common."""
+    """The common parts of the prompts of reviewers and meta-reviewers."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
     """Budget for a prompt, as `estimate_tokens` estimates it; rows of results are left out to keep it."""

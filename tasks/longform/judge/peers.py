@@ -54,7 +54,7 @@ def decide(verdicts: Verdicts) -> Verdict | None:
 
 
 def agree(verdicts: Verdicts) -> bool | None:
-    """Tell whether all verdicts are the same (`Agree.` of Table 5).
+    """Return whether all verdicts are the same (`Agree.` of Table 5).
 
     None where there is nothing to compare: fewer than two verdicts, or fewer than half of the replies parsed.
     """

@@ -56,7 +56,7 @@ async def revise_step(
     params: Revising,
     ask: Ask,
 ) -> Review:
-    """Judge one step anew from its meta-reviews. Raises ModelFailed, BudgetSpent, CallMissing."""
+    """Judge one step again from its meta-reviews. Raises ModelFailed, BudgetSpent, CallMissing."""
     seen = [review for review in meta_reviews if review.verdict is not None]
     problem = find_gap(interaction) or ("" if decide(list_verdicts(meta_reviews)) else NOTHING)
     if problem:

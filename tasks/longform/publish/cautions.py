@@ -1,4 +1,4 @@
-"""What a reader is told at the head of an evaluation's page before any figure."""
+"""Write the warnings at the head of an evaluation's page."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ REVIEWS = tuple(
 
 @dataclass(frozen=True)
 class PageFigures:
-    """What the page shows of the artifact; the rest of it is ignored."""
+    """The fields of the artifact that the page shows; others are ignored."""
 
     warnings: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)

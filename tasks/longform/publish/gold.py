@@ -10,5 +10,5 @@ from tasks.longform.build.items_contracts import find_false_claim
 
 
 def gold(items: list[LongformItem]) -> list[GoldAnswer]:
-    """Hold the rows of each item's claims against what their queries give now."""
+    """Compare the rows of each item's claims with what their queries give now."""
     return [GoldAnswer(item.id, find_false_claim(asdict(item))) for item in items]

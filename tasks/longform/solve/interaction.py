@@ -83,7 +83,7 @@ def find_gap(interaction: Interaction) -> str:
 
 
 def find_no_answer(interaction: Interaction) -> str:
-    """Say that an interaction has no answer, and why; empty if it has one. White space is no answer."""
+    """Say that an interaction has no answer, and why; empty if it has one. White space is not an answer."""
     return "" if (interaction.answer or "").strip() else _explain("no answer", interaction)
 
 

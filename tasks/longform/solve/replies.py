@@ -1,4 +1,4 @@
-"""What agents reply: its limits, grammars and tools that hold a model to a form, and parsers for every model.
+"""Replies of agents: limits, grammars and tools that constrain the form, and parsers.
 
 A form is made of labelled parts, `SQL: ...`. The parsers are lenient about Markdown around a label and about
 words before the first one, and strict about the rest.
@@ -67,7 +67,7 @@ class WrittenQuery:
 
 @dataclass(frozen=True)
 class Round:
-    """What the iterative agent says in a round: a need and its query, or neither where it has enough."""
+    """The reply of the iterative agent in a round: a need and its query, or neither where it has enough."""
 
     need: str
     query: WrittenQuery | None

@@ -18,7 +18,7 @@ STATISTICS = 120
 
 @dataclass(frozen=True)
 class Fitted:
-    """What of something has room, quoted for a prompt. left_out: the names of what has not."""
+    """The parts that fit into a prompt, quoted. left_out: the names of the others."""
 
     text: str
     left_out: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""The ledger: which calls were made and answered, where the ledger lies, and who may write it."""
+"""The ledger of model calls: entries, storage and the process that writes."""

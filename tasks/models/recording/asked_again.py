@@ -1,4 +1,4 @@
-"""Which recorded answers a run does not take: those of the stages that the user has ask again."""
+"""Ignore the recorded answers of stages given by `--ask-again`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AskedAgain:
         self._renewed: set[str] = set()
 
     def covers(self, stage: str) -> bool:
-        """Tell whether a stage asks again."""
+        """Return whether a stage asks again."""
         return stage in self._done
 
     def meet(self, stage: str, keys: Iterable[str]) -> None:
@@ -34,7 +34,7 @@ class AskedAgain:
                 self._waiting.setdefault(key, stage)
 
     def is_waiting(self, key: str) -> bool:
-        """Tell whether the recorded answer to a call is not taken."""
+        """Return whether the recorded answer to a call is not taken."""
         return key in self._waiting
 
     async def record(self, entries: Iterable[LedgerEntry]) -> None:

@@ -1,4 +1,4 @@
-"""A writing thread for a ledger with group commit: what arrives during a commit shares the next.
+"""A writer thread for a ledger with group commit: entries that arrive during a commit share the next one.
 
 A commit waits for the disk. With many calls in flight, one commit per call would limit the throughput
 of the whole layer.

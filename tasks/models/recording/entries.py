@@ -48,7 +48,7 @@ class LedgerEntry:
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether no answer came."""
+        """Return whether no answer came."""
         return self.finish_reason == UNANSWERED
 
     @property
@@ -58,7 +58,7 @@ class LedgerEntry:
 
     @property
     def reasoning(self) -> str:
-        """What the model wrote before its answer, where that was taken off."""
+        """Return the text before the answer that was removed as reasoning."""
         return str(self.extra.get("reasoning", ""))
 
     @property
@@ -125,7 +125,7 @@ def compute_checksum(
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Tell whether a value may be a number of tokens."""
+    """Return whether a value may be a number of tokens."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS
 
 

@@ -331,7 +331,7 @@ def _write_row(entry: LedgerEntry) -> tuple[object, ...]:
 
 
 def _is_sound(row: tuple[Any, ...]) -> bool:
-    """Tell whether a row has its checksum; of one that was recorded without, whether it can be read."""
+    """Return whether a row has its checksum; of one that was recorded without, whether it can be read."""
     extra, checksum = row[6], row[-1]
     try:
         if checksum:

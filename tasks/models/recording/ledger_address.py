@@ -1,4 +1,4 @@
-"""Where the live ledger lies: a SQLite file, or a PostgreSQL database whose password is in no address."""
+"""Find the live ledger: a SQLite file or a PostgreSQL database, whose password is never part of the URL."""
 
 from __future__ import annotations
 

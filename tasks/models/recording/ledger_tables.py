@@ -1,4 +1,4 @@
-"""The tables of a live ledger and the statements on them, in SQL that every engine of ours understands."""
+"""Tables and statements of a live ledger, in SQL for both SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

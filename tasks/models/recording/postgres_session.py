@@ -1,4 +1,4 @@
-"""A connection to the PostgreSQL database of a ledger, which is opened again where it is lost."""
+"""A connection to the PostgreSQL database of a ledger that reconnects when it is lost."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class PostgresSession:
     def run(self, work: Callable[[Connection], Result]) -> Result:
         """Do a piece of work that may be done twice: again where the connection is lost under it.
 
-        Raises DatabaseGone where no server is there, BadInput for what it refuses.
+        Raises DatabaseGone if no server is there, BadInput for what it refuses.
         """
         with self._mutex, reporting(self._address):
             ends = time.monotonic() + (0.0 if self._gone else self._patience_s)

@@ -206,7 +206,7 @@ class PostgresLocks:
         return False
 
     def _is_ours(self, connection: Connection, key: str) -> bool:
-        """Tell whether a call that is locked is locked by this process, or can be taken from a dead one."""
+        """Return whether a call that is locked is locked by this process, or can be taken from a dead one."""
         row = connection.execute(
             f"SELECT holder, CASE WHEN holder <> %s THEN {DEAD} END FROM claims WHERE key = %s",  # noqa: S608 - constant words
             (self._holder, key),
@@ -228,7 +228,7 @@ class PostgresLocks:
         return taken.rowcount == 1
 
     def _has_ended(self, holder: int) -> bool:
-        """Tell whether a holder without a connection has had the time to come back."""
+        """Return whether a holder without a connection has had the time to come back."""
         now = time.monotonic()
         first, last = self._missed.get(holder, (now, now))
         if now - last > GRACE_S / 2:  # who knows what was between

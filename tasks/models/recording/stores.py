@@ -1,4 +1,4 @@
-"""What the ledger needs of the engine that its live layer lies in, and which engine that is."""
+"""The interface of a ledger's storage, and the choice between SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Store(Protocol):
     """SQL for a call's key as bytes: a damaged key may be no text."""
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[Row]:
-        """Yield rows. Raises BadInput where they cannot be read."""
+        """Yield rows. Raises BadInput if they cannot be read."""
 
     def scan(self, query: str) -> Iterator[Row]:
-        """Yield rows that may be too many for memory. Raises BadInput where they cannot be read."""
+        """Yield rows that may be too many for memory. Raises BadInput if they cannot be read."""
 
     def open_writer(self) -> Writer:
         """Open a connection that commits."""
@@ -61,7 +61,7 @@ class Store(Protocol):
 def open_store(address: Address) -> Store:
     """Open the live layer at an address, with its tables.
 
-    Raises BadInput if it is no ledger or its driver is missing; DatabaseGone if its server is not there.
+    Raises BadInput if it is not a ledger or its driver is missing; DatabaseGone if its server is not there.
     """
     if isinstance(address, Path):
         return SqliteStore(address)

@@ -12,7 +12,7 @@ from tasks.models.sending.failures import Failure
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What an endpoint may refuse. spelt: how its error names it; said: what is sent instead, in words.
+    """A parameter that an endpoint may refuse. spelt: its name in errors; said: the replacement, in words.
 
     left_out: the parameters of the body that are not sent any more.
     """
@@ -48,7 +48,7 @@ ADAPTATIONS = {
 
 
 class Adapter:
-    """What one endpoint has refused so far, and how requests go out without it."""
+    """The parameters that an endpoint has refused, and the adapted requests without them."""
 
     def __init__(self, token_limit: str) -> None:
         """token_limit: the endpoint's name for the limit; one that the user has set is not changed."""

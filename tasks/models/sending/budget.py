@@ -67,7 +67,7 @@ class Budget:
         price = self._prices.get(model)
         if price is None:
             if self.limits.usd is not None:
-                raise BadInput(f"params.yaml: run.prices.{model}", "is missing, and run.budget.usd is set")
+                raise BadInput(f"params.yaml: run.prices.{model}", "is missing, but run.budget.usd is set")
             return Amount(0.0, prompt_tokens + completion_tokens)
         micros = (
             prompt_tokens * price.input_usd_per_million + completion_tokens * price.output_usd_per_million

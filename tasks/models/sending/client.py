@@ -149,7 +149,7 @@ def describe_problem(state: SendState, failure: Failure) -> str:
 
 
 def is_of_item(state: SendState, failure: Failure) -> bool:
-    """Tell whether a final failure is the request's own, so that the others may go on.
+    """Return whether a final failure is the request's own, so that the others may go on.
 
     A refusal is, unless an endpoint that has answered nothing refuses REFUSED_ALIKE items in the same words.
     A reply that stays broken is, if the endpoint has answered other requests since the first attempt.
@@ -237,7 +237,7 @@ class ModelClient:
             state.used_s += wait_s
 
     async def _give_up(self, state: SendState, failure: Failure) -> dict[str, CallResult]:
-        """Record that a request has no answer. Raises ModelFailed where the endpoint is at fault."""
+        """Record that a request has no answer. Raises ModelFailed if the endpoint is at fault."""
         endpoint = state.endpoint
         if not is_of_item(state, failure):
             told = f"the endpoint {describe_problem(state, failure)}"

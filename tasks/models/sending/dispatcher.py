@@ -81,7 +81,7 @@ class Dispatcher:
 
     @property
     def replay(self) -> bool:
-        """Whether only recorded calls may be used."""
+        """Return whether only recorded calls may be used."""
         return self._client is None
 
     def read_progress(self) -> Progress:

@@ -160,7 +160,7 @@ def _walk_causes(error: BaseException) -> Iterator[BaseException]:
 
 @dataclass(frozen=True)
 class ErrorBody:
-    """What an error says: its message, and in lower case its code, its type and its parameter.
+    """The fields of an error: message, and in lower case code, type and parameter.
 
     status: the one that its body names, if any. flagged: whether a moderation names this request's input.
     """

@@ -14,7 +14,7 @@ from tasks.models.settings import Endpoint
 
 
 class IncomingHooks:
-    """What the HTTP library calls around every exchange, those after a redirect too."""
+    """Hooks that the HTTP library calls around every exchange, also after a redirect."""
 
     def __init__(self, url: str, secret: Secret, settings: Endpoint, library: ModuleType = httpx2) -> None:
         """url: the endpoint's base URL, whose host alone is asked. library: httpx2, or httpx, its like."""

@@ -1,4 +1,4 @@
-"""Ask a provider in its own protocol, by its own library behind any-llm: a chat completion in, one out.
+"""Call a provider through its own library by way of any-llm, with chat completions in and out.
 
 The bodies that go in and come out are those of the OpenAI protocol, so that what is before (request, budget)
 and behind (reply, ledger) knows of no other. Retries are the client's: what is here sends once.
@@ -50,7 +50,7 @@ class ProviderClient:
     """An endpoint of kind `provider`. Belongs to one event loop."""
 
     def __init__(self, name: str, settings: Endpoint, secret: Secret) -> None:
-        """Make nothing yet: the library takes a second to import. Raises BadInput where it is missing."""
+        """Make nothing yet: the library takes a second to import. Raises BadInput if it is missing."""
         self._name, self._settings, self._secret = name, settings, secret
         self._api: AnyLLM | None = None
         self._http: httpx.AsyncClient | None = None

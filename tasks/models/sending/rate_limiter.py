@@ -33,7 +33,7 @@ class Permit:
 
 
 class TokenBucket:
-    """At most `per_minute` units in any window of a minute; None is no limit.
+    """At most `per_minute` units in any window of a minute; None: no limit.
 
     The capacity is a second's worth. The initial fill counts too, so the rate is lower by that much.
     """
@@ -83,12 +83,12 @@ class RateLimiter:
 
     @property
     def allowed(self) -> int:
-        """How many attempts may be under way now: one while an open circuit is being probed."""
+        """Return the allowed number of concurrent attempts: one while an open circuit is being probed."""
         return 1 if self.is_broken else int(self._allowed)
 
     @property
     def is_broken(self) -> bool:
-        """Whether so many attempts in a row failed that the endpoint is taken for down."""
+        """Return whether so many attempts in a row failed that the endpoint is taken for down."""
         return self._failures >= self._endpoint.breaker
 
     @property

@@ -104,7 +104,7 @@ def find_path(request: Request) -> str:
 
 
 def read_body(raw: bytes) -> object:
-    """Read a response body as JSON. Raises UnusableReply where it is cut short, or none."""
+    """Read a response body as JSON. Raises UnusableReply if it is cut short, or none."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -166,7 +166,7 @@ def build_body(request: Request, endpoint: Endpoint) -> dict[str, object]:
 
 
 def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -> ModelReply:
-    """Read a reply: its text, or its tool calls as text. Raises UnusableReply where it is no chat completion.
+    """Read a reply: its text, or its tool calls as text. Raises UnusableReply if it is not a chat completion.
 
     What stands beside its text is left out where no ledger can hold it.
     """
@@ -298,7 +298,7 @@ def _keep_logprobs(logprobs: object) -> Mapping[str, object]:
 
 
 def parse_embeddings(body: Any, requests: Sequence[Request]) -> list[ModelReply]:
-    """Read an embeddings reply. Raises UnusableReply where a text has no vector of numbers.
+    """Read an embeddings reply. Raises UnusableReply if a text has no vector of numbers.
 
     Tokens are counted for the whole call: where it carried several texts, their shares are estimates.
     """

@@ -1,4 +1,4 @@
-"""What comes of a call. It stands apart from those that send, whose libraries take a second to import."""
+"""The results of a call, separate from the senders, whose libraries take a second to import."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ class SystemCall:
     """Time spent by the system and waiting between attempts."""
 
     def may_go_on(self, failure: Failure, wait_s: float) -> bool:
-        """Tell whether the request may be sent again after a wait."""
+        """Return whether the request may be sent again after a wait."""
         limit = self.connection.settings
         return failure.retry and self.attempts <= limit.retries and self.used_s + wait_s < limit.deadline_s
 

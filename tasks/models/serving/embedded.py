@@ -47,17 +47,17 @@ class RunningServer:
     url: str
 
     def is_alive(self) -> bool:
-        """Tell whether this very process still runs: its id alone may have been given to another."""
+        """Return whether this very process still runs: its id alone may have been given to another."""
         return is_running(self.pid, self.started)
 
     def serves(self, model: EmbeddedModel) -> bool:
-        """Tell whether it serves this model's file with its settings."""
+        """Return whether it serves this model's file with its settings."""
         return (self.sha256, self.context, self.threads) == (model.identity, model.context, model.threads)
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """What became of a project's servers when it stopped them."""
+    """The servers that stopping a project ended, and those still in use."""
 
     names: list[str]
     shared: dict[str, list[str]]
@@ -92,7 +92,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
                 if others := list_other_users(name):
                     raise BadInput(
                         name,
-                        f"runs with other settings, and {', '.join(others)} is using it",
+                        f"runs with other settings and is in use by {', '.join(others)}",
                         hint="wait for that run, or give this model another name in params.yaml",
                     )
                 stop_server(name)
@@ -205,7 +205,7 @@ def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServe
     else:
         process.kill()
     last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-    raise ModelFailed(f"{name}: its server did not start ({' '.join(last) or 'no word'}); see {log}")
+    raise ModelFailed(f"{name}: the server did not start ({' '.join(last) or 'no message'}); see {log}")
 
 
 def stop_server(name: str) -> bool:

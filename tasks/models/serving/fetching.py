@@ -63,7 +63,7 @@ def is_sound(path: Path, model: ModelFile) -> bool:
 
 
 def has_files(model: EmbeddedModel) -> bool:
-    """Tell whether all files of a model are in place, by their sizes."""
+    """Return whether all files of a model are in place, by their sizes."""
     places = {find_file(file): file.bytes for file in model.files}
     return all(place.is_file() and place.stat().st_size == size for place, size in places.items())
 
@@ -104,7 +104,7 @@ def pull_file(
         else:
             return place
     raise ModelFailed(
-        f"{name}: no source has the model ({'; '.join(problems)}); give a file of yours with --file"
+        f"{name}: no source has the model ({'; '.join(problems)}); give a local file with --file"
     )
 
 

@@ -38,7 +38,7 @@ NO_DECODING = frozenset(
 
 @dataclass
 class ServerCounts:
-    """What a ledger server has seen; `paid_twice` counts repeated answers to the same key."""
+    """Counts of a ledger server's requests; `paid_twice` counts repeated answers to the same key."""
 
     requests: int = 0
     answered: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""Servers on loopback answer this machine's programs, not what a web page elsewhere lets a browser send."""
+"""Make loopback servers refuse requests that a foreign web page sends through a browser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRu
 
 
 def shorten_refusal(record: logging.LogRecord) -> bool:
-    """Shorten the record of a request that is no HTTP; other errors of a server keep their tracebacks."""
+    """Shorten the record of a request that is not HTTP; other errors of a server keep their tracebacks."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, HttpProcessingError):
         record.msg, record.args = f"refused a request that is no HTTP: {clean(error.message)[:200]}", ()

@@ -212,7 +212,7 @@ class PublishedAnswer:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """What an evaluation file holds. models: id -> name. tasks: in the layout of the published references."""
+    """The content of an evaluation file. models: id -> name. tasks: in the published references' layout."""
 
     models: Mapping[str, str]
     metrics: Mapping[str, RatedMetric]

@@ -1,4 +1,4 @@
-"""Values as JSON, so that they cross from a program that may lie: `pack` there, `unpack` here.
+"""Serialize values of an untrusted program as JSON: `pack` in the sandbox, `unpack` outside.
 
 A node is a JSON scalar, or a list of a kind and its parts: `["tuple", 1, 2]`, `["array", "<i8", [2], "..."]`.
 Only values of exactly the types below cross: an instance of a subclass may answer every question as it likes.
@@ -390,7 +390,7 @@ def check(holds: bool) -> None:
 
 
 def is_shape(shape: object) -> bool:
-    """Whether this can be an array's shape."""
+    """Return whether this can be an array's shape."""
     return (
         isinstance(shape, list)
         and len(shape) <= MAX_DIMENSIONS

@@ -1,4 +1,4 @@
-"""What both processes do: drop their privileges, load libraries, and send each other messages."""
+"""Functions of both sandboxed processes: drop privileges, load libraries, exchange messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REASON = 300
 
 
 class BadMessage(Exception):
-    """What the other process sent is no message, or one that no honest process would send."""
+    """The other process sent something that is not a valid message."""
 
 
 class Ended(Exception):

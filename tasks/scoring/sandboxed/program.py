@@ -1,4 +1,4 @@
-"""The process that runs a program: it gets code and its input, and answers with named values as data.
+"""The process that runs an untrusted program on given inputs and returns named values as data.
 
 Nothing that it sends is trusted: the program may have changed everything here.
 """

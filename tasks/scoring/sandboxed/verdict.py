@@ -1,4 +1,4 @@
-"""The process that forms a verdict: it runs the test program, whose `exec` runs in another process.
+"""The process that runs the test program and decides pass or fail; `exec` runs in another process.
 
 The predicted code is only text here. What comes back from it is read by `crossing.unpack` alone.
 """

@@ -143,7 +143,7 @@ def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetI
     with _open_table(path) as lines:
         rows = csv.DictReader(lines)
         if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
-            raise BadInput(path, f"has no column {missing[0]}", hint="the file as it is published")
+            raise BadInput(path, f"has no column {missing[0]}", hint="give the published file")
         number = -1
         while True:
             number += 1
@@ -220,7 +220,9 @@ def _open_table(path: Path) -> Iterator[Iterator[str]]:
         ]
         if len(members) != 1 or members[0].file_size > MOST_BYTES:
             raise BadInput(
-                path, f"holds {len(members)} files, or one too large", hint="one CSV file is wanted"
+                path,
+                f"contains {len(members)} files, or a file that is too large",
+                hint="expected one CSV file",
             )
         with archive.open(members[0]) as stream:
             yield iter(io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline=""))

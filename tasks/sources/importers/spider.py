@@ -81,7 +81,7 @@ class Spider(SqlImporter):
                 raise BadInput("--shots", "is of --streambench")
             return self._bring_in_databases(project)
         if self.database or self.every or self.longform:
-            raise BadInput("--streambench", "takes neither --database, --all nor --longform")
+            raise BadInput("--streambench", "cannot be combined with --database, --all or --longform")
         self.called = self.streambench
         return super().bring_in(project)
 
@@ -243,7 +243,7 @@ class SpiderQuestion:
 
 @dataclass(frozen=True)
 class SpiderRelease:
-    """What a release holds.
+    """The content of a release.
 
     databases: id -> its SQLite file, None where that is missing. problems: what cannot be read, a line each.
     """
@@ -254,7 +254,7 @@ class SpiderRelease:
 
 
 def read_release(folder: Path) -> SpiderRelease:
-    """Read a release. Raises BadInput where tables.json or a file of questions is not what it must be."""
+    """Read a release. Raises BadInput if tables.json or a file of questions is not what it must be."""
     ids = [str(table["db_id"]) for table in _read_list(folder / MARKER, ("db_id",))]
     if (folder / TEST_MARKER).is_file():
         ids += [str(table["db_id"]) for table in _read_list(folder / TEST_MARKER, ("db_id",))]
@@ -297,7 +297,7 @@ def _read_list(path: Path, needed: Sequence[str]) -> list[dict[str, object]]:
     for number, record in enumerate(read_json_list(path)):
         if not isinstance(record, dict) or any(not isinstance(record.get(name), str) for name in needed):
             raise BadInput(
-                path, f"record {number} is none of Spider's", hint=", ".join(needed) or "an object"
+                path, f"record {number} is not a record of Spider", hint=", ".join(needed) or "an object"
             )
         found.append(record)
     return found

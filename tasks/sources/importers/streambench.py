@@ -72,7 +72,7 @@ NUMBERS = {name.lower(): number for number, name in enumerate(DIAGNOSES)}
 
 @dataclass(frozen=True)
 class Configuration:
-    """What is read of a configuration.
+    """The parts of a configuration that are read.
 
     kind: of its items. split: streamed, the first `rows` of it. shots: the split of examples; `shuffled` by
     the stream's seed, otherwise its first rows are the examples.
@@ -163,7 +163,7 @@ class Streambench(SqlImporter):
         if unknown := [name for name in names if name not in CONFIGURATIONS]:
             raise BadInput("--config", f"{unknown[0][:80]!r}", hint=f"known: {', '.join(CONFIGURATIONS)}")
         if self.named is not None and len(names) != 1:
-            raise BadInput("--name", "names one dataset", hint="say which by --config")
+            raise BadInput("--name", "needs exactly one configuration", hint="select it by --config")
         return names
 
     def _read_one(self, name: str, folder: Path) -> tuple[list[str], list[str], Callable[[], None]]:
@@ -276,7 +276,7 @@ class Streambench(SqlImporter):
         return iter(())
 
     def _list_files_of(self, name: str, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """List what goes below `files/`. Raises BadInput where ToolBench's descriptions are not given."""
+        """List what goes below `files/`. Raises BadInput if ToolBench's descriptions are not given."""
         if name == "ddxplus":
             return {"diagnoses.json": (json.dumps(DIAGNOSES, ensure_ascii=False, indent=1) + "\n").encode()}
         if name == "toolbench":

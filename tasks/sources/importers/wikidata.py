@@ -139,7 +139,7 @@ class Wikidata(BaseImporter):
     def make_selection(self) -> EntitySelection:
         """Make a selection of the options; what was not said is not filtered, but for languages (English).
 
-        Raises BadInput for what is no id.
+        Raises BadInput for what is not an id.
         """
         codes = frozenset(self.languages or ("en",))
         every = "all" in codes
@@ -208,7 +208,7 @@ class Wikidata(BaseImporter):
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Keep a folder to this import until the block ends. Raises LockHeld where another one has it."""
+    """Keep a folder to this import until the block ends. Raises LockHeld if another one has it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         with portalocker.Lock(folder.with_name(f".{folder.name}.lock"), fail_when_locked=True):
@@ -237,7 +237,7 @@ def open_source(
     if databases and alone:
         return TableSource(Path(first), columns)
     if databases:
-        raise BadInput(databases[0], "is a database", hint="one at a time, and no dump beside it")
+        raise BadInput(databases[0], "is a database", hint="import one database at a time, without dumps")
     if columns:
         raise BadInput("--column", "is for a table of a database", hint="of a dump, --property P577")
     return DumpSource([Path(place) for place in places])

@@ -42,7 +42,7 @@ NAMED = 5
 
 @dataclass
 class ImportCounts:
-    """What an import did. skipped: by reason; ended: where a source could not be read to its end."""
+    """The counts of an import. skipped: by reason; ended: where a source could not be read to its end."""
 
     articles: int = 0
     aliases: int = 0

@@ -50,7 +50,7 @@ class ApiSource:
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected by id; see `EntitySource.read`. Raises BadInput for a selection by class."""
         if selection.entities is None or selection.classes:
-            raise BadInput(self._server.url, "gives entities by id alone", hint="--entity Q42")
+            raise BadInput(self._server.url, "serves entities only by id", hint="--entity Q42")
         known = KnownIds()
         with Client(self._server) as client:
             for names in _batch(list_named(selection)):

@@ -28,7 +28,7 @@ def to_historical(year: int) -> int:
 
 
 def is_leap(year: int, calendar: Calendar) -> bool:
-    """Tell whether a historical year has a 29 February; 1 BCE has, and 5 BCE."""
+    """Return whether a historical year has a 29 February; 1 BCE has, and 5 BCE."""
     number = to_astronomical(year)
     return number % 4 == 0 and (calendar == "julian" or number % 100 != 0 or number % 400 == 0)
 

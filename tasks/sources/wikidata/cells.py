@@ -1,4 +1,4 @@
-"""Cells of a table as values of statements: what kind a column has, and what a cell of that kind says.
+"""Convert the cells of a table to Wikidata values, by the kind of each column.
 
 A cell may be written as SQL has it, or as Wikidata's query service exports it: items as addresses, dates with
 T and Z, literals with their language or type.

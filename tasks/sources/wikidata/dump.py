@@ -75,7 +75,7 @@ class DumpSource:
 
 @dataclass
 class FileProgress:
-    """How far a file, or a part of one, was read.
+    """The position up to which a file, or a part of one, was read.
 
     lines: those behind; opened: whether an array was, None where none began or ended; broken: ended early.
     """

@@ -1,4 +1,4 @@
-"""What every source of Wikidata gives: entities; and what is asked of it: a selection."""
+"""The interface of Wikidata sources: entities out, a selection of entities and properties in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INSTANCE_OF = "P31"
 
 @dataclass(frozen=True)
 class Qualifier:
-    """What limits or completes a claim."""
+    """A qualifier of a claim."""
 
     property: str
     value: Value
@@ -62,7 +62,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class EntitySelection:
-    """What is asked of a source.
+    """The selection of entities and properties from a source.
 
     entities, classes: items of these ids, or that are an instance (P31) of one of the classes; neither = all.
     properties: claims of these, None = of all. Properties that are named are given as entities too, since
@@ -87,11 +87,11 @@ class EntitySelection:
                     raise BadInput(place, f"{name!r} is not an id", hint="like Q42, or P31 for a property")
 
     def names_property(self, name: str) -> bool:
-        """Tell whether a property is asked for by its id."""
+        """Return whether a property is asked for by its id."""
         return name in (self.properties or ()) or name in (self.entities or ())
 
     def takes_all_items(self) -> bool:
-        """Tell whether items are not filtered."""
+        """Return whether items are not filtered."""
         return self.entities is None and not self.classes
 
 

@@ -1,4 +1,4 @@
-"""Parts of a dump are put together in their order, with the bytes that one reading of all would give."""
+"""Join the parts of a dump in order, with the same bytes as a single pass over the dump."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PartJoiner:
                 progress.check_end(part.path, self._report)
 
     def _read_part(self, part: DumpPart, progress: FileProgress, scratch: Path) -> bool:
-        """Take a part; tell whether its file ended in it, before its end or with it."""
+        """Take a part; return whether its file ended in it, before its end or with it."""
         folder, report, before = self._folder / part.key, self._report, progress.lines
         summary = load_summary(folder)
         skipped = iterate_skipped(folder)

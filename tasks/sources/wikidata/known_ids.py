@@ -18,7 +18,7 @@ class KnownIds:
         return bits is not None and bool(bits[place // 8] & 1 << place % 8)
 
     def add(self, name: str) -> bool:
-        """Add an id; tell whether it is new."""
+        """Add an id; return whether it is new."""
         block, place = divmod(int(name[1:]), BLOCK)
         bits = self._blocks.setdefault((name[0], block), bytearray(BLOCK // 8))
         byte, bit = place // 8, 1 << place % 8

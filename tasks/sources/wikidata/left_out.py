@@ -1,4 +1,4 @@
-"""Count the items that claims name and an import did not take: they have no labels, so nothing shows them."""
+"""Count items that claims refer to but the import did not include; they have no labels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def count_left_out(folder: Path) -> Counter[str]:
 
 def word_left_out(counts: Counter[str]) -> str:
     """Say how many claims name items that were not taken, the commonest properties first."""
-    ordered = sorted(counts.items(), key=lambda own: (-own[1], own[0]))
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     said = ", ".join(f"{name}: {count:,}" for name, count in ordered[:MOST_NAMED])
     more = len(ordered) - MOST_NAMED
     rest = f" and {more:,} more properties" if more > 0 else ""

@@ -1,4 +1,4 @@
-"""A part of a dump becomes a folder of its own: what was found, what was skipped, how far it was read."""
+"""Read a part of a dump into its own folder: entities, skipped records, and the position reached."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENTITIES, CLAIMS, ORDER, SKIPPED, SUMMARY = (
 
 @dataclass(frozen=True)
 class PartSummary:
-    """What a part gave beside rows. kept_out: as `ReadingReport.list_kept_out` gives it.
+    """The results of a part besides rows. kept_out: as `ReadingReport.list_kept_out` gives it.
 
     to_end: read beyond its own end to that of the file, since its streams did not end where they should.
     """
@@ -55,7 +55,7 @@ def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: in
 def _read(
     part: DumpPart, selection: EntitySelection, folder: Path, most: int, *, to_end: bool = False
 ) -> bool:
-    """Read a part; tell whether it ended where it should."""
+    """Read a part; return whether it ended where it should."""
     known, progress, skipped = KnownIds(), FileProgress(), 0
     with (
         (folder / SKIPPED).open("w", encoding="utf-8") as skips,

@@ -1,4 +1,4 @@
-"""What a reader of Wikidata could not use: counted, and each thing a line with its reason and place."""
+"""Count and list what a Wikidata reader could not use, with reason and position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a dump that are read each by itself: by files, streams of bzip2, and lines of plain JSON.
+"""Split a dump into parts that can be read independently: files, bzip2 streams, or lines of JSON.
 
 A part is unpacked to the lines that begin in it, whole.
 """
@@ -76,7 +76,7 @@ class StreamRange(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read what comes at once, and fits. Raises EOFError, OSError where the file is cut or damaged."""
+        """Read what comes at once, and fits. Raises EOFError, OSError if the file is cut or damaged."""
         while not self._over:
             data = self._unpack(len(buffer))
             if not data or (self._skipping and self._beyond):

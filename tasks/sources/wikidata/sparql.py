@@ -79,7 +79,9 @@ class SparqlSource:
         Raises BadInput for a selection by neither id nor class.
         """
         if selection.takes_all_items():
-            raise BadInput(self._server.url, "gives entities by id or class", hint="--entity Q42, --class Q5")
+            raise BadInput(
+                self._server.url, "serves entities only by id or class", hint="--entity Q42, --class Q5"
+            )
         known = KnownIds()
         with Client(self._server) as client:
             asked = _Asking(client, self._kept, self._server.url, selection, report)
@@ -223,7 +225,7 @@ class _Asking:
                 reason = IN_QUALIFIER.format(kept.reason)
                 self.report.keep_out(reason, self.url, name, f"qualifier {held}", kept.detail)
         return {
-            statement: sorted(values, key=lambda own: (own.property, repr(own.value)))
+            statement: sorted(values, key=lambda claim_value: (claim_value.property, repr(claim_value.value)))
             for statement, values in found.items()
         }
 
@@ -251,7 +253,7 @@ def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
 
 
 def is_binding(row: object) -> bool:
-    """Tell whether a result is one: variables with their terms, each a text of a type."""
+    """Return whether a result is one: variables with their terms, each a text of a type."""
     return isinstance(row, dict) and all(
         isinstance(term, dict) and isinstance(term.get("value"), str) and isinstance(term.get("type"), str)
         for term in row.values()

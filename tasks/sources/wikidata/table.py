@@ -1,6 +1,6 @@
 """A table of a SQLite database whose rows have Wikidata's item ids: each column can be a property.
 
-It may be a table of one's own, or a result of Wikidata's query service, which has a row for each combination
+It may be a table of your own, or a result of Wikidata's query service, which has a row for each combination
 of an item's values.
 """
 
@@ -59,7 +59,7 @@ def read_column(text: str) -> PropertyColumn:
 
 
 def is_database(path: Path) -> bool:
-    """Tell whether a file is a SQLite database."""
+    """Return whether a file is a SQLite database."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

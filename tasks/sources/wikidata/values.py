@@ -17,7 +17,7 @@ LONGEST_TEXT = 100_000
 
 
 class Precision(IntEnum):
-    """What is known of a time: everything down to this unit, with Wikibase's numbers."""
+    """The precision of a time: the smallest known unit, with Wikibase's numbers."""
 
     BILLION_YEARS = 0
     HUNDRED_MILLION_YEARS = 1
@@ -97,7 +97,7 @@ Value = ItemValue | Time | Quantity | Text
 
 
 class NoValue(ValueError):
-    """What was given is no value of its type; the text says why."""
+    """The given value is not valid for its type; the text says why."""
 
 
 def show(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Wikibase's JSON of an entity, as dumps and the API give it; nothing of it is taken for granted."""
+"""Parse Wikibase's JSON of an entity, from dumps or the API, with every field checked."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PARAMETERS = {
 class WikipediaApi:
     """`https://<language>.wikipedia.org/w/api.php`, or any MediaWiki's. See `ArticleSource`.
 
-    An answer that lies in `cache` is not asked for again. Raises DatabaseGone where the API does not answer.
+    An answer that lies in `cache` is not asked for again. Raises DatabaseGone if the API does not answer.
     """
 
     def __init__(

@@ -48,5 +48,5 @@ class Arguments:
         return next((self.named[name] for name in names if self.named.get(name)), "")
 
     def is_set(self, name: str) -> bool:
-        """Tell whether a switch is on."""
+        """Return whether a switch is on."""
         return self.named.get(name, "").lower() not in {"", "n", "no", "off", "0", "false"}

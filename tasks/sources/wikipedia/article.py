@@ -1,4 +1,4 @@
-"""What every source of Wikipedia gives: articles of ordered parts, and what it had to skip."""
+"""The interface of Wikipedia sources: articles of ordered parts, and skipped pages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Article:
 
 @dataclass(frozen=True)
 class SkippedPage:
-    """What a source did not give. where: a title, a file or a line of one. reason: a fixed word.
+    """A page that a source skipped. where: a title, a file or a line of one. reason: a fixed word.
 
     reason is one of: broken, duplicate, empty, missing, not_wikitext, redirect_circle, redirect_nowhere,
     too_large, too_slow, truncated. ended: whether the source could not be read past this.
@@ -111,5 +111,5 @@ def read_path(text: str) -> str:
 
 
 def is_title(title: str) -> bool:
-    """Tell whether a cleaned title is one that a page can have."""
+    """Return whether a cleaned title is one that a page can have."""
     return 0 < len(title.encode("utf-8", "replace")) <= LONGEST_TITLE and not set(title) & set("<>[]{}|\n\0")

@@ -1,4 +1,4 @@
-"""Templates of dates, written out as Wikipedia does; nothing that depends on today is."""
+"""Expand date templates as Wikipedia does, except those that depend on the current date."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def expand_marriage(arguments: Arguments) -> str:
 
 
 def is_day_first(arguments: Arguments) -> bool:
-    """Tell whether a date is written as 5 May 1957; without a word on it, as May 5, 1957."""
+    """Return whether a date is written as 5 May 1957; without a word on it, as May 5, 1957."""
     return arguments.is_set("df") or arguments.first("format", "fmt").lower() == "dmy"
 
 

@@ -22,13 +22,13 @@ FIELDS = {
     ("page", "revision", "model"), ("page", "revision", "text"),
 }  # fmt: skip
 LONGEST_TOKEN = 16 * 2**20
-"""Bytes that may be read without an element or text: a longer tag or comment is no dump's."""
+"""Bytes that may be read without an element or text: a longer tag or comment is not a dump's."""
 
 
 class Dump(PageSource):
     """pages-articles in MediaWiki's export format (.xml, .xml.bz2, .xml.gz). See `ArticleSource`.
 
-    Raises BadInput for a file that is no export, or that declares entities.
+    Raises BadInput for a file that is not an export, or that declares entities.
     """
 
     def __init__(self, path: Path, skip: Skip) -> None:

@@ -182,7 +182,7 @@ class Renderer:
 
 
 def is_infobox(name: str) -> bool:
-    """Tell whether a template of this normalised name is an infobox."""
+    """Return whether a template of this normalised name is an infobox."""
     return name in INFOBOXES or INFOBOX.match(name) is not None
 
 
@@ -224,7 +224,7 @@ def tidy(text: str) -> str:
 
 
 def _stands_alone(nodes: list[Any], place: int) -> bool:
-    """Tell whether a template stands on a line of its own."""
+    """Return whether a template stands on a line of its own."""
     before = str(nodes[place - 1]) if place else "\n"
     after = str(nodes[place + 1]) if place + 1 < len(nodes) else "\n"
     return before.rstrip(" \t").endswith("\n") and after.lstrip(" \t")[:1] in {"\n", ""} and len(nodes) > 1

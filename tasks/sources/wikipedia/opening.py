@@ -1,4 +1,4 @@
-"""Find out which kind of source a path or address is."""
+"""Detect the kind of Wikipedia source from a path or URL."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> Articl
         return _open_folder(place, skip)
     if not place.is_file():
         raise BadInput(
-            place, "is not there", hint="a dump, a folder of wikitext, JSON, or the URL of an api.php"
+            place, "does not exist", hint="a dump, a folder of wikitext, JSON, or the URL of an api.php"
         )
     return _open_file(place, skip)
 

@@ -86,7 +86,7 @@ def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, 
 
 
 def is_look(key: str, value: str) -> bool:
-    """Tell whether an entry is about how the box looks: an image's file, a size, a colour."""
+    """Return whether an entry is about how the box looks: an image's file, a size, a colour."""
     if value in {"left", "right"} and SIDE.match(key.lower()):
         return True
     return any((LOOKS.match(key.lower()), FILE_NAME.match(value), LOOK.match(value)))
@@ -109,7 +109,7 @@ class UnreadablePage(ValueError):
 
 @dataclass(frozen=True)
 class PageText:
-    """What a page's text holds: see `Article`."""
+    """The content of a page's text: see `Article`."""
 
     parts: tuple[Part, ...]
     unread: dict[str, int]

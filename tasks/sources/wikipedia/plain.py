@@ -48,7 +48,7 @@ class PlainTexts(PageSource):
 
 
 def _list_texts(file: Metered) -> Iterator[tuple[str, str | None]]:
-    """Yield (title, text) of one object, None for a value that is no text."""
+    """Yield (title, text) of one object, None for a value that is not text."""
     depth = 0
     title: str | None = None
     for event, value in ijson.basic_parse(file):

@@ -1,4 +1,4 @@
-"""Templates of quantities: the number and unit that the page gives, never one that is converted from it."""
+"""Expand quantity templates to the number and unit on the page, without conversions."""
 
 from __future__ import annotations
 

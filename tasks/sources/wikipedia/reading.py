@@ -1,4 +1,4 @@
-"""Read pages in a child process, so that one the parser never finishes ends by itself."""
+"""Parse pages in a child process, so that a page on which the parser hangs can be stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find out whose the texts of a source are, by what the source says of itself."""
+"""Determine licence and attribution of a source's texts from the source's own metadata."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[WikiCell]:
 
 
 def _is_head(row: dict[int, _Place]) -> bool:
-    """Tell whether a row is of headers alone; its corner may be an empty cell."""
+    """Return whether a row is of headers alone; its corner may be an empty cell."""
     return all(place.is_header or (column == 0 and not place.text) for column, place in row.items())
 
 

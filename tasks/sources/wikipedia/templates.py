@@ -1,4 +1,4 @@
-"""Turn templates into the text that a reader sees, by a table of rules; one without a rule is said."""
+"""Expand templates to the text that a reader sees, by a table of rules; report templates without a rule."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ COUNTRY = re.compile(r"[a-z]{3}$")
 
 
 def expand(arguments: Arguments) -> str | None:
-    """Turn a template into text: lines for lists, empty for what is no text, None where no rule knows it."""
+    """Turn a template into text: lines for lists, empty for what is not text, None where no rule knows it."""
     name = arguments.name
     if name in SIGNS and not (name in {"x", "y"} and arguments.positional):
         return SIGNS[name]
@@ -153,7 +153,7 @@ def expand(arguments: Arguments) -> str | None:
 
 
 def is_unseen(name: str) -> bool:
-    """Tell whether a template shows nothing in running text."""
+    """Return whether a template shows nothing in running text."""
     return name in UNSEEN_NAMES or UNSEEN_PATTERN.match(name) is not None
 
 

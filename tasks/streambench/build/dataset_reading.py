@@ -48,7 +48,7 @@ class StreamDataset:
         for name in sorted({item.file for item in items if item.file}):
             place = PurePosixPath(name)
             if place.is_absolute() or ".." in place.parts or not (self.folder / place).is_file():
-                raise BadInput(path, f"names the file {name[:80]!r}, which is not below its folder")
+                raise BadInput(path, f"refers to the file {name[:80]!r} outside of the dataset's folder")
         return items
 
     def read_shots(self) -> list[DatasetShot]:
@@ -72,7 +72,7 @@ def open_dataset(folder: Path) -> StreamDataset:
     if not folder.is_dir():
         raise BadInput(
             f"streambench: dataset {folder.name}",
-            f"is not there ({folder.parent.name}/{folder.name})",
+            f"does not exist ({folder.parent.name}/{folder.name})",
             hint="benchloom import, or run streambench-grammar-dataset",
         )
     about = read_json_object(folder / ABOUT)
@@ -105,9 +105,11 @@ def read_shot_texts(path: Path) -> Iterator[tuple[str, str]]:
 def _check_sum(folder: Path, file: str, digest: object) -> None:
     place = folder / file
     if ".." in PurePosixPath(file).parts or not place.is_file():
-        raise BadInput(folder / file, "is not there, and was when it was imported", hint="import it again")
+        raise BadInput(folder / file, "does not exist any more", hint="import the dataset again")
     if digest_file(place) != digest:
-        raise BadInput(place, "is not as it was imported (its checksum is another)", hint="import it again")
+        raise BadInput(
+            place, "changed since its import (the checksum differs)", hint="import the dataset again"
+        )
 
 
 def _read_lines(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:

@@ -27,7 +27,7 @@ class DatasetFile:
 
 
 def datasets(streambench: Path, entry: Stream) -> Drafts[DatasetFile]:
-    """List the files of the entry's datasets. Raises BadInput where one cannot be opened."""
+    """List the files of the entry's datasets. Raises BadInput if one cannot be opened."""
     rows = []
     for dataset in open_datasets(streambench, entry.datasets):
         name = dataset.folder.name

@@ -38,7 +38,7 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     """Write a dataset folder, as importers do: the questions, and the database below files/.
 
     entry.questions: Parquet with id, group, question, sql, sql_template. Of each group one question is
-    taken, so that no two items have the same gold query. Raises StageFailed where no question is left, and
+    taken, so that no two items have the same gold query. Raises StageFailed if no question is left, and
     BadInput for a file that is none.
     """
     asked = _read_questions(entry.questions)
@@ -64,7 +64,7 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     write_dataset(
         out,
         DatasetHead(key, "sql", f"Questions over {key}", OF_THE_DATABASE, entry.questions.name, "template"),
-        [_make_item(question, key, schema) for question in sorted(items, key=lambda own: own.id)],
+        [_make_item(question, key, schema) for question in sorted(items, key=lambda item: item.id)],
         [_make_shot(question) for question in _take_in_turn(rest, entry.shots)],
         {f"{key}/{key}.sqlite": entry.file},
     )
@@ -79,7 +79,7 @@ def _read_questions(path: Path) -> list[_Asked]:
             path, f"contains no questions: {what}", hint=f"columns: {', '.join(COLUMNS)}"
         ) from error
     rows = [_Asked(*map(str, row.values())) for row in table.select(COLUMNS).to_pylist()]
-    return sorted(rows, key=lambda own: own.id)
+    return sorted(rows, key=lambda row: row.id)
 
 
 def _group_templates(asked: Sequence[_Asked], seed: int) -> list[list[_Asked]]:

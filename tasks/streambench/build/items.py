@@ -89,7 +89,11 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
                 dropped.append(Dropped(_make_item_id(dataset, item), *problem, (_find_origin(dataset),)))
     if entry.order == HASHED:
         drawn = draw_evenly(
-            candidates, entry.take, entry.draw_seed, lambda own: own.name, lambda own: own.stratum
+            candidates,
+            entry.take,
+            entry.draw_seed,
+            lambda candidate: candidate.name,
+            lambda candidate: candidate.stratum,
         )
     else:
         count = require_rows(entry, datasets).items
@@ -164,7 +168,7 @@ def read_object(text: str) -> dict[str, object]:
 
 
 def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset]:
-    """Open dataset folders. Raises BadInput where one cannot be opened, or is of another kind."""
+    """Open dataset folders. Raises BadInput if one cannot be opened, or is of another kind."""
     datasets = []
     for name in names:
         if Path(name).name != name or name in {".", ".."}:

@@ -31,10 +31,10 @@ def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str
     """Order the items by each seed; T places for each.
 
     streambench: data/raw/streambench. The order `hashed` is that of the hashes of seed and item: the same
-    under every version of Python. Raises BadInput where the dataset does not have the entry's order.
+    under every version of Python. Raises BadInput if the dataset does not have the entry's order.
     """
     if not items:
-        raise BadInput("streambench.sequence", "there is no item", hint="look at the stream's datasets")
+        raise BadInput("streambench.sequence", "there is no item", hint="check the stream's datasets")
     return Drafts(
         [
             SequencePlace(
@@ -53,7 +53,7 @@ def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str
 def order_items(items: Sequence[StreamItem], streambench: Path, entry: Stream, seed: int) -> list[StreamItem]:
     """Order items by a seed; those of a preview alone, where it has some of them."""
     if entry.order == HASHED:
-        return order_by_seed(items, seed, lambda own: own.id, "sequence")
+        return order_by_seed(items, seed, lambda item: item.id, "sequence")
     (dataset,) = open_datasets(streambench, entry.datasets)
     there = {item.key: item for item in items}
     return [there[key] for key in order_rows(entry, dataset, seed) if key in there]

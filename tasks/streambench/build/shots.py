@@ -53,7 +53,7 @@ def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
             else:
                 found.append((name, shot))
     drawn = draw_evenly(
-        found, entry.shots, entry.draw_seed, lambda own: f"{own[0]} {own[1].key}", lambda own: own[0]
+        found, entry.shots, entry.draw_seed, lambda pair: f"{pair[0]} {pair[1].key}", lambda pair: pair[0]
     )
     return Drafts([_make_row(name, place, shot) for place, (name, shot) in enumerate(drawn)], dropped)
 

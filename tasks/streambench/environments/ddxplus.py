@@ -92,6 +92,6 @@ class DDXPlusEnvironment(Environment):
                 raise BadInput(
                     f"{name}/{FILES}/diagnoses.json",
                     f"has {len(found)} diagnoses, or others than {datasets[0]}",
-                    hint=f"{LABELS} are wanted; benchloom import ddxplus",
+                    hint=f"expected {LABELS}; benchloom import ddxplus",
                 )
         return [str(name) for name in lists[0]]

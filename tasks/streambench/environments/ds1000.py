@@ -96,7 +96,7 @@ class DS1000Environment(Environment):
         return extract_code(answer).strip("\n")
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Run the problem's test program on the code. Raises BadInput where there is no sandbox."""
+        """Run the problem's test program on the code. Raises BadInput if there is no sandbox."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._judge, self.make_record(item, answer, None))
 

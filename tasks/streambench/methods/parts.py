@@ -1,4 +1,4 @@
-"""What the shipped methods share: which ablations they take, their memory, entries as a prompt shows them."""
+"""Shared parts of the shipped methods: ablations, memory, and entries as text for prompts."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class PaperMethod(StreamMethod):
         choice = setup.choice
         where = f"streambench: method {choice.method}"
         if choice.use != "all" and not self.takes_use:
-            raise BadInput(where, "does not take `use`", hint="grow_prompt and mem_prompt do")
+            raise BadInput(where, "does not support `use`", hint="grow_prompt and mem_prompt do")
         if choice.memory_of is None:
             if choice.memory_rule != "store_on_turn":
-                raise BadInput(where, "names a memory_rule, and no memory_of that it is for")
+                raise BadInput(where, "has a memory_rule but no memory_of")
         elif not self.takes_memory_of:
-            raise BadInput(where, "does not take `memory_of`", hint="mam_stream_icl does")
+            raise BadInput(where, "does not support `memory_of`", hint="mam_stream_icl does")
         elif choice.memory_of not in setup.agents:
-            raise BadInput(where, f"memory_of: {choice.memory_of} is none of {', '.join(setup.agents)}")
+            raise BadInput(where, f"memory_of: {choice.memory_of} is not one of {', '.join(setup.agents)}")
 
 
 class MemoryMethod(PaperMethod):

@@ -1,4 +1,4 @@
-"""Self-StreamICL: the k most similar of one's own right answers (section 4.1.2, algorithm 2)."""
+"""Self-StreamICL: the k most similar of your own right answers (section 4.1.2, algorithm 2)."""
 
 from __future__ import annotations
 

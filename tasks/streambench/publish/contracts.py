@@ -23,7 +23,7 @@ ROWS: Mapping[str, type] = {"items": StreamItem, "sequence": SequencePlace, "sho
 
 @dataclass(frozen=True)
 class StreamGrounds:
-    """What the rules hold rows against. places, asked: how often a seed has a position, and an item."""
+    """The data with which the rules compare rows. places, asked: counts of positions and items by seed."""
 
     stream: str
     entry: Stream
@@ -45,7 +45,7 @@ def contracts(
 ) -> Counts:
     """Write the contracts' findings into the folder `out`.
 
-    items_dropped, shots_dropped: beside `items` and `shots`, checked with them. Raises ContractBroken where
+    items_dropped, shots_dropped: beside `items` and `shots`, checked with them. Raises ContractBroken if
     one does not hold.
     """
     paths = {path.stem: path for path in (items, sequence, shots)}

@@ -54,7 +54,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class StreamFigures:
-    """What evaluation_figures.json holds. counts: of items, runs, steps and failures; tables: by key."""
+    """The content of evaluation_figures.json. counts: of items, runs, steps and failures; tables: by key."""
 
     stream: str
     kind: str
@@ -84,7 +84,7 @@ def evaluation_figures(
     """Write evaluation_figures.json: every cell that the page shows, with n scored and n failed beside it.
 
     settings: `judging.thresholds.*`, beyond which the page has a warning at its head, and the stream's own.
-    The counts are of steps. Raises StageFailed where no step was run.
+    The counts are of steps. Raises StageFailed if no step was run.
     """
     if not steps:
         raise StageFailed("streambench.evaluation_figures: no step was run; run streambench.steps")

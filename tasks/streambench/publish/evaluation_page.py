@@ -58,7 +58,7 @@ SCALE = "share right, from 0 to 100"
 
 @dataclass(frozen=True)
 class Traced:
-    """What a chart over time shows of a point. note: in its title; end: how its last value is written."""
+    """A point of a chart over time. note: in its title; end: how its last value is written."""
 
     note: str
     read: Callable[[CurvePoint], float]

@@ -1,4 +1,4 @@
-"""What a reader is told at the head of an evaluation's page before any figure."""
+"""Write the warnings at the head of an evaluation's page."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> li
     return [
         *_warn_few(runs),
         *_warn_seeds(runs),
-        *_warn_steps(runs, lambda one: one.failed, "failed and count as wrong", lambda one: one.step.failed),
+        *_warn_steps(
+            runs, lambda scored: scored.failed, "failed and count as wrong", lambda scored: scored.step.failed
+        ),
         *_warn_unjudged(runs, thresholds.unscored_share),
         *_warn_steps(
             runs,
-            lambda one: bool(one.step.left_out),
+            lambda scored: bool(scored.step.left_out),
             "were asked without something that the window had no room for",
-            lambda one: one.step.left_out[0],
+            lambda scored: scored.step.left_out[0],
         ),
         *_warn_estimated(runs),
     ]
@@ -54,9 +56,9 @@ def _warn_unjudged(runs: StreamRuns, most: float) -> Iterator[str]:
     if max(shares, default=0.0) > most:
         yield from _warn_steps(
             runs,
-            lambda one: one.unjudged,
+            lambda scored: scored.unjudged,
             "could not be judged and count as wrong",
-            lambda one: one.step.failed,
+            lambda scored: scored.step.failed,
         )
 
 

@@ -1,1 +1,1 @@
-"""What steps scored and cost, and how methods did over time (section 5.2)."""
+"""Compute the scores and costs of steps, and learning curves of methods (section 5.2)."""

@@ -56,7 +56,7 @@ def curves(scores: list[StepScore]) -> Drafts[CurvePoint]:
     runs = {run: _sum_up(run, run_scores) for run, run_scores in group_runs(scores).items()}
     best = {seed: _find_best(runs, seed) for seed in {score.seed for score in scores}}
     systems: defaultdict[tuple[str, tuple[str, ...]], list[RunningSums]] = defaultdict(list)
-    for run_sums in sorted(runs.values(), key=lambda one: (one.steps[0].seed, one.run)):
+    for run_sums in sorted(runs.values(), key=lambda run_sums: (run_sums.steps[0].seed, run_sums.run)):
         systems[run_sums.steps[0].method, run_sums.steps[0].agents].append(run_sums)
     points = [
         _make_point(
@@ -97,7 +97,7 @@ def _find_best(runs: Mapping[str, RunningSums], seed: int) -> RunningSums:
     """Find the run of a seed that ends highest, ties by its name."""
     return min(
         (run_sums for run_sums in runs.values() if run_sums.steps[0].seed == seed),
-        key=lambda one: (-one.sums[-1], one.run),
+        key=lambda run_sums: (-run_sums.sums[-1], run_sums.run),
     )
 
 

@@ -14,7 +14,7 @@ PROMPTS = Path(__file__).parents[1] / "prompts"
 
 @dataclass(frozen=True)
 class AgentReply:
-    """What an agent replied. value: None if it could not be read; then `problem` says why."""
+    """The reply of an agent. value: None if it could not be read; then `problem` says why."""
 
     text: str
     value: str | None

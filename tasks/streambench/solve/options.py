@@ -12,7 +12,7 @@ from tasks.streambench.entries import Choices, MethodChoice, Order, Reading, See
 
 
 class StreamLimits(Settings):
-    """What runs of streams may do."""
+    """The limits of stream runs."""
 
     refinements: int = Field(default=4, ge=0)
     """Of Self-Refine, at most."""
@@ -26,11 +26,11 @@ class StreamLimits(Settings):
     """Memories above which a vector index is used."""
     count_unanswered: bool = False
     """Whether a step whose call no endpoint answered is written, as wrong; such a call is in no ledger, so
-    that a replay ends there. Otherwise the stage fails at its end, and a run again asks these calls anew."""
+    that a replay ends there. Otherwise the stage fails at its end, and a run again asks these calls again."""
 
 
 class OwnLimits(StreamLimits):
-    """What runs of a user's system may do, and what `benchloom evaluate streambench` runs."""
+    """The limits for runs of a user's system, also by `benchloom evaluate streambench`."""
 
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
     """These and the others below are of `benchloom evaluate` alone; an entry has its own."""

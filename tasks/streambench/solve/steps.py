@@ -34,7 +34,7 @@ async def steps(
     """Run method x models x seed at once, each in the order of its sequence; one row a step, failed ones too.
 
     settings: the stream's own (rule, options), the roles and the models' windows. limit: in a preview, which
-    has some of the items. Raises StageFailed where no endpoint answered, once all else is asked.
+    has some of the items. Raises StageFailed if no endpoint answered, once all else is asked.
     """
     orders = order_items(items, sequence, entry.steps, whole=limit is None)
     runs = list_runs(

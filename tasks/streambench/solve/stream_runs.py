@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class StreamWork:
-    """What the runs of a stage share. settings: of the stage, by dotted name; files: of the environment."""
+    """The shared state of a stage's runs. settings: by dotted name; files: of the environment."""
 
     stage: str
     items: Sequence[StreamItem]

@@ -1,4 +1,4 @@
-"""How a method asks within a step: prompts are put together, sent, read, and booked for the step's row."""
+"""Make a method's calls within a step: build, send and parse prompts, and record them in the step's row."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Unanswered:
 
 @dataclass(frozen=True)
 class TalkSetup:
-    """What the talks of a stage share. windows: agent -> its model's context in tokens."""
+    """The shared settings of a stage's calls. windows: agent -> its model's context in tokens."""
 
     environment: Environment
     agents: StreamAgents
@@ -82,7 +82,7 @@ class TalkSetup:
 
 @dataclass
 class Booked:
-    """What a step has asked, for its row."""
+    """The calls of a step, for its row."""
 
     calls: list[str] = field(default_factory=list)
     judge_calls: list[str] = field(default_factory=list)

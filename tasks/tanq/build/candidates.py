@@ -116,7 +116,7 @@ def take_candidates(
     come first; seed: what ties are decided by.
     """
     waiting: defaultdict[str, list[ExtendedQuestion]] = defaultdict(list)
-    for question in sorted(questions, key=lambda own: make_id(seed, own.id)):
+    for question in sorted(questions, key=lambda candidate: make_id(seed, candidate.id)):
         waiting[seeds[question.seed].kind].append(question)
     used: Counter[tuple[str, str]] = Counter()
 
@@ -143,7 +143,7 @@ def take_candidates(
             used.update(("relation", name) for name in best.relations)
             used.update((("shape", seeds[best.seed].shape), ("seed", best.seed)))
             chosen.append(best)
-    return sorted(chosen, key=lambda own: own.id)
+    return sorted(chosen, key=lambda candidate: candidate.id)
 
 
 def _drop(question: ExtendedQuestion, reason: str) -> Dropped:

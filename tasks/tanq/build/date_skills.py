@@ -47,7 +47,7 @@ def count_years_between(first: Time, second: Time) -> int:
 def count_days_between(first: Time, second: Time) -> int:
     """Count the days from one day to another, of any calendar; below 0 if the second comes first.
 
-    Raises ValueError if a time is no day.
+    Raises ValueError if a time is not a day.
     """
     return to_day_number(_to_date(second), second.calendar) - to_day_number(_to_date(first), first.calendar)
 
@@ -73,7 +73,7 @@ def read_year(text: str) -> int:
 
 
 def to_calendar(time: Time, calendar: Calendar) -> Date:
-    """Return a day's date in a calendar. Raises ValueError if the time is no day."""
+    """Return a day's date in a calendar. Raises ValueError if the time is not a day."""
     date = _to_date(time)
     return date if time.calendar == calendar else convert(date, time.calendar, calendar)
 

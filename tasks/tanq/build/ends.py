@@ -1,6 +1,6 @@
 """Find the other end of a fact in a text: the names of its entity, or its value (step 2).
 
-A mention is no proof yet: the text may say something else about the value.
+A mention is not a proof yet: the text may say something else about the value.
 """
 
 from __future__ import annotations

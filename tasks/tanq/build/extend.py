@@ -100,7 +100,7 @@ def extend(
             detail = f"{len(open_to)} relations hold for all {len(seed.answers)} answers: {seed.text}"
             dropped.append(Dropped(seed.id, "no_relation", detail, origin))
         for choice in choices:
-            asked = sorted(choice, key=lambda own: (own.rank, own.id))
+            asked = sorted(choice, key=lambda relation: (relation.rank, relation.id))
             entities = tuple(answer.entity for answer in seed.answers)
             rows.append(
                 ExtendedQuestion(
@@ -135,7 +135,7 @@ def can_ask(
     facts: Mapping[str, Mapping[str, Sequence[Fact]]],
     params: Extend,
 ) -> bool:
-    """Tell whether a relation holds for all answers, with few values, and the question does not tell them.
+    """Return whether a relation holds for all answers, with few values, and the question does not tell them.
 
     Nor, unless `leads_back` is set, what its answers were found by.
     """
@@ -154,7 +154,7 @@ def can_ask(
 
 
 def says_value(text: str, value: str) -> bool:
-    """Tell whether a text says a value.
+    """Return whether a text says a value.
 
     A name may stand within a word, since "Kenyan" says Kenya. A figure is a word of its own: "Thing Q30" does
     not say 0.
@@ -167,7 +167,7 @@ def says_value(text: str, value: str) -> bool:
 def is_ambiguous(
     relation: Relation, seed: SeedQuestion, facts: Mapping[str, Mapping[str, Sequence[Fact]]]
 ) -> bool:
-    """Tell whether `their` may ask for a relation of the things on the way, which are of another class."""
+    """Return whether `their` may ask for a relation of the things on the way, which are of another class."""
     between = {thing for answer in seed.answers for thing in answer.through}
     others = {
         thing

@@ -66,7 +66,7 @@ PATTERNS: Mapping[str, str] = {
 
 
 class Inference(Settings):
-    """How statements are held against proofs; part of `tanq.verify` in params.yaml."""
+    """Settings for checking statements against proofs; part of `tanq.verify` in params.yaml."""
 
     labels: Literal[2, 3] = 3
     """Three: supported, refuted, not enough information; two leave out what is refuted."""
@@ -80,7 +80,7 @@ class Inference(Settings):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a statement is held against. text: as it is shown; mention: words of it; headers: of a cell."""
+    """The evidence for a statement. text: as shown; mention: words of the text; headers: of a cell."""
 
     article: str
     kind: str
@@ -112,7 +112,7 @@ def find_objection(evidence: Evidence, relation: Relation) -> str:
 
 
 def tells_outright(evidence: Evidence, relation: Relation) -> bool:
-    """Tell whether a proof says a relation by a pattern, or is the infobox entry of it."""
+    """Return whether a proof says a relation by a pattern, or is the infobox entry of it."""
     if evidence.kind == INFOBOX:
         return names_relation(" ".join(evidence.headers), relation)
     pattern = PATTERNS.get(relation.id)

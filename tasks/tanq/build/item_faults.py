@@ -1,4 +1,4 @@
-"""What the paper's audit found wrong with questions (section 3.5), told by rule of a finished item."""
+"""Detect in finished items, by rules, the faults that the paper's audit found (section 3.5)."""
 
 from __future__ import annotations
 

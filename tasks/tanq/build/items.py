@@ -41,7 +41,7 @@ class Items(Settings):
 
 @dataclass(frozen=True)
 class Made:
-    """What the stages made of the questions, by id."""
+    """The results of the stages for the questions, by id."""
 
     seeds: Mapping[str, SeedQuestion]
     tables: Mapping[str, AnswerTable]
@@ -92,8 +92,8 @@ def items(
     ]
     if not chosen:
         raise StageFailed(
-            f"no item is left of {len(drafts):,} questions: {len(good):,} have no fault, and of one shape at "
-            f"most {params.share:.0%} may be (tanq.items.share)"
+            f"no item is left of {len(drafts):,} questions: {len(good):,} have no fault, and at most "
+            f"{params.share:.0%} may have the same shape (tanq.items.share)"
         )
     return Drafts(chosen, dropped)
 
@@ -215,7 +215,7 @@ def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int)
 
 
 def has_gap(item: TanqItem) -> bool:
-    """Tell whether a row of the answer table lacks a value."""
+    """Return whether a row of the answer table lacks a value."""
     return any(not cell.values for row in item.rows if row.filter_pass for cell in row.cells)
 
 

@@ -93,7 +93,7 @@ def find_name(text: str, end: NamedEnd) -> tuple[int, int] | None:
 
 
 def _stands_alone(text: str, start: int, stop: int) -> bool:
-    """Tell whether a name is not part of another, as in `Guinea-Bissau`, `South Sudan`, `Mexico City`."""
+    """Return whether a name is not part of another, as in `Guinea-Bissau`, `South Sudan`, `Mexico City`."""
     hyphens = text[max(0, start - 1) : start] == "-" or re.match(r"-\w", text[stop : stop + 2])
     return not (hyphens or BEFORE.search(text[max(0, start - NEAR) : start]) or AFTER.match(text, stop))
 

@@ -96,7 +96,7 @@ def list_numbers(text: str) -> Iterator[WrittenNumber]:
 
 
 def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) -> bool:
-    """Tell whether an amount, rounded as a number is written, is that number.
+    """Return whether an amount, rounded as a number is written, is that number.
 
     before: the words before it, where `over` and `nearly` say on which side the amount is.
     """

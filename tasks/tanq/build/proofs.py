@@ -68,7 +68,7 @@ class Proofs(Settings):
 
 @dataclass(frozen=True)
 class ArticleSearch:
-    """What an article is read for: the other end of a fact. side: whose article it is."""
+    """The search of an article for the other entity or value of a fact. side: whose article it is."""
 
     fact: Fact
     side: str

@@ -160,7 +160,7 @@ def check_rephrased(text: str, tagged: str, seed: SeedQuestion, tags: Sequence[s
     if len(found) > len(tags):
         raise Unparsed("it has a tag twice")
     plain, given = remove_tags(question, tags), remove_tags(tagged, tags)
-    if "(" in re.sub(r"\([^()]*\)", lambda one: "" if one[0] in given else one[0], plain):
+    if "(" in re.sub(r"\([^()]*\)", lambda match: "" if match[0] in given else match[0], plain):
         raise Unparsed("it has a tag that is none")
     if lost := [condition.shown for condition in seed.conditions if condition.shown not in plain]:
         raise Unparsed(f"it does not name {lost[0]}")

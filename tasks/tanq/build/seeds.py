@@ -37,7 +37,9 @@ def take_in_turn(questions: Iterable[SeedQuestion], most: int, seed: int) -> lis
     Of two with the same answers one is taken.
     """
     shapes: defaultdict[str, defaultdict[str, list[SeedQuestion]]] = defaultdict(lambda: defaultdict(list))
-    for question in sorted(questions, key=lambda own: make_id(seed, own.id), reverse=True):
+    for question in sorted(
+        questions, key=lambda list_question: make_id(seed, list_question.id), reverse=True
+    ):
         shapes[question.kind][question.shape].append(question)
     taken: list[SeedQuestion] = []
     answered: set[tuple[str, ...]] = set()

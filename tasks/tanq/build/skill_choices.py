@@ -51,7 +51,7 @@ ROUND_YEARS = (100, 50, 25, 10, 5, 1)
 
 @dataclass(frozen=True)
 class Doubts:
-    """What the evidence leaves open.
+    """The facts that the evidence does not decide.
 
     left: (entity, relation) -> facts that no proof supports; steps: of a fact's amount, what the last digit
     counts in the most precise figure that supports it.
@@ -128,13 +128,13 @@ def _list_column_uses(
 
 
 def is_filled(cells: Sequence[KnownCell], least: int) -> bool:
-    """Tell whether half of a column is filled, and `least` cells, so that it may be asked for otherwise."""
+    """Return whether half of a column is filled, and `least` cells, so that it may be asked for otherwise."""
     filled = sum(bool(cell.supported) for cell in cells)
     return filled >= least and 2 * filled >= len(cells)
 
 
 def decides(cells: Sequence[KnownCell], passes: Callable[[Fact], bool], least: int) -> bool:
-    """Tell whether a filter is decided for every row, and leaves at least `least` rows and not all.
+    """Return whether a filter is decided for every row, and leaves at least `least` rows and not all.
 
     A row passes by a fact that is supported; one without such a fact must fail by all that the graph has of
     it, and facts of one cell must not contradict each other.
@@ -219,7 +219,7 @@ def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
 
 
 def _is_told(amount: Decimal, told: Decimal, step: int) -> bool:
-    """Tell whether a figure that is rounded to `told` leaves the same when it is rounded to a step."""
+    """Return whether a figure that is rounded to `told` leaves the same when it is rounded to a step."""
     if not told:
         return True
     written = (amount / told).quantize(Decimal(1), ROUND_HALF_UP) * told

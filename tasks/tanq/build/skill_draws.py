@@ -16,7 +16,7 @@ Uses = tuple[SkillUse, ...]
 
 @dataclass(frozen=True)
 class SkillLimits:
-    """What skills must leave of a table.
+    """The minimum size of a table after skills are applied.
 
     least: rows that pass the filters; filled: the share of them with a value in a column that is rewritten;
     choice: whether a filtered column must have another value than the filter's own.
@@ -74,7 +74,7 @@ def _extend(
         if more and _tells(table, more, limits):
             tie = make_id(seed, use.name, use.relation, use.operator, use.operand)
             found.append((_count_gaps(table, more), tie, more))
-    yield from (more for _, _, more in sorted(found, key=lambda own: own[:2]))
+    yield from (more for _, _, more in sorted(found, key=lambda ranked: ranked[:2]))
 
 
 def _count_gaps(table: BaseTable, uses: Uses) -> int:
@@ -91,7 +91,7 @@ def keep_rows(table: BaseTable, uses: Sequence[SkillUse]) -> BaseTable:
 
 
 def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
-    """Tell whether a filtered column has another value than the filter's in the rows that are kept.
+    """Return whether a filtered column has another value than the filter's in the rows that are kept.
 
     Otherwise the question tells the whole column: `Keep only the countries whose continent is Asia.`
     """
@@ -137,7 +137,7 @@ def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses 
 
 
 def _tells(table: BaseTable, uses: Uses, limits: SkillLimits) -> bool:
-    """Tell whether enough rows are left, each filter alone leaves out a row, and all skills change it.
+    """Return whether enough rows are left, each filter alone leaves out a row, and all skills change it.
 
     Of the rows that are left no column is empty, and of one that is rewritten that share is filled.
     """

@@ -112,12 +112,12 @@ def apply_skills(
 
 
 def passes_filter(row: BaseRow, table: BaseTable, use: SkillUse) -> bool:
-    """Tell whether a row passes a filter; of several values one must, and an empty cell does not."""
+    """Return whether a row passes a filter; of several values one must, and an empty cell does not."""
     return any(passes_bound(use, fact) for fact in row.cells[table.find(use.relation)])
 
 
 def passes_bound(use: SkillUse, fact: Fact) -> bool:
-    """Tell whether a fact passes a filter."""
+    """Return whether a fact passes a filter."""
     if use.name == FILTER_ENTITY:
         return fact.shown == use.operand
     if use.name == FILTER_NUMBER:

@@ -152,5 +152,5 @@ def _say_year(before: str, column: BaseColumn) -> str:
 
 
 def is_unit_named(text: str, unit: str) -> bool:
-    """Tell whether a question names a unit, in the plural, behind `in`, `to the nearest` or an amount."""
+    """Return whether a question names a unit, in the plural, behind `in`, `to the nearest` or an amount."""
     return re.search(rf"(?<!\w){re.escape(unit)}(?!\w)", text) is not None

@@ -72,7 +72,7 @@ class Skills(Settings):
 
 @dataclass(frozen=True)
 class GraphByIds:
-    """What tables are made of: facts, relations and things by id, and the tag of each relation."""
+    """The parts of tables: facts, relations and things by id, and the tag of each relation."""
 
     facts: Mapping[str, Fact]
     relations: Mapping[str, Relation]

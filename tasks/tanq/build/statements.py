@@ -18,7 +18,7 @@ from tasks.tanq.graph.things import Thing
 
 @dataclass(frozen=True)
 class Saying:
-    """How a relation is said. template: with {entity} and {value}; cues: what a text says it by, a pattern.
+    """The wording of a relation. template: with {entity} and {value}; cues: a pattern for words of a text.
 
     parts: whether a part of the value will do, `Northern Europe` for Europe.
     """
@@ -130,7 +130,7 @@ def find_saying(relation: Relation) -> Saying:
 
 
 def names_relation(text: str, relation: Relation) -> bool:
-    """Tell whether a text has a word that says a relation: its label's, or one of those it is known by."""
+    """Return whether a text has a word that says a relation: its label's, or one of those it is known by."""
     return bool(_match_cues(find_saying(relation).cues).search(text.lower()))
 
 

@@ -64,7 +64,7 @@ class Tables(Settings):
     most_values: int = Field(default=5, gt=0)
     """A question with more values in a cell is dropped (section 3, step 3)."""
     least_rows: int = Field(default=2, gt=0)
-    """A question with fewer rows left is no list question any more."""
+    """A question with fewer rows left is not a list question any more."""
     whole_cells: bool = False
     """Whether a cell is emptied that has lost one of its values: half a list of borders is wrong.
 

@@ -51,7 +51,7 @@ async def verify(
     params: Verify,
     ask: Ask,
 ) -> Drafts[ProofVerdict]:
-    """Hold every fact against its proofs, the best first, until one supports it or `tries` were asked.
+    """Compare every fact with its proofs, the best first, until one supports it or `tries` were asked.
 
     With `each_kind` this is done for each kind of proof by itself.
 
@@ -77,7 +77,7 @@ async def verify(
 
 
 def make_evidence(proof: Proof) -> Evidence:
-    """Make of a proof what a statement is held against."""
+    """Make of a proof what a statement is compared with."""
     return Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
 
 
@@ -90,7 +90,7 @@ async def _verify_fact(
     ask: Ask,
 ) -> list[ProofVerdict | Dropped]:
     statement = say_fact(fact, relation, things)
-    ranked = sorted(proofs, key=lambda own: rank_proof(own, relation))
+    ranked = sorted(proofs, key=lambda proof: rank_proof(proof, relation))
     groups = group_kinds(ranked).values() if params.each_kind else [ranked]
     held = [
         outcome for group in groups for outcome in await _hold(fact, statement, group, relation, params, ask)
@@ -108,7 +108,7 @@ async def _hold(
     params: Verify,
     ask: Ask,
 ) -> list[ProofVerdict | Dropped]:
-    """Hold a fact against proofs in their order, until one supports it or `tries` were asked."""
+    """Compare a fact with proofs in their order, until one supports it or `tries` were asked."""
     outcomes: list[ProofVerdict | Dropped] = []
     asked, supported = 0, False
     for proof in proofs:

@@ -92,7 +92,7 @@ def _copy_parts(path: Path, found: Mapping[str, object], out: Path) -> dict[str,
                 first, count = places.get(title, (row, 0))
                 if first + count != row:
                     raise BadInput(
-                        path, f"the parts of {title!r} do not stand together", hint="import it again"
+                        path, f"the parts of {title!r} are not adjacent", hint="import the articles again"
                     )
                 places[title] = (first, count + 1)
                 row += 1

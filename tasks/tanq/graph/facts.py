@@ -81,7 +81,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class GraphReading:
-    """What a graph's statements are: facts, left out, or unread."""
+    """A graph's statements, divided into facts, left out and unread."""
 
     facts: list[Fact]
     left: DroppedFacts

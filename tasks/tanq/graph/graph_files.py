@@ -79,5 +79,5 @@ def find_best_rank(ranks: Iterable[str]) -> str:
 
 def _read(path: Path, row: type[Row]) -> Iterator[Row]:
     if not path.is_file():
-        raise BadInput(path, "is not there", hint="`benchloom import wikidata` writes it; see docs/tanq.md")
+        raise BadInput(path, "does not exist", hint="`benchloom import wikidata` writes it; see docs/tanq.md")
     return iter(StoredRows(path, row))

@@ -14,7 +14,7 @@ ASPECTS = (PLACE, BIRTH, DEATH, LIFE, WORK, MAKING, DATE, SIZE, "")
 
 @dataclass(frozen=True)
 class KnownRelation:
-    """How a property is asked for. one, words: of one thing and of several; aspect: one of `ASPECTS`."""
+    """The wording for a property. one, words: of one thing and of several; aspect: one of `ASPECTS`."""
 
     one: str
     words: str

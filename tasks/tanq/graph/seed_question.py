@@ -18,7 +18,7 @@ def choose_pronoun(noun: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a list question demands of its answers. value: a thing's id; shown: its words.
+    """A condition of a list question on its answers. value: a thing's id; shown: its words.
 
     through: empty, or the relation that leads from an answer to the thing that `relation` is asked of.
     """

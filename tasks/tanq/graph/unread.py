@@ -66,7 +66,9 @@ class Others:
                     return found
             if ANY in side and (ANY in other or any(entity not in side.known for entity in other.known)):
                 return side.get(ANY)
-        small, large = sorted((self, others), key=lambda own: len(own.by_value) + len(own.by_relation))
+        small, large = sorted(
+            (self, others), key=lambda doubts: len(doubts.by_value) + len(doubts.by_relation)
+        )
         return next((small.get(entity) for entity in small if large.get(entity)), None)
 
     def __contains__(self, entity: str) -> bool:

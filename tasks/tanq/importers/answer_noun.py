@@ -1,4 +1,4 @@
-"""What the answers of an imported list question are called, by its words."""
+"""Find the noun for the answers of an imported list question from its words."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _read_singular(text: str) -> str:
 
 
 def _ends(word: str, phrase: list[str]) -> bool:
-    """Tell whether a word ends the phrase before it."""
+    """Return whether a word ends the phrase before it."""
     low = word.lower()
     if not phrase and low in ("written", "designed", "featured"):
         return False  # `what written work`

@@ -22,7 +22,7 @@ BY_ID, BY_ARTICLE, BY_NAME = "id", "article", "name"
 
 @dataclass
 class WantedNames:
-    """What is looked for, all at once, so that a graph is read through only once for it."""
+    """All names to look up, collected so that a graph is read only once."""
 
     ids: set[str] = field(default_factory=set)
     articles: set[str] = field(default_factory=set)

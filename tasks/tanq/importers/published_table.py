@@ -63,7 +63,7 @@ Property = tuple[str, str]
 
 
 class PublishedTable:
-    """A record's table with the answers behind its rows. Raises BadRecord where it can have none."""
+    """A record's table with the answers behind its rows. Raises BadRecord if it can have none."""
 
     def __init__(self, record: PublishedRecord) -> None:
         self._given = record.answers
@@ -338,7 +338,7 @@ def _split(text: str, values: Sequence[str]) -> list[str]:
     """Split a text at the values that it joins, longest first, so that commas within them stay."""
     if not values:
         return []
-    pattern = "|".join(re.escape(name) for name in sorted(values, key=lambda own: (-len(own), own)))
+    pattern = "|".join(re.escape(name) for name in sorted(values, key=lambda name: (-len(name), name)))
     found = re.findall(pattern, text, re.IGNORECASE)
     rest = re.sub(pattern, "", text, flags=re.IGNORECASE)
     return list(dict.fromkeys(found)) if not rest.strip(" ,;") else []
@@ -355,7 +355,7 @@ def _list_telling(value: PublishedValue) -> set[str]:
 
 
 def _tells(texts: set[str], cell: str) -> bool:
-    """Tell whether a folded cell, or a part of it between commas, is one of these texts."""
+    """Return whether a folded cell, or a part of it between commas, is one of these texts."""
     return cell in texts or any(part in texts for part in cell.split(", ") if part)
 
 

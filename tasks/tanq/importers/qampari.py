@@ -209,7 +209,7 @@ def make_imported_seed(
 def _find_common_class(entities: Sequence[str], names: GraphNames) -> str:
     """Find the class that most of some entities are instances of; empty if none is of more than half."""
     counts = count_classes(entities, names)
-    most = max(counts, key=lambda own: counts[own], default="")
+    most = max(counts, key=lambda noun: counts[noun], default="")
     return most if most and 2 * counts[most] > len(entities) else ""
 
 

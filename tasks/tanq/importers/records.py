@@ -1,4 +1,4 @@
-"""What the importers of published records share: each record becomes a row, and what is left out a line."""
+"""The base class of importers of published records: each record becomes a row or a skipped line."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class RecordsImporter(BaseImporter):
             self.kinds[found.row.kind] += 1
             self.counts.update(found.counts)
         if not rows:
-            raise BadInput(self.path, f"gave {self.none.format(self.read)}", hint=self.advise())
+            raise BadInput(self.path, f"contains {self.none.format(self.read)}", hint=self.advise())
         write_rows(project.root / folder / self.file, self.row, rows)
         return Imported(
             self._word(folder),

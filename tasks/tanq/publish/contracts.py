@@ -132,7 +132,7 @@ def _read_facts(path: Path, named: set[str]) -> Iterable[Fact]:
 
 @dataclass(frozen=True)
 class Grounds:
-    """What items stand on: the graph's facts, relations and things, and proofs with their verdicts, by id."""
+    """The data behind items: facts, relations and things of the graph, proofs and verdicts, by id."""
 
     graph: GraphByIds
     proofs: Mapping[str, Proof]
@@ -285,7 +285,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
 
 
 def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
-    """Tell whether a proof's text mentions the end of the fact that its article is not of."""
+    """Return whether a proof's text mentions the end of the fact that its article is not of."""
     name = fact.entity if proof.side == "value" else fact.value.item or ""
     if proof.side == "value" or fact.value.kind == ITEM:
         thing = graph.things.get(name)

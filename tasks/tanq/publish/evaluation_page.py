@@ -48,7 +48,7 @@ TO_LABEL = (
 
 @dataclass(frozen=True)
 class EvaluationFigures:
-    """What the page reads of `evaluation_figures.json`. tables: by key, such as `5-released`."""
+    """The fields of `evaluation_figures.json` that the page reads. tables: by key, such as `5-released`."""
 
     tables: Mapping[str, FigureTable]
     warnings: tuple[str, ...] = ()

@@ -174,7 +174,7 @@ def write_row(row: FinalRow, item: TanqItem, proofs: Mapping[str, Sequence[ItemP
 def write_cell(
     cell: FinalCell, column: FinalColumn, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]
 ) -> Iterator[Record]:
-    """Write the values of a cell, each with its proofs; a column that a skill added is no property's."""
+    """Write the values of a cell, each with its proofs; a column that a skill added is not a property's."""
     asked = column.relation in item.relations
     shown = cell.values
     if not asked or not cell.facts:

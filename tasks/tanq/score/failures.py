@@ -29,12 +29,12 @@ def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[FailureKind
 
 
 def is_filtered(item: TanqItem) -> bool:
-    """Tell whether a question has a filter."""
+    """Return whether a question has a filter."""
     return any(skill.name in FILTERS for skill in item.skills)
 
 
 def ignores_filter(item: TanqItem, match: TableMatch) -> bool:
-    """Tell whether a table has an entity that fails the question's filter."""
+    """Return whether a table has an entity that fails the question's filter."""
     return any(places and not row.filter_pass for row, places in zip(item.rows, match.entities, strict=True))
 
 
@@ -95,7 +95,7 @@ def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> I
 
 
 def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:
-    """Tell whether the table has some answers and lacks one that no tool's result had named."""
+    """Return whether the table has some answers and lacks one that no tool's result had named."""
     seen = f" {fold(' '.join(step.result for step in prediction.steps if step.tool not in OWN_WORDS))} "
     lacking = [
         row.label
@@ -106,7 +106,7 @@ def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bo
 
 
 def is_malformed(match: TableMatch) -> bool:
-    """Tell whether a table has no header, has it twice or as a row, or rows of different length."""
+    """Return whether a table has no header, has it twice or as a row, or rows of different length."""
     if not match.head or len({len(row) for row in match.rows}) > 1:
         return True
     heads = {simplify(cell) for cell in match.rows[0]}
@@ -118,7 +118,7 @@ def is_malformed(match: TableMatch) -> bool:
 
 
 def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
-    """Tell whether a listed answer has nothing in a column that the table has, and should."""
+    """Return whether a listed answer has nothing in a column that the table has, and should."""
     return any(
         all(is_nothing(match.read(place, column)) for place in places)
         for row, places in zip(item.rows, match.entities, strict=True)
@@ -129,6 +129,6 @@ def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
 
 
 def lists_any(things: tuple[ItemThing, ...], match: TableMatch) -> bool:
-    """Tell whether a row that is no answer is of one of these things."""
+    """Return whether a row that is not an answer is of one of these things."""
     names = [match.read(place, 0) for place in match.others]
     return any(is_same_name(thing.label, name) for thing in things for name in names if name)

@@ -51,12 +51,12 @@ def fold(text: str) -> str:
 
 
 def is_nothing(text: str) -> bool:
-    """Tell whether a cell says nothing: it is empty, a dash, or says that nothing is known."""
+    """Return whether a cell says nothing: it is empty, a dash, or says that nothing is known."""
     return simplify(text) in NOTHING
 
 
 def is_same_name(gold: str, said: str) -> bool:
-    """Tell whether two names are spellings of one."""
+    """Return whether two names are spellings of one."""
     one, other = simplify(gold), simplify(said)
     if one == other:
         return bool(one) or gold.strip() == said.strip()
@@ -66,7 +66,7 @@ def is_same_name(gold: str, said: str) -> bool:
 
 
 def is_same_value(gold: str, said: str, kind: str) -> bool:
-    """Tell whether a value is the answer's. kind: of the column, which says how it is compared."""
+    """Return whether a value is the answer's. kind: of the column, which says how it is compared."""
     if kind == TIME:
         return sort_date_words(gold) == sort_date_words(said)
     if kind == QUANTITY:
@@ -127,7 +127,7 @@ def _cut_known(gold: tuple[str, ...], said: str) -> tuple[list[str], str]:
     So a value keeps its own comma or `and`.
     """
     rest, left = said.strip(), list(gold)
-    for value in sorted(gold, key=lambda one: (-len(one), one)):
+    for value in sorted(gold, key=lambda gold_value: (-len(gold_value), gold_value)):
         # Between two signs, since within a longer name it is another: `Guinea` in `Equatorial Guinea`.
         pattern = rf"({BOUND}|^)\s*{re.escape(value)}(?:{REMARK.pattern})?\s*(?={BOUND}|$)"
         rest, cut = re.subn(pattern, r"\1;", rest, count=1, flags=re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""A predicted table held against the answer table: its header, columns, rows and cells (section 5.6)."""
+"""A predicted table compared with the answer table: its header, columns, rows and cells (section 5.6)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Rows = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class TableMatch:
-    """What of the answer a predicted table has.
+    """The match between a predicted table and the answer.
 
     rows: of the predicted table, turned if its entities stood in its first row; head: its first row is a
     header; columns: for each column of the answer the place of its own, None if it is missing; entities: for
@@ -91,7 +91,7 @@ def turn(item: TanqItem, table: Rows) -> tuple[tuple[str, ...], ...]:
 
 
 def has_header(item: TanqItem, rows: Rows) -> bool:
-    """Tell whether the first row is a header: it names no entity, and has no value of the answer's."""
+    """Return whether the first row is a header: it names no entity, and has no value of the answer's."""
     if not rows or not rows[0]:
         return False
     first, *cells = rows[0]

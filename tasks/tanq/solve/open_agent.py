@@ -39,7 +39,7 @@ SHOWN_NAME = 80
 
 @dataclass(frozen=True)
 class AgentNote:
-    """What a step had as its result, as the agent's next prompt shows it."""
+    """The result of a step, as the agent's next prompt shows it."""
 
     head: str
     result: str
@@ -133,7 +133,7 @@ class OpenSession:
 
 @dataclass(frozen=True)
 class ShelfResult:
-    """What a tool found. article: the title of the one whose text it is; None if it is of none."""
+    """The result of a tool. article: the title of the one whose text it is; None if it is of none."""
 
     lines: list[str]
     article: str | None = None

@@ -1,4 +1,4 @@
-"""What the open agent replies: one step, as labelled lines or as a call of a tool."""
+"""Parse the open agent's reply: one step, as labelled lines or as a call of a tool."""
 
 from __future__ import annotations
 

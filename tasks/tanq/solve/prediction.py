@@ -60,7 +60,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class TableRun:
-    """How one prediction is made. shots, choice, instruction: of closed and oracle alone."""
+    """The settings of a prediction. shots, choice, instruction: of closed and oracle alone."""
 
     setting: str
     model: str

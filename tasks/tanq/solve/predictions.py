@@ -60,8 +60,8 @@ def find_articles(wikipedia: Path, name: str, settings: Mapping[str, Any]) -> Pa
     folder = Path(str(settings.get(f"tanq.sources.{source}.articles", "")))
     if not folder.is_relative_to(WIKIPEDIA) or ".." in folder.parts:
         raise StageFailed(
-            f"tanq.predictions: the articles of source {source} lie in {folder}, and the open agent "
-            f"searches what `benchloom import wikipedia` wrote below {WIKIPEDIA}"
+            f"tanq.predictions: the articles of source {source} are in {folder}, but the open agent "
+            f"searches only imported articles below {WIKIPEDIA}"
         )
     return wikipedia / folder.relative_to(WIKIPEDIA)
 

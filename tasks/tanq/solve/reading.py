@@ -25,7 +25,7 @@ SLACK = 0.9
 
 @dataclass(frozen=True)
 class TableReply:
-    """What a model replied, and what its prompt had no room for. failed: why there is no reply."""
+    """A model's reply, and the proofs that did not fit the prompt. failed: why there is no reply."""
 
     reply: str
     failed: str
@@ -120,7 +120,7 @@ class ShownProof:
 
 @dataclass(frozen=True)
 class FittedProofs:
-    """What of the proofs has room, quoted; left_out: the ids of the others."""
+    """The proofs that fit the prompt, quoted; left_out: the ids of the others."""
 
     text: str
     left_out: tuple[str, ...]
@@ -146,7 +146,7 @@ def gather_proofs(proofs: Iterable[ItemProof], *seed: object) -> list[ShownProof
         if proof.id not in own:
             own.append(proof.id)
     shown = [ShownProof(tuple(sorted(letters)), text) for text, letters in ids.items()]
-    return sorted(shown, key=lambda one: (make_id("order", *seed, one.text), one.text))
+    return sorted(shown, key=lambda proof: (make_id("order", *seed, proof.text), proof.text))
 
 
 def find_distractors(item: TanqItem, others: Sequence[TanqItem], count: int, seed: int) -> list[ItemProof]:

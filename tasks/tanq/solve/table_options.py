@@ -10,7 +10,7 @@ from tasks.settings import Settings
 
 
 class OpenLimits(Settings):
-    """How much the open agent may do and see."""
+    """The limits of the open agent."""
 
     steps: int = Field(default=4, gt=0)
     """Steps of the main agent: sub-tasks and calculations, before it writes its table."""

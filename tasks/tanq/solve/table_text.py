@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 500, 64, 1_000
-"""Of a table and of its cells; what is larger is no answer to a question."""
+"""Of a table and of its cells; what is larger is not an answer to a question."""
 FIRST = "entity"
 """The first header, by which a header alone is known for a table."""
 RULE = frozenset("|+-=: \t")
@@ -77,7 +77,7 @@ def _find_runs(reply: str) -> Iterator[list[str]]:
 
 
 def _is_rule(line: str) -> bool:
-    """Tell whether a line only separates: `|---|---|`, `+---+---+`."""
+    """Return whether a line only separates: `|---|---|`, `+---+---+`."""
     return RULE.issuperset(line) and ("-" in line or "=" in line)
 
 

@@ -196,7 +196,7 @@ def test_texts_on_servers(kind, monkeypatch):
         profiles = measure_columns(place.entry, reflect(place.entry), ColumnRules(), {})
     found = [
         (listed_profile.kind, listed_profile.type, listed_profile.reading)
-        for listed_profile in sorted(profiles, key=lambda one: one.table)
+        for listed_profile in sorted(profiles, key=lambda profile: profile.table)
     ]
     assert dict(zip(TEXTS, found, strict=True)) == {name: due for name, (_, due) in TEXTS.items()}
 

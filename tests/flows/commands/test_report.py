@@ -15,7 +15,7 @@ def test_a_record_without_its_page_and_a_page_without_its_record_are_named(tmp_p
     folder = tmp_path / "data/reports/trial/rivers"
     folder.mkdir(parents=True)
     write_record(folder / RECORD, Page(Section("stream", "Streams", 3), "trial", "rivers", "Rivers", ""), {})
-    with pytest.raises(BadInput, match=r"rivers.index\.html: is not there, and report\.json is"):
+    with pytest.raises(BadInput, match=r"rivers.index\.html: does not exist, although report\.json does"):
         report_command(open_it=False)
     (folder / "index.html").touch()
     assert report_command(open_it=False) == 0

@@ -214,7 +214,9 @@ def test_nothing_scored_is_no_figure(tmp_path):
 def test_a_system_that_retrieves_needs_documents_and_no_other_is_given_any():
     rag = ENTRY.validate_python({"kind": "rag"})
     alone = ENTRY.validate_python({"kind": "rag", "retriever": "none"})
-    with pytest.raises(BadInput, match=r"systems\.weak: retrieves, and there are no documents"):
+    with pytest.raises(
+        BadInput, match=r"systems\.weak: retrieves from documents, but there are no documents"
+    ):
         check_documents("weak", rag, given=False, found=False)
     with pytest.raises(BadInput, match="does not retrieve from documents of ours"):
         check_documents("alone", alone, given=True, found=True)

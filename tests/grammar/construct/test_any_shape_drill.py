@@ -260,7 +260,7 @@ def change(folder: Path, file: Path, *statements: str) -> DatabaseEntry:
 @pytest.mark.parametrize("name", ["library", "concert_singer", "world_1"])
 def test_a_new_table_and_a_renamed_column_change_only_what_was_asked_with_them_in_view(name, tmp_path):
     before = build(name)
-    template = max(before.templates, key=lambda one: (len(one.tables) == 1, one.id))
+    template = max(before.templates, key=lambda template: (len(template.tables) == 1, template.id))
     used = read_stored(template.sql, before.schema).columns
     renamed = next(column for column in before.schema if column.id in used and column.descriptive)
     other = next(column for column in before.schema if column.primary_key and column.table != renamed.table)

@@ -20,7 +20,7 @@ from tasks.grammar.corpus.machine_reading import (
     write_numbered_grammar,
 )
 from tasks.grammar.corpus.plain_writer import MODEL, PLAIN, CheckedSentence
-from tasks.grammar.corpus.sentence_rules import Ground, find_fault
+from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 from tasks.models.ask import Unparsed
 from tests.grammar.gbnf import accepts
 from tests.grammar.scripted import SCHEMA, ScriptedAsk, make_database
@@ -308,7 +308,7 @@ def test_a_thing_may_be_named_as_the_one_that_a_fact_is_of():
         ProfileFact("f2", "flight 12", "altitude in feet of the origin airport", ("18",)),
         ProfileFact("f3", "flight 12", "distance in miles", ("746",)),
     )
-    ground = Ground("flight", ("flight 12",), facts)
+    ground = KnownFacts("flight", ("flight 12",), facts)
     assert find_fault("The origin airport has an altitude of 18 feet.", ground) == ""
     assert find_fault("Flight 12 has a distance of 746 miles.", ground) == ""
     wrong = find_fault("The origin airport has a distance of 746 miles.", ground)

@@ -8,7 +8,7 @@ from tasks.grammar.corpus.entities import COLLECTION, ProfileFact
 from tasks.grammar.corpus.machine_reading import names_fact
 from tasks.grammar.corpus.plain_patterns import list_sentences
 from tasks.grammar.corpus.plain_writer import PlainWriter, write_paragraphs
-from tasks.grammar.corpus.sentence_rules import Ground, find_fault
+from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
 
 def fact(attribute, *values, name="Locke"):
@@ -71,7 +71,7 @@ FACTS = st.fixed_dictionaries(
 @given(values=FACTS, name=NAMES, seed=st.integers(0, 50))
 def test_every_fact_is_said_and_every_sentence_keeps_the_rules(values, name, seed):
     facts = tuple(fact(attribute, *sorted(value), name=name) for attribute, value in values.items())
-    ground = Ground("film", (name,), facts)
+    ground = KnownFacts("film", (name,), facts)
     paragraphs, failed = write_paragraphs(PlainWriter(name, ground, (seed,)), facts, {})
     assert failed == []
     sentences = [sentence.text for paragraph in paragraphs for sentence in paragraph]
@@ -82,7 +82,7 @@ def test_every_fact_is_said_and_every_sentence_keeps_the_rules(values, name, see
 
 
 def write_text(kind, *facts, name="Locke", seed=0):
-    writer = PlainWriter(name, Ground(kind, (name,), facts), (seed,))
+    writer = PlainWriter(name, KnownFacts(kind, (name,), facts), (seed,))
     paragraphs, failed = write_paragraphs(writer, facts, {})
     assert failed == []
     return "\n".join(" ".join(sentence.text for sentence in part) for part in paragraphs)
@@ -142,7 +142,7 @@ def test_a_thing_that_may_be_a_person_is_not_it():
 
 def test_a_date_tells_its_year_too_but_no_other():
     def write(*facts, attempts=None):
-        writer = PlainWriter("Locke", Ground("film", ("Locke",), facts), (0,))
+        writer = PlainWriter("Locke", KnownFacts("film", ("Locke",), facts), (0,))
         (paragraph,), _ = write_paragraphs(writer, facts, attempts or {})
         return [sentence.facts for sentence in paragraph]
 
@@ -168,7 +168,7 @@ def test_what_the_database_has_is_counted_in_plain_words(attribute, sentence):
         told, fact("country", "United States"), fact("director", "Ada B"), fact("release year", "1994"),
         fact("content rating", "PG"),
     )  # fmt: skip
-    writer = PlainWriter("Locke", Ground("film", ("Locke",), own), (0,))
+    writer = PlainWriter("Locke", KnownFacts("film", ("Locke",), own), (0,))
     assert sentence in {writer.write_fact(told, 1, attempt)[0].text for attempt in range(3)}
 
 
@@ -176,7 +176,7 @@ def test_documents_do_not_all_share_their_sentences_and_each_stays():
     def write(name):
         told = {"director": "Ada B", "genre": "Drama", "runtime in minutes": "85", "country": "France"}
         facts = [fact(attribute, value, name=name) for attribute, value in told.items()]
-        writer = PlainWriter(name, Ground("film", (name,), tuple(facts)), (0, name))
+        writer = PlainWriter(name, KnownFacts("film", (name,), tuple(facts)), (0, name))
         paragraphs, _ = write_paragraphs(writer, facts, {})
         return " ".join(sentence.text for paragraph in paragraphs for sentence in paragraph)
 

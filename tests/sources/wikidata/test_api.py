@@ -200,7 +200,7 @@ def test_a_server_that_is_not_there_ends_after_its_patience(tmp_path):
 
 
 def test_a_selection_by_no_id_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="by id alone"):
+    with pytest.raises(BadInput, match="only by id"):
         list(ApiSource(WebServer("http://127.0.0.1:9/"), tmp_path).read(EntitySelection(), ReadingReport()))
 
 

@@ -99,7 +99,7 @@ def test_entities_are_those_of_a_dump(source, tmp_path):
     found, report, _ = read(source, entities=names)
     expected, of_dump, _ = read(DumpSource([write_dump(tmp_path / "dump.json", *MADE)]), entities=names)
     assert [unordered(result) for result in found] == sorted(
-        map(unordered, expected), key=lambda each: (each.id[0], each.id)
+        map(unordered, expected), key=lambda record: (record.id[0], record.id)
     )
     assert report.counts == of_dump.counts
     assert report.counts == {"unknown value": 1, "no value": 1, "value of another type": 1}
@@ -224,6 +224,6 @@ def test_a_real_entity_comes_through_as_from_its_json(tmp_path):
     (expected,), of_dump, _ = read(
         DumpSource([EXCERPT / "qwikidata_wd_Q42.json"]), sites=frozenset({"enwiki"}), **chosen
     )
-    aliases = sorted(expected.aliases, key=lambda each: (each.language, each.text))
+    aliases = sorted(expected.aliases, key=lambda alias: (alias.language, alias.text))
     assert unordered(found) == unordered(replace(expected, aliases=tuple(aliases)))
     assert report.counts == of_dump.counts

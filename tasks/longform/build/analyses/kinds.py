@@ -31,7 +31,7 @@ Rank = Callable[[str], tuple[object, ...]]
 
 @dataclass(frozen=True)
 class AnalysisScope:
-    """What one question can be about."""
+    """The possible subjects of a question."""
 
     subject: AnalysedRows
     category: Category | None

@@ -1,4 +1,4 @@
-"""What the figures of an analysis come to, and whether its rows tell it at all."""
+"""Compute the outcome of an analysis, and check that its rows support the outcome."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ AGREES: Mapping[str, str] = {
 
 
 def is_analysis(design: str) -> bool:
-    """Tell whether a question was planned from a question, not from rows."""
+    """Return whether a question was planned from a question, not from rows."""
     return design in KINDS
 
 
@@ -100,7 +100,7 @@ def list_counts(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str
 
 
 def is_silent(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int]) -> bool:
-    """Tell whether rows say nothing of a figure: a side has no row, or fewer than two points are left."""
+    """Return whether rows say nothing of a figure: a side has no row, or fewer than two points are left."""
     least = 2 if figure.kind in (CORRELATED, SLOPE, YEARLY) else 1
     return min(list_counts(figure, groups, counts)) < least
 
@@ -108,6 +108,6 @@ def is_silent(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, 
 def is_told(
     figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int], values: Mapping[str, float]
 ) -> bool:
-    """Tell whether there are rows enough for a figure, and it has a value for every side."""
+    """Return whether there are rows enough for a figure, and it has a value for every side."""
     enough = min(list_counts(figure, groups, counts)) >= KNOWN
     return enough and all(side in values for side in list_sides(figure, groups))

@@ -23,7 +23,7 @@ TRIES = 40
 
 @dataclass(frozen=True)
 class AnalysisPlan:
-    """What one question is to be about."""
+    """The plan of a question."""
 
     design: str
     """Its kind, a name in `KINDS`."""
@@ -36,7 +36,7 @@ class AnalysisPlan:
 
 @dataclass
 class Tally:
-    """What was planned so far for a whole set, so that kinds and readings spread over all its databases."""
+    """Counts of plans for a set, so that kinds and readings are balanced over its databases."""
 
     interpretive: float
     """The share of plans that turn on an abstract word."""
@@ -44,7 +44,7 @@ class Tally:
 
     @property
     def is_interpretive(self) -> bool:
-        """Whether the next plan is to be interpretive."""
+        """Return whether the next plan is to be interpretive."""
         done = sum(count for (_, interpretive), count in self.kinds.items() if interpretive)
         return done < self.interpretive * (self.kinds.total() + 1)
 
@@ -122,7 +122,7 @@ class _Planner:
 
 
 def _needs_all(choice: AnalysisScope) -> bool:
-    """Tell whether a choice is about every table of its subject: otherwise the single table is simpler."""
+    """Return whether a choice is about every table of its subject: otherwise the single table is simpler."""
     return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
         choice.subject.tables
     ) == 1

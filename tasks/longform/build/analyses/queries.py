@@ -24,7 +24,7 @@ ABOVE, BELOW, EARLIER, LATER = "above", "below", "earlier", "later"
 SIDES: Mapping[str, tuple[str, ...]] = {
     HALVES: (ABOVE, BELOW), PERIODS: (LATER, EARLIER), PERIOD_COUNTS: (LATER, EARLIER),
 }  # fmt: skip
-"""Kind of figure -> what it compares, where that is no group of the question."""
+"""Kind of figure -> what it compares, where that is not a group of the question."""
 VALUE, CHANGE, FIRST, LAST, BORDER = "value", "change", "first", "last", "border"
 Found = tuple[dict[str, float], dict[str, int], dict[str, int]]
 """Values, the rows behind each, and the rows there are: by group or side, as in `FoundFigure`."""

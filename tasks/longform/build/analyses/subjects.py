@@ -1,4 +1,4 @@
-"""What the tables of a database can be asked about, by their schema: there need not be enough rows."""
+"""Find subjects for questions from the schema of a database, even without enough rows."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _drop_same_names(amounts: Sequence[FocusMeasure]) -> tuple[FocusMeasure, ...
 
 
 def is_amount(row: SourceColumn) -> bool:
-    """Tell whether a column holds amounts: numbers that are no key, code, year or flag."""
+    """Return whether a column holds amounts: numbers that are no key, code, year or flag."""
     own = row.column
     if own.type not in {"integer", "real"} or not _can_be_asked(row):
         return False
@@ -206,13 +206,13 @@ def is_amount(row: SourceColumn) -> bool:
 
 
 def _can_be_asked(row: SourceColumn) -> bool:
-    """Tell whether people would ask about a column; without a value it counts unless it is a key."""
+    """Return whether people would ask about a column; without a value it counts unless it is a key."""
     own = row.column
     return own.references is None and (own.descriptive or not (row.values or own.primary_key))
 
 
 def is_time(row: SourceColumn) -> bool:
-    """Tell whether a column says when: a date, or the number of a year."""
+    """Return whether a column says when: a date, or the number of a year."""
     own = row.column
     words = split_name(own.name)
     if not _can_be_asked(row) or BIRTH.search(words):
@@ -246,12 +246,12 @@ def _say_measure(row: SourceColumn) -> FocusMeasure:
 
 
 def _is_sayable(text: str) -> bool:
-    """Tell whether people would say a value: a name, a code in capitals or words, and no filler (`aut`)."""
+    """Return whether people would say a value: a name, a code in capitals or words, and no filler (`aut`)."""
     return text != text.lower() or (len(text) > 2 and all(map(is_word, text.split())))
 
 
 def _list_values(row: SourceColumn, table: str) -> tuple[str, ...]:
-    """List values that questions can name; none for a column that is no category."""
+    """List values that questions can name; none for a column that is not a category."""
     own = row.column
     words = split_name(own.name)
     if own.type != "text" or not own.descriptive or own.primary_key or NO_CATEGORY.search(words):

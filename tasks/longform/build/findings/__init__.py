@@ -1,1 +1,1 @@
-"""What an analysis of rows comes to, in words: its claim, its answer, and the rows that bear it out."""
+"""Write the outcome of an analysis in words: claim, answer and supporting rows."""

@@ -30,7 +30,7 @@ SIGNED: Mapping[str, tuple[str, str]] = {
 def check_sentence(
     sentence: str, figures: Sequence[FoundFigure], stated: Sequence[str], question: ControlledQuestion
 ) -> None:
-    """Hold a sentence of the model's own against the figures. Raises Unparsed.
+    """Compare a sentence of the model's own with the figures. Raises Unparsed.
 
     It may say which way a correlation or a trend goes, with that figure's numbers. What ranks groups or
     sides, or gives their numbers, is said in our words alone: a number beside the wrong one would pass.

@@ -1,4 +1,4 @@
-"""What rows are invented for an analysis, and whether they tell what they must, or must not."""
+"""Plan the invented rows of an analysis, and check that they support exactly the intended outcome."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
 
 
 def can_be_silent(question: ControlledQuestion, columns: Sequence[Column]) -> bool:
-    """Tell whether rows can leave a question open: by a group without rows, or by amounts left empty.
+    """Return whether rows can leave a question open: by a group without rows, or by amounts left empty.
 
     columns: of the question's tables.
     """

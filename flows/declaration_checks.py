@@ -1,4 +1,4 @@
-"""Check that every paper has a flow, that a flow declares every stage, and that what it declares is whole.
+"""Check that every paper has a flow, that every stage is declared, and that declarations are complete.
 
 What a run would refuse of a stage is found here, if its signature, declaration or parameters tell.
 """
@@ -214,6 +214,6 @@ def _check_splitting(own: Declared, graph: DeclaredGraph) -> Iterator[str]:
         named = {keyword.arg: keyword.value for keyword in decorator.keywords}
         over = decorator.args[0] if decorator.args else named.get("over")
         if isinstance(over, ast.Constant) and over.value not in own.arguments:
-            yield f"splits over {over.value!r}, which is none of its arguments"
+            yield f"splits over {over.value!r}, which is not one of its arguments"
         if own.asks or "out" in own.arguments:
             yield "splits, so it must ask no model, and return Drafts[Row]"
