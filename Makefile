@@ -60,6 +60,7 @@ rules: $(DEV)
 	$(BIN)/lint-imports
 	$(BIN)/benchloom graph --check
 	$(BIN)/python -m bench.bytes_page --check
+	$(BIN)/python -m bench.prose
 	$(BIN)/deptry benchloom flows tasks
 	$(BIN)/deptry tests bench --ignore DEP002,DEP004
 	$(BIN)/python -m bench.licences
