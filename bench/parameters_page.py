@@ -57,7 +57,8 @@ class ParameterReader:
         """List the parameters below a path."""
         whole = self.resolve(schema)
         for key, part in list_keys(whole):
-            yield from self.list_at(part, f"{path}.{key}", key in whole.get("required", ()))
+            if "const" not in part:  # the row of the mapping says which `kind` this is
+                yield from self.list_at(part, f"{path}.{key}", key in whole.get("required", ()))
 
     def list_at(
         self, schema: Schema, path: str, required: bool = False, kind: str = ""
@@ -69,10 +70,11 @@ class ParameterReader:
         definition = below.get("$ref", "") if list_keys(self.resolve(below)) else ""
         first = self.shown.setdefault(definition, path) if definition else path
         line = find_line(path)
-        parts = [kind, whole.get("description"), line and f"Paper: {line.section}."]
+        described = whole.get("description") or self.resolve(below).get("description")
+        parts = [kind, described, line and f"Paper: {line.section}."]
         parts += [f"The keys are those of `{first}`."] if first != path else []
         default = write_values(line) if line else write_default(whole, required)
-        if any(parts) or not list_keys(whole):
+        if any(parts) or not (list_keys(whole) or path.endswith(NAME)):
             yield Parameter(path, self.write_type(whole), default, " ".join(filter(None, parts)))
         if first == path:
             yield from self.list_below(below, path)

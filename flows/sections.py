@@ -62,11 +62,14 @@ PresetName = Annotated[
     Literal[PRESETS],  # type: ignore[valid-type]
     Field(description="Which values the flow has where this file gives none (docs/presets.md)"),
 ]
+FurtherCanaries = Annotated[
+    bool, Field(description="Also ask the judge the held-out test cases, which have figures of their own.")
+]
 HOUSE: Mapping[str, object] = {
     "baselines": BaselineNight,
     "databases": dict[str, DatabaseEntry],
     "evaluation": EvaluationSection,
-    "judging.further_canaries": bool,
+    "judging.further_canaries": FurtherCanaries,
     "judging.thresholds": TrustThresholds,
     "models": dict[str, EmbeddedModel],
     "nightly": Nightly,

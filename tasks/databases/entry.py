@@ -41,13 +41,19 @@ class DatabaseEntry(BaseModel):
     file: Path | None = None
     """The file that DVC hashes: a SQLite file or, beside a url, the record of its content."""
     url: str | None = None
+    """A SQLAlchemy URL without a password, instead of a SQLite file: `postgresql://user@host/name`."""
     password_env: VariableName | None = None
     """The environment variable that holds the URL's password."""
     title: str = ""
+    """The title on pages and on the dataset's card."""
     licence: str = ""
+    """The licence of the data, as an SPDX id. Publishing needs it."""
     source: str = ""
+    """Where the data comes from, for the card."""
     attribution: str = ""
+    """Who must be named as the author of the data, for the card."""
     description: str = ""
+    """One sentence on the content, for the card and the pages."""
     world: Path | None = None
     """The SQLite file of the whole that this database is a part of, in data/worlds: what is the answer here
     must be the answer there."""

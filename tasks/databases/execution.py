@@ -27,6 +27,7 @@ class QueryLimits(Settings):
     """The resource limits of one statement."""
 
     timeout_s: float = Field(default=5.0, gt=0)
+    """Seconds that one query may run."""
     rows: int = Field(default=10_000, gt=0)
     """Rows of a query's result; streams are not limited."""
     bytes: int = Field(default=10_000_000, gt=0)

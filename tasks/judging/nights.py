@@ -30,7 +30,9 @@ class AlarmRule(Settings):
     unscored: float = Field(default=0.2, ge=0, le=1)
     """The largest allowed share of unscored items; more of them raise an alarm."""
     draws: int = Field(default=10_000, ge=100)
+    """Bootstrap samples per interval."""
     seed: int = 0
+    """The seed of the bootstrap."""
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ class LongformSet(Settings):
     questions: int = Field(default=6, gt=0)
     """How many are asked for of each database; the review may leave fewer."""
     seed: int = 0
+    """The seed that chooses and orders the questions."""
 
 
 class MorePeers(Settings):
@@ -72,7 +73,9 @@ class MorePeers(Settings):
     items: int = Field(gt=0)
     """The first so many items by id."""
     reviewers: int = Field(gt=0)
+    """Reviewers per answer of these items."""
     meta_reviewers: int = Field(gt=0)
+    """Meta-reviewers per answer of these items."""
 
 
 class AgentEvaluation(Settings):
@@ -83,6 +86,7 @@ class AgentEvaluation(Settings):
     agents: Annotated[tuple[AgentName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
         "none", "sequential", "iterative", "guess",
     )  # fmt: skip
+    """The agents to run: without queries, sequential, iterative, or a guess from the schema."""
     models: Names = ("agent",)
     """Names under `roles:`: the models that the agents are run with."""
     judge: str = "judge"
@@ -90,8 +94,11 @@ class AgentEvaluation(Settings):
     reviewer: str = "reviewer"
     """The role of reviewers and meta-reviewers."""
     reviewers: int = Field(default=3, gt=0)
+    """Reviewers per answer."""
     meta_reviewers: int = Field(default=3, gt=0)
+    """Meta-reviewers per answer."""
     more: MorePeers | None = None
+    """More reviewers for some of the items."""
     labels: LabelFile | None = None
     """People's labels of answers and steps, a file in data/labels: id, label and, if several rated, rater."""
 

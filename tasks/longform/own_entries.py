@@ -26,6 +26,10 @@ class SystemLimits(Settings):
     """Maximum number of rows of a result that reviewers are shown."""
     limits: QueryLimits = QueryLimits()
     judge: str = "judge"
+    """The role that compares answers with the reference."""
     reviewer: str = "reviewer"
+    """The role of reviewers and meta-reviewers."""
     reviewers: int = Field(default=3, gt=0)
+    """Reviewers per answer."""
     meta_reviewers: int = Field(default=3, gt=0)
+    """Meta-reviewers per answer."""

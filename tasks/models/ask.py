@@ -32,11 +32,15 @@ class Role(Settings):
     """A model and its decoding parameters: `roles.<name>` in params.yaml. A change makes stages stale."""
 
     model: str
+    """A name under `models` or `run.endpoints`."""
     temperature: float = Field(default=0, ge=0, le=2)
+    """The sampling temperature."""
     top_p: float = Field(default=1, gt=0, le=1)
+    """The share of probability that is sampled from (nucleus sampling)."""
     max_tokens: int = Field(default=2048, gt=0)
-    """These three have no effect on embeddings: an embedder's role needs only a model."""
+    """Maximum number of tokens of an answer. An embedder's role needs only a model."""
     seed: int | None = 0
+    """The sampling seed that the endpoint is sent; null sends none."""
     attempts: int = Field(default=3, ge=1)
     """How often to ask until an answer parses, the first time included."""
     constrain: Literal["grammar", "json_schema", "tools", "none"] = "none"

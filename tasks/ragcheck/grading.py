@@ -42,6 +42,7 @@ class JudgingOptions(Settings):
     response_characters: int = Field(default=2000, gt=0)
     """Maximum length of the response as the judge is shown it."""
     feedback_words: int = Field(default=25, gt=0)
+    """Maximum number of words of the judge's feedback."""
     guard: bool = True
     """Quote responses so that instructions inside them have no effect."""
 

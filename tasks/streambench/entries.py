@@ -44,6 +44,7 @@ class QuestionDatabase(Settings):
     first_words: Names | None = None
     """Only questions whose first word is one of these, as `which`; null takes all wordings."""
     seed: int = 0
+    """The seed that chooses the questions."""
 
 
 class Stream(Settings):
@@ -61,6 +62,7 @@ class Stream(Settings):
     """T: so many items, drawn by `draw_seed`; null takes all. DDXPlus draws as many of each diagnosis. Under
     other orders than `hashed`: the first so many rows of the split."""
     draw_seed: int = 42
+    """The seed that samples the items."""
     seeds: Seeds = (42,)
     """Of the shuffled orders; the paper has 42, and 2, 3, 7, 21, 42 for robustness (section 5.2)."""
     shots: int = Field(default=16, ge=0)
@@ -82,6 +84,7 @@ class MethodChoice(Settings):
     memory_of: str | None = None
     """Table 7: the role whose right answers alone enter the memory."""
     memory_rule: MemoryRule = "store_on_turn"
+    """Which answers enter the memory, with `memory_of`."""
     version: str = ""
     """Of the installed package that brings the method; empty for a file of the project."""
     record: str = ""
@@ -123,6 +126,7 @@ class StreamEvaluation(Settings):
     stream: str
     """A name under `streambench.streams`."""
     methods: Choices
+    """Methods to run; a name, or a mapping with an ablation."""
     models: Names = ("agent",)
     """Roles: each method is run with each; one that shares a memory is run once, with all in this order."""
     seeds: Seeds | None = None
@@ -134,8 +138,9 @@ class StreamEvaluation(Settings):
     k: int | None = Field(default=None, gt=0)
     """null: 16, and 4 for DS-1000 and HotpotQA (appendix A)."""
     embedder: str = "embedder"
+    """The role that embeds memories."""
     judge: str = "judge"
-    """ToolBench alone."""
+    """The role that judges ToolBench's answers."""
     steps: int | None = Field(default=None, gt=0)
     """Only the first so many steps; null takes all."""
 
@@ -144,15 +149,21 @@ class OwnStream(Settings):
     """One entry of `streambench.systems`: a system of the user's in the agent's place."""
 
     stream: str
+    """A name under `streambench.streams`."""
     system: str
     """A name under `systems`: it is sent each prompt as a question."""
     files: Path | None = None
     """The folder that `StreamItem.file` is relative to; null is data/raw/streambench."""
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
+    """Methods to run the system with."""
     seeds: Seeds | None = None
+    """Seeds of the stream to run; null takes all of them."""
     k: int | None = Field(default=None, gt=0)
+    """Memories in a prompt; null is 16, and 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
+    """The role that embeds memories."""
     judge: str = "judge"
+    """The role that judges ToolBench's answers."""
 
 
 class StreamOverview(Settings):

@@ -67,6 +67,7 @@ class OpenAiEntry(EntryModel):
 
     kind: Literal["openai"]
     version: str = "1"
+    """Part of every call's ledger key: change it when the system changes."""
     role: str = "answerer"
     """Under `roles:`; its `model` names the endpoint."""
     instructions: str = ""
@@ -94,7 +95,9 @@ class HttpCall(EntryModel):
     ids: JsonPath | None = None
     """The ids of their documents."""
     titles: JsonPath | None = None
+    """The titles of the documents."""
     scores: JsonPath | None = None
+    """The retrieval scores."""
 
     @field_validator("body")
     @classmethod
@@ -152,7 +155,9 @@ class RagEntry(EntryModel):
 
     kind: Literal["rag"]
     version: str = "1"
+    """Part of every call's ledger key."""
     retriever: RetrieverKind = "keyword"
+    """How passages are found; `none` asks the model alone."""
     fused: tuple[Literal["keyword", "bm25", "dense"], ...] = Field(default=("bm25", "dense"), min_length=2)
     """The retrievers whose rankings `hybrid` fuses."""
     candidates: int = Field(default=50, gt=0)
@@ -177,9 +182,11 @@ class RagEntry(EntryModel):
     """How the model alone is asked: in our words, by which it may say that it does not know, or for a concise
     answer and nothing else, as in GRAMMAR's LLM-only run (Table 4)."""
     answerer: str = "answerer"
+    """The role that answers."""
     rewriter: str = "rewriter"
+    """The role that rewrites the search query from earlier turns."""
     embedder: str = "embedder"
-    """Names under `roles:`."""
+    """The role that embeds passages and queries."""
 
     @model_validator(mode="after")
     def _check_wording(self) -> Self:

@@ -56,6 +56,7 @@ class TanqSet(Settings):
     questions: int = Field(default=60, gt=0)
     """At most so many items."""
     seed: int = 0
+    """The seed that chooses the items."""
 
 
 class TableEvaluation(Settings):
@@ -66,6 +67,7 @@ class TableEvaluation(Settings):
     settings: Annotated[tuple[SettingName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
         "closed", "oracle", "open",
     )  # fmt: skip
+    """The settings: without evidence, with the item's evidence, or with tools."""
     models: Names = ("agent",)
     """Names under `roles:`."""
     shots: Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(check_distinct)] = (3,)
@@ -73,6 +75,7 @@ class TableEvaluation(Settings):
     choices: tuple[Literal["random", "chosen"], ...] = ("random",)
     """How examples are taken, for three and more."""
     instructions: tuple[InstructionName, ...] = ("simple",)
+    """The instructions in the prompt, by name."""
     items: int | None = Field(default=None, gt=0)
     """Only the first so many items by id; null takes all."""
     people: LabelFile | None = None

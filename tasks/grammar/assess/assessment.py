@@ -71,8 +71,11 @@ class AssessmentParams(Settings):
     """The rule of the fault at the page's head: sufficiency, or one of the paper's context rules. Where
     sufficiency cannot be told, the paper's first stands there. figures.json has those of all rules."""
     mode: Mode = "open"
+    """`closed` counts an answer as incorrect unless the system retrieved every true document."""
     draws: int = Field(default=10_000, ge=1)
+    """Bootstrap samples per interval."""
     seed: int = 0
+    """The seed of the bootstrap."""
 
 
 def assessment(

@@ -55,6 +55,7 @@ class Baselines(Settings):
     samples: int = Field(default=4, ge=1)
     """Number of responses sampled for self-consistency; the paper has 4, at temperature 1."""
     seed: int = 0
+    """The seed that samples the answers."""
 
 
 class BaselineLabel(Label):

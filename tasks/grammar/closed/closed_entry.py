@@ -24,6 +24,7 @@ class ClosedVariant(Settings):
     texts: tuple[str, ...] = ()
     """Columns of running text, in which mentioned names are replaced."""
     seed: int = 0
+    """The seed of the fictitious names."""
     tries: int = Field(default=6, ge=1)
     """Maximum number of candidates for a name before a generic one is used: Company 17."""
     sure: float = Field(default=0.85, ge=0, le=1)

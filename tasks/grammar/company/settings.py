@@ -35,15 +35,19 @@ class Company(Settings):
     """One company. The model invents names; numbers, dates and assignments are drawn by seed."""
 
     seed: int = 0
+    """The seed of numbers, dates and assignments."""
     about: str = "engineering and design"
     """The field that it works in; the model chooses an industry within it."""
     departments: int = Field(default=4, ge=1, le=12)
     """Number of departments besides the management."""
     employees: int = Field(default=14, ge=3, le=200)
+    """Number of employees."""
     clients: int = Field(default=10, ge=1, le=200)
     """Appendix G.1: ten."""
     projects: int = Field(default=10, ge=1, le=500)
+    """Number of projects."""
     services: int = Field(default=4, ge=1, le=12)
+    """Number of services that the company offers."""
     members: tuple[int, int] = (1, 3)
     """Minimum and maximum number of project members besides the director and the manager."""
     years: tuple[int, int] = (2016, 2030)

@@ -29,6 +29,7 @@ class BackCheck(Settings):
     orders: int = Field(default=1, ge=1, le=2)
     """Number of orders in which the choices are shown; the model must pick the right one in each."""
     seed: int = 0
+    """The seed that orders the candidates."""
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ class FillIn(Settings):
     free_rows: int = Field(default=20, ge=1)
     """Maximum number of rows of an answer to a model's SQL of any shape: who asks wants to read them."""
     seed: int = 0
+    """The seed that chooses among the values."""
     limits: QueryLimits = QueryLimits()
     """Limits of the one query per template."""
 

@@ -60,19 +60,23 @@ class TemplateKind(TemplateShape):
     requests: int = Field(ge=0)
     """Maximum number of requests."""
     criteria: tuple[str, ...]
+    """Keys of `grammar.sql_templates.criteria` that the prompt states."""
 
 
 class PromptExample(Settings):
     """The prompt's example, from another domain than the database's."""
 
     tables: str
+    """The example's tables: `books(book_id integer, title text)`."""
     sql: str
+    """The example's query."""
 
 
 class SqlTemplates(Settings):
     """`grammar.sql_templates` in params.yaml."""
 
     kinds: Mapping[str, TemplateKind]
+    """Kind of template -> what a template of it must have."""
     criteria: Mapping[str, str]
     """The sentence in the prompt for each criterion."""
     example: PromptExample
@@ -85,6 +89,7 @@ class SqlTemplates(Settings):
     coverage: Coverage = Coverage()
     """The plan of `dialect: any`."""
     seed: int = 0
+    """The seed that orders the requests."""
 
 
 NOT_DRAWN = "the templates of the kinds that were asked for are about others"

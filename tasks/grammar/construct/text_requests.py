@@ -36,12 +36,19 @@ class TextExample(Settings):
     """The example of a prompt, from a domain that no database here is about; no text may repeat it."""
 
     wanted: str = "height in metres of the lighthouse"
+    """What the example asks for, as a phrase."""
     given: str = "the lighthouse [lighthouses.name]"
+    """The given value of the example, as a phrase."""
     circumstance: str = "I keep the logbook of a sailing club"
+    """The circumstance of the example's text."""
     opening: str = "Would you know"
+    """How the question of the example's text begins."""
     text: str = ""
+    """The example's text in full sentences."""
     given_first: str = "lighthouse [lighthouses.name] height in metres"
+    """A fragment that begins with the given value."""
     asking: str = "how many metres high is the lighthouse [lighthouses.name]"
+    """A fragment that begins with a question word."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -55,7 +62,9 @@ class Criterion(Settings):
     prompt: str
     """A file's stem in tasks/grammar/prompts/. Its fields: see `make_fields`."""
     minimum_words: int = Field(default=1, ge=1)
+    """Minimum number of words of a text."""
     maximum_words: int = Field(default=80, ge=1)
+    """Maximum number of words of a text."""
     sentences: bool = False
     """Ask for a sentence with the circumstances and a question; else for a fragment."""
     samples: int = Field(default=3, ge=1)
@@ -75,12 +84,14 @@ class Criterion(Settings):
     """
     example: TextExample = TextExample()
     seed: int = 0
+    """The seed that assigns circumstances and openings to requests."""
 
 
 class TextTemplates(Settings):
     """`grammar.text_templates` in params.yaml."""
 
     criteria: Mapping[str, Criterion]
+    """Criterion -> its prompt and limits."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ class Unbalanced(Settings):
     """`grammar.unbalanced` in params.yaml. A criterion without a rule gets all texts."""
 
     rules: Mapping[str, CriterionRule] = Field(default_factory=dict)
+    """Criterion -> the rule that its texts must meet."""
     seed: int = 0
+    """The seed that decides which groups get a criterion."""
 
 
 def unbalanced(

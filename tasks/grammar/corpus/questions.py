@@ -45,6 +45,7 @@ class Questions(Settings):
     """Choose only groups whose true documents are known, in the corpus, and tell all that the query is about:
     with a corpus of a part of the database, every other group would count as a gap. Others are dropped."""
     seed: int = 0
+    """The seed of the sample."""
 
 
 @dataclass(frozen=True)

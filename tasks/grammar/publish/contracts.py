@@ -81,6 +81,7 @@ class Contracts(Settings):
     answers: int | None = Field(default=None, ge=1)
     """Maximum number of answers per SQL template that are run again, sampled by seed; null = all."""
     seed: int = 0
+    """The seed that samples the rows to check."""
     limits: QueryLimits = QueryLimits()
     """Limits of each answer's query."""
 

@@ -35,6 +35,7 @@ class Condense(Settings):
     words: int = Field(default=45, ge=8)
     """Maximum number of words; never more than the controlled question has, and two."""
     rounds: int = Field(default=3, ge=1)
+    """Maximum number of attempts per question."""
 
 
 async def condense(

@@ -27,6 +27,7 @@ class PeerPrompts(Settings):
     prompt_tokens: int = Field(default=3000, ge=1500)
     """Budget for a prompt, as `estimate_tokens` estimates it; rows of results are left out to keep it."""
     rationale_words: int = Field(default=25, gt=0)
+    """Maximum number of words of a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
     """A model that reasons before it replies needs more."""
 

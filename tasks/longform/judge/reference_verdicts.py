@@ -62,6 +62,7 @@ class ReferenceJudging(Settings):
     feedback: bool = False
     """Let the judge write a reason before its verdict, as in the paper; a small model is no better for it."""
     rationale_words: int = Field(default=25, gt=0)
+    """Maximum number of words of a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
     """A model that reasons before it replies needs more."""
     rules: bool = True

@@ -48,6 +48,7 @@ class AgentLimits(Settings):
     query_tokens: int = Field(default=120, gt=0)
     """Maximum length of one query."""
     answer_tokens: int = Field(default=160, gt=0)
+    """Maximum number of tokens of an answer."""
     answer_words: int = Field(default=80, gt=0)
     """What agents are told about the length of an answer."""
     statistics: bool = False

@@ -33,13 +33,20 @@ class OwnLimits(StreamLimits):
     """What runs of a user's system may do, and what `benchloom evaluate streambench` runs."""
 
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
-    """These and the others below are of `benchloom evaluate` alone; an entry has its own."""
+    """Methods to run. `benchloom evaluate` alone reads this key and those below; an entry has its own."""
     seeds: Seeds = (42,)
+    """Seeds to run."""
     k: int | None = Field(default=None, gt=0)
+    """Memories in a prompt; null is 16, and 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
+    """The role that embeds memories."""
     judge: str = "judge"
+    """The role that judges ToolBench's answers."""
     rule: str = ""
-    """As of a stream, as are the next ones."""
+    """The rule of the environment, as of a stream."""
     options: Mapping[str, Any] = {}
+    """Options of the environment, as of a stream."""
     order: Order = "hashed"
+    """The order of the items, as of a stream."""
     reading: Reading = "lenient"
+    """How replies are read, as of a stream."""

@@ -40,6 +40,7 @@ class SystemTables(Settings):
     distractors: int = Field(default=8, ge=0)
     """Proofs of other questions among them."""
     seed: int = 0
+    """The seed that chooses the distractors."""
 
 
 async def system_predictions(

@@ -30,6 +30,7 @@ class PredictionLimits(Settings):
     """Parameters of the stage `tanq.predictions`."""
 
     seed: int = 0
+    """The seed that chooses examples and distractors."""
     distractors: int = Field(default=8, ge=0)
     """Proofs of other questions that oracle prompts have beside the item's own."""
     table_tokens: int = Field(default=250, gt=0)
