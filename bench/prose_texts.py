@@ -44,9 +44,9 @@ class Text:
 
 
 def list_docs() -> Iterator[Text]:
-    """List the paragraphs of README, CHANGELOG and the pages that a person wrote, without code blocks."""
+    """List the paragraphs of the pages that a person wrote, without code blocks and evidence."""
     pages = (path for path in sorted((ROOT / "docs").rglob("*.md")) if "evidence" not in path.parts)
-    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *pages):
+    for page in (*sorted(ROOT.glob("*.md")), *pages):
         path = page.relative_to(ROOT).as_posix()
         if path not in GENERATED:
             yield from split_blocks(path, 1, "docs", page.read_text(encoding="utf-8"))
