@@ -27,6 +27,10 @@ gives the default, the column has the value of `sample`, then the value of `pape
 the place in the paper.
 """
 NAME = "<name>"
+NAMING = re.compile(
+    r"^(?:`[\w.]+` in params\.yaml|Parameters of the stage `[\w.]+`|One entry of `[\w.]+`)(?:[.:;] ?|$)"
+)
+"""Begins the docstring of a section, whose name is in the row already."""
 LONGEST = 48
 """Characters of a default; the rest of a longer one is left out."""
 MARKUP = re.compile(r"(`[^`]*`)|[<*]")
@@ -70,7 +74,10 @@ class ParameterReader:
         definition = below.get("$ref", "") if list_keys(self.resolve(below)) else ""
         first = self.shown.setdefault(definition, path) if definition else path
         line = find_line(path)
-        described = whole.get("description") or self.resolve(below).get("description")
+        described = whole.get("description") or self.resolve(below).get("description", "")
+        if list_keys(whole):
+            described = NAMING.sub("", described)
+            described = described[:1].upper() + described[1:]
         parts = [kind, described, line and f"Paper: {line.section}."]
         parts += [f"The keys are those of `{first}`."] if first != path else []
         default = write_values(line) if line else write_default(whole, required)

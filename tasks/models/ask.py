@@ -42,16 +42,16 @@ class Role(Settings):
     seed: int | None = 0
     """The sampling seed that the endpoint is sent; null sends none."""
     attempts: int = Field(default=3, ge=1)
-    """How often to ask until an answer parses, the first time included."""
+    """Maximum number of calls until an answer parses."""
     constrain: Literal["grammar", "json_schema", "tools", "none"] = "none"
-    """What the endpoint can hold a reply to: a GBNF grammar, a JSON schema, calls of tools. `none`: only the
-    parser checks answers."""
+    """The constraint that the endpoint supports: a GBNF grammar, a JSON schema or tool calls. With `none`,
+    only the parser checks replies."""
     logprobs: bool = False
     """Whether the endpoint returns log probabilities."""
     cut: Literal["judge", "fail"] = "judge"
-    """What becomes of a reply that `max_tokens` cut: it is taken as it is, or the item has no answer."""
+    """Whether a reply that `max_tokens` cut counts as an answer."""
     filtered: Literal["judge", "fail"] = "fail"
-    """The same of a reply that a content filter of the provider ended."""
+    """Whether a reply that the provider's content filter ended counts as an answer."""
 
     def refuse(self, finish_reason: str) -> str:
         """Say why a reply that did not end by itself does not count as an answer; empty if it does."""

@@ -35,7 +35,7 @@ class Grade:
 
 
 class JudgingOptions(Settings):
-    """The section `ragcheck.judging` of params.yaml: what judges of both parts are shown."""
+    """`ragcheck.judging` in params.yaml: the judges' input in both parts."""
 
     context_tokens: int = Field(default=600, ge=0)
     """Token budget for the contexts, best first."""

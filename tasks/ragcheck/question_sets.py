@@ -26,7 +26,7 @@ class QuestionSet(Settings):
     language: str = Field(default="en", pattern="^[a-z]{2,3}$")
     """The language of questions and answers, as an ISO 639 code."""
     take: int | None = Field(default=None, gt=0)
-    """Number of questions, spread evenly over datasets; None is all."""
+    """Number of questions, spread evenly over datasets; null takes all."""
     seed: int = 0
     """Seed of that sample."""
     first_turn: bool = False

@@ -56,7 +56,7 @@ class TemplateKind(TemplateShape):
     """One kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
 
     templates: int = Field(ge=0)
-    """Number of templates to stop at."""
+    """Maximum number of templates."""
     requests: int = Field(ge=0)
     """Maximum number of requests."""
     criteria: tuple[str, ...]
@@ -81,11 +81,11 @@ class SqlTemplates(Settings):
     """The sentence in the prompt for each criterion."""
     example: PromptExample
     only: tuple[str, ...] | None = None
-    """Kinds that are asked for of databases that name none themselves; null = all."""
+    """Kinds for databases that name none; null uses all."""
     offered: int = Field(default=4, ge=1)
     """Number of columns that one request offers the model to choose from."""
     dialect: Literal["plain", "any"] = "plain"
-    """What a model with `constrain: none` may write: the kinds above, or any SELECT that runs, by a plan."""
+    """What a model with `constrain: none` writes: the kinds above, or any SELECT, by a plan."""
     coverage: Coverage = Coverage()
     """The plan of `dialect: any`."""
     seed: int = 0

@@ -18,9 +18,9 @@ class CriterionRule(Settings):
     """How many texts of one criterion a group gets."""
 
     first: int | None = Field(default=None, ge=0)
-    """Only the first texts of each SQL template; null = all."""
+    """Number of texts to use per SQL template; null uses all."""
     keep: float = Field(default=1.0, ge=0, le=1)
-    """Probability that a group gets this criterion at all, drawn by seed."""
+    """Probability that a group gets texts of this criterion."""
 
 
 class Unbalanced(Settings):

@@ -12,25 +12,25 @@ from tasks.streambench.entries import Choices, MethodChoice, Order, Reading, See
 
 
 class StreamLimits(Settings):
-    """What runs of streams may do."""
+    """Limits of streams."""
 
     refinements: int = Field(default=4, ge=0)
-    """Of Self-Refine, at most."""
+    """Maximum number of refinements of Self-Refine."""
     critique_tokens: int = Field(default=200, gt=0)
     """Maximum length of a critique of Self-Refine."""
     window: int = Field(default=32_768, gt=0)
-    """In tokens, of a model that names no context under `models`."""
+    """Context window in tokens of a model without `context` under `models`."""
     windows: Mapping[str, int] = {}
-    """Role -> window."""
+    """Role -> its context window."""
     exact_up_to: int = Field(default=20_000, gt=0)
-    """Memories above which a vector index is used."""
+    """Number of memories above which a vector index is used."""
     count_unanswered: bool = False
-    """Whether a step whose call no endpoint answered is written, as wrong; such a call is in no ledger, so
-    that a replay ends there. Otherwise the stage fails at its end, and a run again asks these calls anew."""
+    """Count a step without a reply as wrong. The call is in no ledger, so a replay stops there. Otherwise the
+    stage fails at its end, and the next run repeats these calls."""
 
 
 class OwnLimits(StreamLimits):
-    """What runs of a user's system may do, and what `benchloom evaluate streambench` runs."""
+    """Limits of your system's runs, and the settings of `benchloom evaluate streambench`."""
 
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
     """Methods to run. `benchloom evaluate` alone reads this key and those below; an entry has its own."""
