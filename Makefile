@@ -60,12 +60,15 @@ rules: $(DEV)
 	$(BIN)/lint-imports
 	$(BIN)/benchloom graph --check
 	$(BIN)/python -m bench.bytes_page --check
+	$(BIN)/python -m bench.parameters_page --check
+	$(BIN)/python -m bench.prose
 	$(BIN)/deptry benchloom flows tasks
 	$(BIN)/deptry tests bench --ignore DEP002,DEP004
 	$(BIN)/python -m bench.licences
 
 docs: $(DEV) ## Build the documentation's site into site/
 	$(BIN)/python -m bench.commands_page
+	$(BIN)/python -m bench.parameters_page
 	$(BIN)/mkdocs build --strict --quiet
 
 look: reproduce $(DEV) ## Drive the pages and Prefect's UI in Chromium and take their pictures

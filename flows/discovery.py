@@ -62,6 +62,6 @@ def _load(name: str) -> Flow:
         raise BadInput(
             f"flows/{name}.py",
             f"must declare one flow named {name!r}, because tasks/{name}/ exists",
-            hint="see docs/glossary.md",
+            hint="see docs/architecture.md",
         )
     return flows[0]

@@ -42,12 +42,12 @@ ENDS = {
 
 
 class ImportLimits(Settings):
-    """Limits of `benchloom import`: of the process that reads the source, and of each that it starts."""
+    """Limits of `benchloom import`, for each of its processes."""
 
     memory_mb: int = Field(default=512, ge=256)
-    """In MiB, with 140 to 200 of Benchloom itself."""
+    """Maximum memory in MiB; Benchloom itself needs 140 to 200."""
     seconds: float = Field(default=STEP_S, gt=0)
-    """CPU seconds until a first record is kept, for each 50 MB of the source."""
+    """Maximum CPU seconds until the first record, per 50 MB of the source."""
 
 
 def is_inside() -> bool:

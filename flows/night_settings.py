@@ -49,20 +49,20 @@ def check_timezone(name: str) -> str:
 
 
 class Webhook(Settings):
-    """Where alarms are told."""
+    """The receiver of alarms."""
 
     url_env: VariableName | None = None
-    """The environment variable that holds the address; null tells nobody."""
+    """The environment variable with the address; null sends nothing."""
 
 
 class Nightly(Settings):
     """`nightly` in params.yaml."""
 
     assessments: tuple[str, ...] = ()
-    """Entries to evaluate, by name (`films-weak`), or by full name if several sections have one of that name
+    """Entries to evaluate, by name (`films-weak`), or by full name if it is ambiguous
     (`ragcheck.correctness.mtrag`)."""
     baselines: bool = False
-    """Whether baselines are asked again, too; else what they said of the same answer is in the ledger."""
+    """Also repeat the baselines' calls; otherwise they come from the ledger."""
     cron: Annotated[str, AfterValidator(check_cron)] = "0 3 * * *"
     """The schedule of `nightly serve` and of the deployment in prefect.yaml."""
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"

@@ -35,38 +35,41 @@ from tasks.systems.entries import SystemEntry
 
 
 class EvaluationSection(Settings):
-    """The night that an evaluation belongs to: systems, judges and canaries are asked again under each."""
+    """The night of an evaluation. Each night asks systems, judges and canaries again."""
 
     as_of: str | int | dt.date | None = ""
-    """The night's label, part of the key of every call of an evaluation. Empty: of no night."""
+    """The night's label, which is part of the key of each evaluation call; empty outside nights."""
 
 
 class BaselineNight(EvaluationSection):
-    """The night that the calls of baselines belong to; a night raises it only if `nightly.baselines`."""
+    """The night of the baselines' calls. A night changes it only with `nightly.baselines`."""
 
 
 class RunSettings(ModelRun):
-    """Settings of connections and budgets, on which no stage depends."""
+    """Connections, limits and costs. No stage depends on these settings."""
 
     workers: Workers = 4
-    """Stages at once."""
+    """Maximum number of concurrent stages."""
     engine: EngineSettings = EngineSettings()
     importing: ImportLimits = ImportLimits()
     openlineage: Destination = Destination()
     hooks: dict[str, dict[str, Any] | None] = Field(default_factory=dict)
-    """What is called at the end of stages and of the run: a hook's name -> its options (docs/plugs.md)."""
+    """Hook at the end of stages and runs -> its options (docs/plugs.md)."""
 
 
 SCHEMA = "params.schema.json"
 PresetName = Annotated[
     Literal[PRESETS],  # type: ignore[valid-type]
-    Field(description="Which values the flow has where this file gives none (docs/presets.md)"),
+    Field(description="The set of defaults for this flow (docs/presets.md)."),
+]
+FurtherCanaries = Annotated[
+    bool, Field(description="Also ask the judge the held-out test cases, which have figures of their own.")
 ]
 HOUSE: Mapping[str, object] = {
     "baselines": BaselineNight,
     "databases": dict[str, DatabaseEntry],
     "evaluation": EvaluationSection,
-    "judging.further_canaries": bool,
+    "judging.further_canaries": FurtherCanaries,
     "judging.thresholds": TrustThresholds,
     "models": dict[str, EmbeddedModel],
     "nightly": Nightly,

@@ -52,7 +52,9 @@ class Destination(BaseModel):
     key_env: VariableName | None = None
     """The NAME of the environment variable that holds the server's key."""
     namespace: str = Field(default="benchloom", min_length=1)
+    """The namespace of the events."""
     timeout_s: float = Field(default=10, gt=0)
+    """Seconds that one event may take to send."""
 
 
 class NotSent(BenchloomError):

@@ -39,38 +39,44 @@ class DatabaseEntry(BaseModel):
 
     name: str = ""
     file: Path | None = None
-    """The file that DVC hashes: a SQLite file or, beside a url, the record of its content."""
+    """The file that DVC hashes: a SQLite file or, with a url, the record of the content."""
     url: str | None = None
+    """A SQLAlchemy URL without a password, instead of a SQLite file: `postgresql://user@host/name`."""
     password_env: VariableName | None = None
     """The environment variable that holds the URL's password."""
     title: str = ""
+    """The title on pages and on the dataset's card."""
     licence: str = ""
+    """The licence of the data, as an SPDX id. Publishing needs it."""
     source: str = ""
+    """Where the data comes from, for the card."""
     attribution: str = ""
+    """Who must be named as the author of the data, for the card."""
     description: str = ""
+    """One sentence on the content, for the card and the pages."""
     world: Path | None = None
-    """The SQLite file of the whole that this database is a part of, in data/worlds: what is the answer here
-    must be the answer there."""
+    """The SQLite file in data/worlds that contains this database. Each question must have the same answer
+    there."""
     templates: Literal["beside", "instead"] | None = None
-    """Whether a person's templates (data/templates/<name>.jsonl) stand beside a model's, or instead."""
+    """Whether a person's templates (data/templates/<name>.jsonl) are added to a model's, or replace them."""
     templates_by: str = ""
     """Who wrote these templates, for the dataset's card and page: "the project's authors"."""
     strict_templates: bool = False
-    """Whether a person's templates are held to every rule for a model's."""
+    """Apply every rule for a model's templates to a person's, too."""
     glossary: Mapping[str, str] = {}
-    """Column (`table.column`, or its name alone) or table -> what people call it."""
+    """Table or column (`table.column`, or the column's name) -> the words that people use for it."""
     leave_out: tuple[str, ...] = ()
-    """Tables, and columns (`table.column`), that nobody is to be asked about: telephone numbers, codes that
-    only an application reads, a forgotten import. Keys still join."""
+    """Tables and columns (`table.column`) without questions, such as telephone numbers or technical codes.
+    Keys still join tables."""
     columns: Mapping[str, str] = {}
-    """Column (`table.column`, or its name alone) -> what its cells are, where the profile is wrong: text,
-    integer, real, date, boolean, other (nobody asks about it), or a date format such as %d/%m/%Y."""
+    """Column (`table.column`, or its name) -> its kind, if the profile is wrong: text, integer, real, date,
+    boolean, other (no questions), or a date format such as %d/%m/%Y."""
     kinds: tuple[str, ...] | None = None
-    """Names of `grammar.sql_templates.kinds` that are asked for here; null = all."""
+    """Names under `grammar.sql_templates.kinds` to use; null uses all."""
     scope: Mapping[str, str | tuple[str, str]] = {}
-    """Table -> what confines a question to its rows in this database: `in the catalogue`. Questions that are
-    answered from whichever rows there are say it, and are not compared with the world. The second of two is
-    said of a date: what is computed from a day's rows is computed from those of this database."""
+    """Table -> words that limit a question to this database: `in the catalogue`. Questions over all rows
+    contain them, and are not compared with `world`. A second text is for questions about the rows of one
+    date."""
 
     @field_validator("url")
     @classmethod

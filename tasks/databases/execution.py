@@ -27,14 +27,15 @@ class QueryLimits(Settings):
     """The resource limits of one statement."""
 
     timeout_s: float = Field(default=5.0, gt=0)
+    """Seconds that one query may run."""
     rows: int = Field(default=10_000, gt=0)
-    """Rows of a query's result; streams are not limited."""
+    """Maximum number of rows of a result; streams have no limit."""
     bytes: int = Field(default=10_000_000, gt=0)
-    """Size of a query's result, of a batch of a stream, and of any single intermediate value."""
+    """Maximum bytes of a result, of a batch of a stream, and of one intermediate value."""
     memory_mb: int = Field(default=256, ge=64)
-    """Of the whole process, in MiB."""
+    """Maximum memory of the process, in MiB."""
     disk_mb: int = Field(default=0, ge=0)
-    """Temporary files for sorting, in MiB; 0 = sort in memory only."""
+    """Maximum size of temporary files for sorting, in MiB; 0 sorts in memory."""
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,16 @@ class AlarmRule(Settings):
     """When a night raises an alarm."""
 
     drop: float = Field(default=0.02, ge=0)
-    """The smallest fall of a mean that raises an alarm, in units of the score."""
+    """Minimum drop of a mean that raises an alarm, in units of the score."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    """Significance level: the paired bootstrap's two-sided p value, corrected by Holm over all that a night
-    compares, must be below it; so must McNemar's of a judge's canaries."""
+    """Significance level for the paired bootstrap's two-sided p value, with Holm's correction over the night,
+    and for McNemar's test on a judge's canaries."""
     unscored: float = Field(default=0.2, ge=0, le=1)
-    """The largest allowed share of unscored items; more of them raise an alarm."""
+    """Maximum share of unscored items; a higher share raises an alarm."""
     draws: int = Field(default=10_000, ge=100)
+    """Bootstrap samples per interval."""
     seed: int = 0
+    """The seed of the bootstrap."""
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,18 @@ NAMED = 5
 
 
 class TrustThresholds(Settings):
-    """The section `judging.thresholds` of params.yaml: a report warns if a figure is beyond one of them."""
+    """Thresholds beyond which a report shows a warning."""
 
     canary_agreement: float = Field(default=0.9, ge=0, le=1)
+    """Minimum share of test cases with a known verdict that the judge gets right."""
     human_agreement: float = Field(default=0.8, ge=0, le=1)
-    """For labels: the least share that agrees with people's."""
+    """Minimum share of labels that agree with people's."""
     human_alpha: float = Field(default=0.667, ge=0, le=1)
-    """For scores: the least Krippendorff's alpha (ordinal) between judge and people."""
+    """Minimum Krippendorff's alpha (ordinal) between the judge's and people's scores."""
     unscored_share: float = Field(default=0.05, ge=0, le=1)
+    """Maximum share of answers without a readable verdict."""
     judge_repeats: float = Field(default=0.8, ge=0, le=1)
-    """The least share of verdicts that stay the same when they are asked for once more."""
+    """Minimum share of verdicts that are the same when repeated."""
 
 
 @dataclass(frozen=True)

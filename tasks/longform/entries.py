@@ -19,33 +19,32 @@ class MeasureWords(Settings):
     """The words for a numeric column."""
 
     name: str = ""
-    """`Metacritic score`; empty takes the column's name, without its unit."""
+    """The name, such as `Metacritic score`; empty uses the column's name without its unit."""
     more: str = ""
-    """What rows do that have more of it: `score higher on Metacritic`."""
+    """Words for rows with a higher value: `score higher on Metacritic`."""
     negative: str = ""
-    """How an amount below 0 is said: `early` for a delay. Empty keeps the minus."""
+    """The word for negative amounts: `early` for a delay. Empty keeps the minus."""
 
 
 class SourceDatabase(Settings):
-    """An entry of `longform.databases`: a database whose schema questions are made from."""
+    """One entry of `longform.databases`: a source of schemas and rows."""
 
     file: Path
-    """A SQLite file. Its schema is used, and rows of the groups that questions name."""
+    """A SQLite file, for its schema and the rows of the groups in questions."""
     questions: Path
-    """A JSON list of the database's own questions, which show the model how people ask it."""
+    """A JSON list of the database's questions, as examples for the model."""
     columns: Mapping[str, str] = {}
-    """Column (`table.column`, or its name alone) -> what its cells are, where the profile is wrong, as in
-    `databases.<name>.columns`."""
+    """Column -> its kind, if the profile is wrong, as in `databases.<name>.columns`."""
     words: Mapping[str, str] = {}
-    """Table -> what its rows are called, where its name does not say it."""
+    """Table -> the word for its rows, if the name is unclear."""
     groups: Mapping[str, str] = {}
-    """`table.group` -> how a row is said to belong to one, `{}` for the value: `directed by {}`. An empty
-    text leaves the group out; one that is not named is said as `whose director is {}`."""
+    """`table.group` -> words for membership, with `{}` for the value: `directed by {}`. An empty text
+    excludes the group. The default is `whose director is {}`."""
     measures: Mapping[str, MeasureWords | None] = {}
-    """`table.column` -> its words; null leaves it out."""
+    """`table.column` -> its words; null excludes the column."""
     qualities: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
-    """An abstract word as rows have it (`have been more successful`) -> the columns that may tell of it, with
-    a minus before those of which less is better. Open questions turn on these."""
+    """Abstract words (`have been more successful`) -> columns that measure them, with a minus if lower is
+    better. Open questions use these."""
 
     @field_validator("groups")
     @classmethod
@@ -62,17 +61,20 @@ class LongformSet(Settings):
     databases: Names
     """Names under `longform.databases`."""
     questions: int = Field(default=6, gt=0)
-    """How many are asked for of each database; the review may leave fewer."""
+    """Number of questions to request per database; the review may drop some."""
     seed: int = 0
+    """The seed that chooses and orders the questions."""
 
 
 class MorePeers(Settings):
     """More reviewers for some of the items."""
 
     items: int = Field(gt=0)
-    """The first so many items by id."""
+    """Number of items, the first by id."""
     reviewers: int = Field(gt=0)
+    """Reviewers per answer of these items."""
     meta_reviewers: int = Field(gt=0)
+    """Meta-reviewers per answer of these items."""
 
 
 class AgentEvaluation(Settings):
@@ -83,17 +85,22 @@ class AgentEvaluation(Settings):
     agents: Annotated[tuple[AgentName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
         "none", "sequential", "iterative", "guess",
     )  # fmt: skip
+    """The agents to run: without queries, sequential, iterative, or a guess from the schema."""
     models: Names = ("agent",)
     """Names under `roles:`: the models that the agents are run with."""
     judge: str = "judge"
-    """The role that holds answers against the reference."""
+    """The role that compares answers with the reference."""
     reviewer: str = "reviewer"
     """The role of reviewers and meta-reviewers."""
     reviewers: int = Field(default=3, gt=0)
+    """Reviewers per answer."""
     meta_reviewers: int = Field(default=3, gt=0)
+    """Meta-reviewers per answer."""
     more: MorePeers | None = None
+    """More reviewers for some of the items."""
     labels: LabelFile | None = None
-    """People's labels of answers and steps, a file in data/labels: id, label and, if several rated, rater."""
+    """A file in data/labels with people's labels of answers and steps: id, label and, with several people,
+    rater."""
 
     def count_peers(self, rank: int) -> tuple[int, int]:
         """Return how many reviewers and meta-reviewers the item of a rank (0, 1, ... by id) has."""

@@ -9,7 +9,7 @@ from tasks.settings import Settings
 
 
 class OwnAgent(Settings):
-    """An entry of `longform.systems`: a system of the user's on a question set."""
+    """One entry of `longform.systems`: your system on a question set."""
 
     set: str
     """A name under `longform.sets`."""
@@ -18,7 +18,7 @@ class OwnAgent(Settings):
 
 
 class SystemLimits(Settings):
-    """`longform.system_interactions` in params.yaml: what of a user's system is run, and who judges."""
+    """`longform.system_interactions` in params.yaml: limits for your system, and its judges."""
 
     queries: int = Field(default=16, gt=0)
     """Maximum number of a system's queries that are run."""
@@ -26,6 +26,10 @@ class SystemLimits(Settings):
     """Maximum number of rows of a result that reviewers are shown."""
     limits: QueryLimits = QueryLimits()
     judge: str = "judge"
+    """The role that compares answers with the reference."""
     reviewer: str = "reviewer"
+    """The role of reviewers and meta-reviewers."""
     reviewers: int = Field(default=3, gt=0)
+    """Reviewers per answer."""
     meta_reviewers: int = Field(default=3, gt=0)
+    """Meta-reviewers per answer."""

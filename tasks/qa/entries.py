@@ -17,7 +17,7 @@ class QaSet(Settings):
     file: Path
     """A CSV, TSV, JSON Lines or Parquet file, or a folder of the package `datasets`."""
     columns: QaColumns = QaColumns()
-    """Which columns are read; the names of those that are not given are guessed."""
+    """Names of columns; those without a name are guessed."""
 
 
 class QaSystem(Settings):
@@ -28,11 +28,11 @@ class QaSystem(Settings):
     system: str
     """A name under `systems`."""
     score: Scoring = "rules"
-    """By rules alone, by the judge alone, or by both."""
+    """Scoring by rules, by the judge, or by both."""
     judge: str = "judge"
     """A name under `roles`; not asked if `score` is `rules`."""
     contexts: bool = True
-    """Whether the contexts of an item follow its question."""
+    """Send an item's contexts after its question."""
 
     @property
     def ruled(self) -> bool:

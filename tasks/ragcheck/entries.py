@@ -14,9 +14,11 @@ class RatingScale(Settings):
     """The scale that people rated on, if it is not the judge's: mapped linearly onto `onto`."""
 
     low: float
+    """The worst rating."""
     high: float
+    """The best rating."""
     onto: tuple[float, float] = (1.0, 5.0)
-    """Within 0 to 5. A rating mapped to 0 would count as "not sure", so the least of it is 1 by default."""
+    """The target range within 0 to 5. It starts at 1, because 0 means "not sure"."""
 
     @model_validator(mode="after")
     def _check_ends(self) -> RatingScale:
@@ -38,13 +40,13 @@ class Assessment(Settings):
     judges: Names = ("judge",)
     """Names under `roles:`; each judges every answer."""
     embedder: str | None = None
-    """A name under `roles:`, for the cosine of embeddings; None leaves that baseline out."""
+    """A name under `roles`, for the cosine of embeddings; null skips this baseline."""
     bertscore: str | None = None
-    """A model's name for BERTScore, if the package bert-score is installed; None leaves it out."""
+    """The model for BERTScore, which needs the package bert-score; null skips this baseline."""
     ratings: Path
-    """File of people's ratings, CSV or JSON Lines with the columns item, rater and rating."""
+    """A CSV or JSON Lines file of people's ratings with the columns item, rater and rating."""
     scale: RatingScale | None = None
-    """The scale of the ratings; None is the judge's rubric, whole numbers from 0 to 5."""
+    """The scale of the ratings; null is the judge's rubric, integers from 0 to 5."""
 
 
 class Continuity(Settings):
@@ -53,6 +55,6 @@ class Continuity(Settings):
     systems: Names
     """Names under `systems:`; every pair of them is compared."""
     take: int | None = Field(default=None, gt=0)
-    """Number of questions, spread evenly over datasets; None is all of the set."""
+    """Number of questions, spread evenly over datasets; null takes all of the set."""
     judge: str = "judge"
     """A name under `roles:`."""

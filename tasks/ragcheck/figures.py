@@ -53,7 +53,9 @@ class Resampling(Settings):
     """Parameters of the bootstrap."""
 
     draws: int = Field(default=10_000, ge=1)
+    """Bootstrap samples per interval."""
     seed: int = 0
+    """The seed of the bootstrap."""
 
 
 def round_figure(value: float | None) -> float | None:

@@ -35,13 +35,14 @@ class Grade:
 
 
 class JudgingOptions(Settings):
-    """The section `ragcheck.judging` of params.yaml: what judges of both parts are shown."""
+    """`ragcheck.judging` in params.yaml: the judges' input in both parts."""
 
     context_tokens: int = Field(default=600, ge=0)
     """Token budget for the contexts, best first."""
     response_characters: int = Field(default=2000, gt=0)
     """Maximum length of the response as the judge is shown it."""
     feedback_words: int = Field(default=25, gt=0)
+    """Maximum number of words of the judge's feedback."""
     guard: bool = True
     """Quote responses so that instructions inside them have no effect."""
 

@@ -20,11 +20,13 @@ class QuestionSet(Settings):
     """An entry of `ragcheck.sets`."""
 
     kind: Literal["mtrag", "jsquad", "lines"]
+    """The format: MTRAG, JSQuAD, or JSON Lines of your own."""
     path: Path
     """A file or folder, in the project or elsewhere."""
     language: str = Field(default="en", pattern="^[a-z]{2,3}$")
+    """The language of questions and answers, as an ISO 639 code."""
     take: int | None = Field(default=None, gt=0)
-    """Number of questions, spread evenly over datasets; None is all."""
+    """Number of questions, spread evenly over datasets; null takes all."""
     seed: int = 0
     """Seed of that sample."""
     first_turn: bool = False

@@ -30,7 +30,7 @@ class Films(Settings):
     """`sources.films` in params.yaml."""
 
     years: tuple[int, int] | None = None
-    """The first and the last year of release; every film of these years is taken. null = all films."""
+    """First and last year of release; null takes all films."""
 
 
 @dataclass(frozen=True)

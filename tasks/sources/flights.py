@@ -28,7 +28,7 @@ class Flights(Settings):
     """`sources.flights` in params.yaml."""
 
     month: int | None = Field(default=None, ge=1, le=12)
-    """Every flight and every hour of weather of this month is taken. null = the whole year."""
+    """The month of flights and weather; null takes the whole year."""
 
 
 SCHEMA = (

@@ -29,47 +29,48 @@ Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_check_se
 
 
 class QuestionDatabase(Settings):
-    """An entry of `streambench.databases`: a text-to-SQL dataset from questions of GRAMMAR's."""
+    """One entry of `streambench.databases`: a text-to-SQL dataset from GRAMMAR questions."""
 
     questions: Path
     """A Parquet file with id, question, sql, sql_template: data/grammar/<database>/balanced.parquet."""
     file: Path
-    """The SQLite file that they are about."""
+    """The SQLite file of these questions."""
     shots: int = Field(default=16, ge=0)
-    """Questions held back as few-shot examples, of SQL templates that no other question has."""
+    """Number of questions for few-shot examples, from SQL templates of no other question."""
     templates: int | None = Field(default=None, gt=0)
-    """So many SQL templates, drawn by seed; null takes all. Few of them make a stream whose past helps."""
+    """Number of SQL templates to sample; null takes all. With few templates, memories help more."""
     each: int | None = Field(default=None, gt=0)
-    """So many questions of each template, of different answers' groups; null takes all."""
+    """Number of questions per template, from different groups; null takes all."""
     first_words: Names | None = None
-    """Only questions whose first word is one of these, as `which`; null takes all wordings."""
+    """First words of questions to use, such as `which`; null uses all questions."""
     seed: int = 0
+    """The seed that chooses the questions."""
 
 
 class Stream(Settings):
     """An entry of `streambench.streams`: items of datasets in a seeded order."""
 
     order: Order = "hashed"
-    """`hashed`: by the hashes of seed and item. `released`: the paper's, of a dataset that `benchloom import
-    streambench` brought in. `distribution_shift`: the same rows sorted by database, under every seed."""
+    """`hashed`: by hashes of seed and item. `released`: the paper's order, for a dataset of `benchloom import
+    streambench`. `distribution_shift`: the released rows, sorted by database."""
     reading: Reading = "lenient"
     """How replies are read: `released` as StreamBench's published code does (docs/streambench.md)."""
 
     datasets: Names
     """Folders below data/raw/streambench, all of one kind."""
     take: int | None = Field(default=None, gt=0)
-    """T: so many items, drawn by `draw_seed`; null takes all. DDXPlus draws as many of each diagnosis. Under
-    other orders than `hashed`: the first so many rows of the split."""
+    """Number of items (T), sampled by `draw_seed`; null takes all. DDXPlus samples evenly over diagnoses.
+    Other orders than `hashed` take the first rows of the split."""
     draw_seed: int = 42
+    """The seed that samples the items."""
     seeds: Seeds = (42,)
-    """Of the shuffled orders; the paper has 42, and 2, 3, 7, 21, 42 for robustness (section 5.2)."""
+    """Seeds of the orders; the paper has 42, and 2, 3, 7, 21, 42 for robustness (section 5.2)."""
     shots: int = Field(default=16, ge=0)
-    """Few-shot examples drawn, by `draw_seed`; under `released` by the order's own seed."""
+    """Number of few-shot examples, sampled by `draw_seed`; with `released`, by the order's seed."""
     rule: str = ""
-    """The metric's rule (`streambench`, `bird`, `test-suite`), or the judge's (`released`, `strict`); empty
-    is the default."""
+    """The rule of the metric (`streambench`, `bird`, `test-suite`) or of the judge (`released`, `strict`)."""
     options: Mapping[str, Any] = {}
-    """Of the environment, by its own names and checked by it: timeout, descriptions, paragraphs_in_shots."""
+    """Options of the environment, which checks them: timeout, descriptions, paragraphs_in_shots."""
 
 
 class MethodChoice(Settings):
@@ -82,6 +83,7 @@ class MethodChoice(Settings):
     memory_of: str | None = None
     """Table 7: the role whose right answers alone enter the memory."""
     memory_rule: MemoryRule = "store_on_turn"
+    """Which answers enter the memory, with `memory_of`."""
     version: str = ""
     """Of the installed package that brings the method; empty for a file of the project."""
     record: str = ""
@@ -123,41 +125,50 @@ class StreamEvaluation(Settings):
     stream: str
     """A name under `streambench.streams`."""
     methods: Choices
+    """Methods to run; a name, or a mapping with an ablation."""
     models: Names = ("agent",)
-    """Roles: each method is run with each; one that shares a memory is run once, with all in this order."""
+    """Roles to run each method with. A method with a shared memory runs once, with all roles in this
+    order."""
     seeds: Seeds | None = None
-    """Of the stream's; null takes all of them."""
+    """Seeds of the stream to run; null takes all."""
     method_seeds: Mapping[str, Seeds] = {}
-    """Label -> the seeds that this method is run with instead."""
+    """Label of a method -> its seeds instead."""
     method_models: Mapping[str, Names] = {}
-    """Label -> the roles that this method is run with instead."""
+    """Label of a method -> its roles instead."""
     k: int | None = Field(default=None, gt=0)
-    """null: 16, and 4 for DS-1000 and HotpotQA (appendix A)."""
+    """Memories in a prompt; null is 16, and 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
+    """The role that embeds memories."""
     judge: str = "judge"
-    """ToolBench alone."""
+    """The role that judges ToolBench's answers."""
     steps: int | None = Field(default=None, gt=0)
-    """Only the first so many steps; null takes all."""
+    """Number of steps, from the first; null takes all."""
 
 
 class OwnStream(Settings):
-    """An entry of `streambench.systems`: a system of the user's in the agent's place."""
+    """One entry of `streambench.systems`: your system instead of the agent."""
 
     stream: str
+    """A name under `streambench.streams`."""
     system: str
-    """A name under `systems`: it is sent each prompt as a question."""
+    """A name under `systems`; each prompt is a question."""
     files: Path | None = None
     """The folder that `StreamItem.file` is relative to; null is data/raw/streambench."""
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
+    """Methods to run the system with."""
     seeds: Seeds | None = None
+    """Seeds of the stream to run; null takes all of them."""
     k: int | None = Field(default=None, gt=0)
+    """Memories in a prompt; null is 16, and 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
+    """The role that embeds memories."""
     judge: str = "judge"
+    """The role that judges ToolBench's answers."""
 
 
 class StreamOverview(Settings):
     """An entry of `streambench.overviews`: evaluations of several streams joined on one page."""
 
     evaluations: Names | None = None
-    """Names under `streambench.evaluations`; null takes all of them. Of two over one stream the first shows a
-    method that both have."""
+    """Names under `streambench.evaluations`; null takes all. If two evaluations of a stream share a method,
+    the first counts."""

@@ -113,7 +113,7 @@ class MethodSetup:
     say: Callable[[bool], str]
     """The environment's words for a bit."""
     refinements: int = 4
-    """Of Self-Refine, at most."""
+    """Maximum number of refinements of Self-Refine."""
 
 
 class StreamMethod(ABC):

@@ -37,19 +37,19 @@ JsonPath = Annotated[str, AfterValidator(check_path)]
 
 
 class CallableEntry(EntryModel):
-    """A user's Python function; docs/systems.md describes its arguments and result."""
+    """Your Python function; docs/systems.md describes its arguments and result."""
 
     kind: Literal["callable"]
     version: str = Field(min_length=1)
     """Part of every call's ledger key: change it when the code behind the function changes."""
     function: str = Field(pattern=FUNCTION)
-    """`package.module:name`."""
+    """The function, as `package.module:name`."""
     search: str | None = Field(default=None, pattern=FUNCTION)
     """The function that retrieves without answering, if there is one."""
 
 
 class PlugEntry(EntryModel):
-    """A user's functions by a plug's name: a file of the project, or a module of an installed package."""
+    """Your functions as a plug: a file of the project, or a module of an installed package."""
 
     kind: Literal["plug"]
     plug: str = Field(default="", pattern=r"^([A-Za-z_][\w-]*)?$")
@@ -59,7 +59,7 @@ class PlugEntry(EntryModel):
     record: str = ""
     """The digest of the installed package's files."""
     search: bool = False
-    """Whether the plug has a function `search`, which retrieves without answering."""
+    """The plug has a function `search`, which retrieves without answering."""
 
 
 class OpenAiEntry(EntryModel):
@@ -67,10 +67,11 @@ class OpenAiEntry(EntryModel):
 
     kind: Literal["openai"]
     version: str = "1"
+    """Part of every call's ledger key: change it when the system changes."""
     role: str = "answerer"
-    """Under `roles:`; its `model` names the endpoint."""
+    """A name under `roles`; its `model` names the endpoint."""
     instructions: str = ""
-    """A system message; none if empty."""
+    """The system message; empty sends none."""
     multi_turn: bool = True
     """Send earlier turns as messages."""
 
@@ -83,10 +84,10 @@ class HttpCall(EntryModel):
     """
 
     path: str = Field(default="", pattern=r"^(/[^\s?#]*)?$")
-    """Appended to the url of `run.systems.<name>`."""
+    """The path after the url of `run.systems.<name>`."""
     body: dict[str, object]
-    """The JSON to post. Strings may contain `{question}`; the string `"{history}"` becomes the list of
-    earlier turns, and `"{messages}"` the whole conversation as messages of the OpenAI protocol."""
+    """The JSON to post. `{question}` in a string is the question. `"{history}"` becomes the list of earlier
+    turns, and `"{messages}"` the conversation in the OpenAI protocol."""
     passages: JsonPath | None = None
     """The list of retrieved passages, best first."""
     contexts: JsonPath | None = None
@@ -94,7 +95,9 @@ class HttpCall(EntryModel):
     ids: JsonPath | None = None
     """The ids of their documents."""
     titles: JsonPath | None = None
+    """The titles of the documents."""
     scores: JsonPath | None = None
+    """The retrieval scores."""
 
     @field_validator("body")
     @classmethod
@@ -129,7 +132,7 @@ class HttpEntry(EntryModel):
     """Part of every call's ledger key: change it when the system changes."""
     answer: HttpAnswer
     search: HttpCall | None = None
-    """The call that retrieves without answering, if there is one; `{question}` is the query."""
+    """The call that retrieves without answering; `{question}` is the query."""
 
 
 class Chunking(EntryModel):
@@ -152,15 +155,17 @@ class RagEntry(EntryModel):
 
     kind: Literal["rag"]
     version: str = "1"
+    """Part of every call's ledger key."""
     retriever: RetrieverKind = "keyword"
+    """How passages are found; `none` asks the model alone."""
     fused: tuple[Literal["keyword", "bm25", "dense"], ...] = Field(default=("bm25", "dense"), min_length=2)
     """The retrievers whose rankings `hybrid` fuses."""
     candidates: int = Field(default=50, gt=0)
-    """Number of hits taken from each of them."""
+    """Number of hits from each of these retrievers."""
     top_k: int = Field(default=1, gt=0)
     """Number of passages in the prompt."""
     chunk: Chunking | None = None
-    """None: documents are retrieved whole."""
+    """The size of chunks; null retrieves whole documents."""
     context_tokens: int = Field(default=2500, gt=0)
     """Token budget for all passages of a prompt, counted by `encoding`."""
     encoding: str = "gpt-4"
@@ -172,14 +177,16 @@ class RagEntry(EntryModel):
     multi_turn: bool = True
     """Put earlier turns into the prompt and rewrite the search query from them; otherwise ignore them."""
     exact_up_to: int = Field(default=20_000, gt=0)
-    """The number of chunks up to which `dense` compares with all of them; above it uses a vector index."""
+    """Number of chunks above which `dense` uses a vector index instead of comparing with all."""
     wording: Literal["ours", "concise"] = "ours"
-    """How the model alone is asked: in our words, by which it may say that it does not know, or for a concise
-    answer and nothing else, as in GRAMMAR's LLM-only run (Table 4)."""
+    """The prompt without retrieval: `ours` lets the model say that it does not know; `concise` requests only
+    the answer, as in GRAMMAR's LLM-only run (Table 4)."""
     answerer: str = "answerer"
+    """The role that answers."""
     rewriter: str = "rewriter"
+    """The role that rewrites the search query from earlier turns."""
     embedder: str = "embedder"
-    """Names under `roles:`."""
+    """The role that embeds passages and queries."""
 
     @model_validator(mode="after")
     def _check_wording(self) -> Self:
@@ -198,11 +205,11 @@ class ReplayEntry(EntryModel):
     version: str = Field(pattern="^[0-9a-f]{64}$")
     """The SHA-256 of the file."""
     file: str = Field(min_length=1)
-    """An answer a line or a row: JSON Lines as `import mtrag` writes them, or a table of your own."""
+    """A file with one answer per line or row: JSON Lines by `import mtrag`, or your table."""
     model: str = ""
-    """Whose answers of an imported file are replayed; empty if the file is one system's own."""
+    """The model whose answers of an imported file are replayed; empty if the file has one system's."""
     search: RagEntry | None = None
-    """How passages are retrieved for judges, from the documents of the questions; None: not at all."""
+    """The retriever of passages for judges; null retrieves none."""
 
 
 SystemEntry = Annotated[

@@ -17,35 +17,35 @@ InstructionName = Literal["empty", "simple", "detailed", "steps"]
 
 
 class RelationWords(Settings):
-    """The wording of questions for a relation; what is left empty follows from its label."""
+    """Words for a relation; empty ones follow from its label."""
 
     words: str = ""
-    """Of several values: `neighbouring countries`."""
+    """Words for several values: `neighbouring countries`."""
     one: str = ""
-    """Of one value: `neighbouring country`."""
+    """Words for one value: `neighbouring country`."""
     condition: str = ""
-    """A list question by it, `{}` for the value: `border {}`; empty makes no condition of it."""
+    """The condition of a list question, with `{}` for the value: `border {}`. Empty makes no condition."""
     aspect: str = ""
-    """What it is asked beside, such as `birth`."""
+    """The topic that it belongs to, such as `birth`."""
 
 
 class GraphSource(Settings):
-    """An entry of `tanq.sources`: a graph, the articles that bear it out, and list questions."""
+    """One entry of `tanq.sources`: a graph, articles with evidence, and list questions."""
 
     graph: Path
     """A folder with entities.parquet and claims.parquet, as `benchloom import wikidata` writes it."""
     articles: Path
     """A folder with articles.parquet and parts.parquet, as `benchloom import wikipedia` writes it."""
     seeds: Path
-    """A file of list questions, as `benchloom import qampari` writes it; the graph's own folder makes them
-    from the graph."""
+    """A file of list questions by `benchloom import qampari`. The graph's folder makes them from the
+    graph."""
     relations: Mapping[str, RelationWords | None] = {}
-    """R: properties that questions may ask, with their words; empty takes those that QAMPARI uses."""
+    """Properties (R) that questions may use, with their words; empty uses QAMPARI's."""
     nouns: Mapping[str, str] = {}
-    """Class -> what its things are called, in the plural; list questions of the graph ask for these alone."""
+    """Class -> the plural word for its things. List questions of the graph use only these classes."""
     incomplete: tuple[str, ...] = ()
-    """Classes of which the graph has but some things: it cannot say which of them there are in a place, and
-    they are asked for by what complete classes have: the capitals of the countries that border Peru."""
+    """Classes of which the graph has only some things. Questions reach them through complete classes: the
+    capitals of the countries that border Peru."""
 
 
 class TanqSet(Settings):
@@ -54,8 +54,9 @@ class TanqSet(Settings):
     source: str
     """A name under `tanq.sources`."""
     questions: int = Field(default=60, gt=0)
-    """At most so many items."""
+    """Maximum number of items."""
     seed: int = 0
+    """The seed that chooses the items."""
 
 
 class TableEvaluation(Settings):
@@ -66,16 +67,18 @@ class TableEvaluation(Settings):
     settings: Annotated[tuple[SettingName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
         "closed", "oracle", "open",
     )  # fmt: skip
+    """The settings: without evidence, with the item's evidence, or with tools."""
     models: Names = ("agent",)
     """Names under `roles:`."""
     shots: Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(check_distinct)] = (3,)
-    """How many examples a prompt has, for closed and oracle: 0, 1, 3 or 5 in the paper."""
+    """Number of examples in a prompt, for closed and oracle: 0, 1, 3 or 5 in the paper."""
     choices: tuple[Literal["random", "chosen"], ...] = ("random",)
-    """How examples are taken, for three and more."""
+    """How three or more examples are chosen."""
     instructions: tuple[InstructionName, ...] = ("simple",)
+    """The instructions in the prompt, by name."""
     items: int | None = Field(default=None, gt=0)
-    """Only the first so many items by id; null takes all."""
+    """Number of items, the first by id; null takes all."""
     people: LabelFile | None = None
     """A file in data/labels of tables that people wrote, with the columns id, table and rater."""
     labels: LabelFile | None = None
-    """A file in data/labels of people's words on other hallucinations, with the columns id, label, rater."""
+    """A file in data/labels with people's labels of other hallucinations: id, label, rater."""

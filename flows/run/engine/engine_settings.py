@@ -12,18 +12,18 @@ EngineName = Literal["threads", "dask", "ray"]
 
 
 class Cluster(Settings):
-    """Where processes are found: at an address, or as many as are wanted on this machine."""
+    """A running cluster, or processes on this machine."""
 
     address: str | None = None
-    """Of a cluster that runs; null starts one on this machine, for as long as the run."""
+    """The address of a running cluster; null starts one on this machine for the run."""
     workers: int | None = Field(default=None, gt=0)
-    """Processes of one that is started; null is one a core."""
+    """Number of processes to start; null starts one per core."""
 
 
 class EngineSettings(Settings):
     """`run.engine`."""
 
     name: EngineName = "threads"
-    """What does shards unless `--engine` says otherwise: processes of this machine, Dask or Ray."""
+    """Where shards run without `--engine`: threads, dask or ray."""
     dask: Cluster = Cluster()
     ray: Cluster = Cluster()

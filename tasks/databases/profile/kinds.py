@@ -26,19 +26,19 @@ class ColumnRules(Settings):
     """`grammar.columns` in params.yaml: the thresholds of the column profile."""
 
     misfits: float = Field(default=0.05, ge=0, lt=1)
-    """Maximum share of a column's values that may not fit its kind; they then count as no value."""
+    """Maximum share of values that do not fit the column's kind. These values count as empty."""
     no_value: tuple[str, ...] = ("", "n/a", "na", "none", "null", "nil", "nan", "-", "--", "?", "unknown")
-    """Texts, in lower case, that stand for no value in columns of numbers and dates."""
+    """Texts in lower case that mean an empty value in columns of numbers and dates."""
     category: int = Field(default=50, ge=1)
     """Maximum number of distinct values of a category."""
     long_text: int = Field(default=120, ge=1)
     """Mean length in characters above which a column holds free text."""
     sample: int = Field(default=200, ge=1)
-    """Number of a column's distinct texts by which date formats are proposed; all cells are then counted."""
+    """Number of distinct texts per column that suggest date formats; the formats are tested on all cells."""
     look_alikes: int = Field(default=200_000, ge=0)
     """Maximum number of distinct texts of a column that are searched for look-alikes."""
     examples: int = Field(default=3, ge=0)
-    """Number of cells that the profile's page shows of a column, and of those that do not fit."""
+    """Number of example cells per column on the page, and of cells that do not fit."""
 
 
 @dataclass(frozen=True)

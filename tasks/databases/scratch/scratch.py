@@ -44,15 +44,15 @@ class ScratchLimits(Settings):
     """The resource limits of one reply."""
 
     timeout_s: float = Field(default=5.0, gt=0)
-    """Of parsing and running together."""
+    """Seconds for parsing and running."""
     memory_mb: int = Field(default=128, ge=64)
-    """Of the whole process, in MiB."""
+    """Maximum memory of the process, in MiB."""
     rows: int = Field(default=2_000, gt=0)
-    """Of all tables together."""
+    """Maximum number of rows of all tables."""
     characters: int = Field(default=200_000, gt=0)
-    """Of the reply."""
+    """Maximum number of characters of the reply."""
     bytes: int = Field(default=10_000, gt=0)
-    """Of any single value, as it is written."""
+    """Maximum number of bytes of one value."""
 
 
 DEFAULT = ScratchLimits()

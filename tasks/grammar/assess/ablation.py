@@ -17,7 +17,9 @@ class DocumentAblation(Settings):
     """`assessments.<name>.withheld` in params.yaml: remove the documents of a seeded share of the groups."""
 
     share: float = Field(gt=0, lt=1)
+    """The share of the groups whose documents are removed."""
     seed: int = 0
+    """The seed that chooses these groups."""
 
 
 @dataclass(frozen=True)

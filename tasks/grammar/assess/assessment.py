@@ -66,13 +66,16 @@ class AssessmentParams(Settings):
     """`grammar.assessment` in params.yaml."""
 
     criteria: tuple[str, str]
-    """A and B: the tested hypothesis is that the wording matters."""
+    """The two criteria, A and B, of the test whether the phrasing matters."""
     rule: str = Field(default=SUFFICIENCY, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
-    """The rule of the fault at the page's head: sufficiency, or one of the paper's context rules. Where
-    sufficiency cannot be told, the paper's first stands there. figures.json has those of all rules."""
+    """The rule that attributes errors on the page: sufficiency, or a context rule of the paper. If
+    sufficiency is unknown, the paper's first rule applies. figures.json has the results of all rules."""
     mode: Mode = "open"
+    """`closed` counts an answer as incorrect unless the system retrieved every true document."""
     draws: int = Field(default=10_000, ge=1)
+    """Bootstrap samples per interval."""
     seed: int = 0
+    """The seed of the bootstrap."""
 
 
 def assessment(

@@ -11,14 +11,15 @@ class AssessmentEntry(Settings):
     """An entry of `assessments`."""
 
     database: str
-    """A name of `databases`, whose questions and documents are used."""
+    """A name under `databases`: the source of questions and documents."""
     system: str
-    """A name of `systems`."""
+    """A name under `systems`."""
     llm_only: str
-    """The assessment of the model alone on the same questions (Table 4); its own name if there is none."""
+    """The assessment of the model without retrieval on the same questions (Table 4); without one, this
+    entry's name."""
     withheld: DocumentAblation | None = None
     """Ablation: remove documents from the corpus."""
     baselines: bool = True
     """Also judge a sample of the answers by reference-free methods: up to seven calls each."""
     labels: LabelFile | None = None
-    """Human labels of the answers, a CSV file in data/labels: id, label and, if several rated, rater."""
+    """A CSV file in data/labels with people's labels: id, label and, with several people, rater."""

@@ -51,10 +51,11 @@ class Baselines(Settings):
     """`grammar.baselines` in params.yaml."""
 
     sample: int | None = Field(default=100, ge=1)
-    """Number of answers, sampled by seed; null = all. Each costs `samples` calls and up to three more."""
+    """Number of answers to sample; null takes all. Each costs `samples` calls, and up to three more."""
     samples: int = Field(default=4, ge=1)
     """Number of responses sampled for self-consistency; the paper has 4, at temperature 1."""
     seed: int = 0
+    """The seed that samples the answers."""
 
 
 class BaselineLabel(Label):

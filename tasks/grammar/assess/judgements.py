@@ -79,7 +79,7 @@ class Judgements(Settings):
     feedback: bool = False
     """Let the judge write a line before its verdict."""
     rules: bool = True
-    """Decide by rule what the true answer and its column's values decide; ask the judge about the rest."""
+    """Apply rules on the true answer and the column's values first; ask the judge about the rest."""
 
 
 @dataclass(frozen=True)

@@ -13,22 +13,23 @@ from tasks.settings import Settings
 
 
 class ClosedVariant(Settings):
-    """A variant: the names of a database that become fictitious (GRAMMAR, section 5, appendix G.2)."""
+    """One database whose names become fictitious (GRAMMAR, section 5, appendix G.2)."""
 
     file: Path
     """The original SQLite file; paths are relative to the project."""
     documents: Path
     """The documents about the original; the same names are replaced in them."""
     columns: Mapping[str, str] = Field(min_length=1)
-    """`table.column` -> what its values name, in a word or two: person, company, town, film."""
+    """`table.column` -> what its values name: person, company, town, film."""
     texts: tuple[str, ...] = ()
     """Columns of running text, in which mentioned names are replaced."""
     seed: int = 0
+    """The seed of the fictitious names."""
     tries: int = Field(default=6, ge=1)
     """Maximum number of candidates for a name before a generic one is used: Company 17."""
     sure: float = Field(default=0.85, ge=0, le=1)
-    """Reject a name if the judge's probability that it knows it is above this; without probabilities its yes
-    or no decides."""
+    """Maximum probability, by the judge, that it knows the name. Without probabilities, its yes or no
+    decides."""
 
 
 @dataclass(frozen=True)

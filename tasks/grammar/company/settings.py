@@ -13,8 +13,8 @@ class ReportSettings(Settings):
     """Which documents the company has (appendix G.1, step 6), what they contain, and how they are checked."""
 
     written_by: Literal["model", "plain"] = "model"
-    """model: a model writes each section, and what breaks a rule is written plainly instead. plain: code
-    writes all of it from the facts, without a model."""
+    """`model`: a model writes each section, and code rewrites a section that breaks a rule. `plain`: code
+    writes all sections from the facts."""
     client_facts: bool = True
     """Include the client's facts in a project's report."""
     employee_facts: bool = False
@@ -22,7 +22,8 @@ class ReportSettings(Settings):
     staff_pages: bool = True
     """Write further documents: one on the company, and one on the staff of each department."""
     words: tuple[int, int] = (150, 400)
-    """Minimum and maximum number of words of a report; others are dropped. Of few facts, fewer are due."""
+    """Minimum and maximum number of words of a report; other reports are dropped. The minimum is lower for
+    few facts."""
     drafts: int = Field(default=2, ge=1)
     """Maximum number of attempts at a section in which the reader does not find a fact."""
     readable: float = Field(default=0.8, ge=0, le=1)
@@ -35,15 +36,19 @@ class Company(Settings):
     """A company. The model invents names; numbers, dates and assignments are drawn by seed."""
 
     seed: int = 0
+    """The seed of numbers, dates and assignments."""
     about: str = "engineering and design"
-    """The field that it works in; the model chooses an industry within it."""
+    """The company's field; the model chooses an industry in it."""
     departments: int = Field(default=4, ge=1, le=12)
     """Number of departments besides the management."""
     employees: int = Field(default=14, ge=3, le=200)
+    """Number of employees."""
     clients: int = Field(default=10, ge=1, le=200)
-    """Appendix G.1: ten."""
+    """Number of clients; ten in appendix G.1."""
     projects: int = Field(default=10, ge=1, le=500)
+    """Number of projects."""
     services: int = Field(default=4, ge=1, le=12)
+    """Number of services that the company offers."""
     members: tuple[int, int] = (1, 3)
     """Minimum and maximum number of project members besides the director and the manager."""
     years: tuple[int, int] = (2016, 2030)
@@ -53,8 +58,8 @@ class Company(Settings):
     tries: int = Field(default=8, ge=1)
     """Maximum number of candidates for a name before its row is dropped."""
     sure: float = Field(default=0.85, ge=0, le=1)
-    """Reject a name if the judge's probability that it knows it is above this; without probabilities its yes
-    or no decides."""
+    """Maximum probability, by the judge, that it knows the name. Without probabilities, its yes or no
+    decides."""
     reports: ReportSettings = ReportSettings()
 
     @model_validator(mode="after")

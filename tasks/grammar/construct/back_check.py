@@ -25,10 +25,11 @@ class BackCheck(Settings):
     """`grammar.back_check` in params.yaml."""
 
     choices: int = Field(default=4, ge=2, le=4)
-    """SQL templates offered per text, the right one included."""
+    """Number of SQL templates to choose from per text, with the correct one."""
     orders: int = Field(default=1, ge=1, le=2)
     """Number of orders in which the choices are shown; the model must pick the right one in each."""
     seed: int = 0
+    """The seed that orders the candidates."""
 
 
 @dataclass(frozen=True)

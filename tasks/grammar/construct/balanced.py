@@ -19,6 +19,7 @@ class Balanced(Settings):
     """`grammar.balanced` in params.yaml."""
 
     criteria: tuple[str, ...] = Field(min_length=1)
+    """The criteria that every group must have texts of."""
     texts: int = Field(default=1, ge=1)
     """Texts per group and criterion; the same number everywhere, so that criteria can be compared."""
 

@@ -34,23 +34,23 @@ class Coverage(Settings):
     """`grammar.sql_templates.coverage` in params.yaml."""
 
     column: int = Field(default=2, ge=1)
-    """Number of requests about each column that may be asked about."""
+    """Number of requests per column."""
     table: int = Field(default=1, ge=1)
-    """Number of requests about each table as a whole."""
+    """Number of requests per table."""
     link: int = Field(default=1, ge=0)
-    """Number of requests about each two tables that a foreign key joins."""
+    """Number of requests per pair of tables with a foreign key."""
     rounds: int = Field(default=2, ge=1)
-    """Number of times that a table or column is asked about until a template is kept."""
+    """Maximum number of requests per table or column until a template is kept."""
     requests: int | None = Field(default=None, ge=1)
-    """Maximum number of requests in a round; null = as many as the plan has. A preview sets it."""
+    """Maximum number of requests in a round; null sends all of the plan. A preview sets it."""
     shown: int = Field(default=3, ge=1)
-    """Columns of a table that a request shows, beside keys, names and its subject: the fewer, the fewer
-    templates change when a column is renamed."""
+    """Number of columns that a request shows besides keys, names and the subject. With fewer columns, fewer
+    templates change after a renaming."""
     shares: Mapping[Kind, float] = {
         "lookup": 1, "list": 1, "count": 1, "group": 3, "having": 1, "nested": 2, "set_operation": 1,
         "ranking": 1, "comparison": 1, "date": 1,
     }  # fmt: skip
-    """Kind of question -> its weight in each draw; 0 leaves it out."""
+    """Kind of question -> its weight in each sample; 0 excludes the kind."""
 
 
 @dataclass(frozen=True)

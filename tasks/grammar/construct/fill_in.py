@@ -42,22 +42,21 @@ class FillIn(Settings):
     """`grammar.fill_in` in params.yaml."""
 
     cap: int | None = Field(default=None, ge=1)
-    """Maximum number of groups per SQL template, sampled by seed; null = all."""
+    """Maximum number of groups per SQL template; null keeps all."""
     single_answer: bool = True
-    """Keep only combinations with one distinct answer row; does not concern lists."""
+    """Keep only combinations with one distinct answer row. Lists are exempt."""
     look_alikes: Literal["leave_out", "keep"] = "leave_out"
-    """Whether values are given that differ from another value of their column by letter case, spaces,
-    punctuation or Unicode form alone."""
+    """Also use values that differ from another value only in case, spaces, punctuation or Unicode form."""
     every_value_matters: bool = True
-    """Leave out combinations of which one value could be left out without changing the answer."""
+    """Drop combinations in which one value does not change the answer."""
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
-    """Measure -> minimum and maximum number of rows that it may be computed from; null: any number."""
+    """Measure -> minimum and maximum number of rows to compute it from; null sets no limit."""
     tries: int = Field(default=1_000, ge=1)
-    """Maximum number of combinations that are run of a SQL template of any shape, for which no single query
-    gives all answers, drawn by seed."""
+    """Maximum number of combinations to run for a template that a single query cannot answer."""
     free_rows: int = Field(default=20, ge=1)
-    """Maximum number of rows of an answer to a model's SQL of any shape: who asks wants to read them."""
+    """Maximum number of answer rows for a model's free SQL, so that people can read them."""
     seed: int = 0
+    """The seed that chooses among the values."""
     limits: QueryLimits = QueryLimits()
     """Limits of the one query per template."""
 

@@ -31,7 +31,7 @@ class Glossary(Settings):
     """`grammar.glossary` in params.yaml."""
 
     propose: bool = False
-    """Have a model propose words for columns whose names are no English words."""
+    """Let a model propose words for columns whose names are not English."""
 
 
 @dataclass(frozen=True)

@@ -60,15 +60,16 @@ class SecondReading(Settings):
     """`grammar.second_reading` in params.yaml."""
 
     by: Literal["none", "model", "file"] = "none"
-    """Who reads: nobody, the role `reader`, or a person: data/labels/<database>.readings.jsonl, or .csv."""
+    """The reader: nobody, the role `reader`, or a person with data/labels/<database>.readings.jsonl or
+    .csv."""
     groups: int = Field(default=3, ge=1)
-    """Groups of a text's SQL template whose answers are compared."""
+    """Number of groups per SQL template whose answers are compared."""
     candidates: int = Field(default=12, ge=1)
-    """Groups of SQL of any shape among which those are chosen that tell it from its likely misreadings."""
+    """Number of groups from which to choose those that separate free SQL from likely misreadings."""
     told_by: int = Field(default=6, ge=1)
-    """Maximum number of groups that are chosen so."""
+    """Maximum number of groups to choose in this way."""
     seed: int = 0
-    """Of which groups."""
+    """The seed that chooses the groups."""
     limits: QueryLimits = QueryLimits()
     """Limits of each query that follows from a reading."""
 

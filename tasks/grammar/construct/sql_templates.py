@@ -56,35 +56,40 @@ class TemplateKind(TemplateShape):
     """A kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
 
     templates: int = Field(ge=0)
-    """Number of templates to stop at."""
+    """Maximum number of templates."""
     requests: int = Field(ge=0)
     """Maximum number of requests."""
     criteria: tuple[str, ...]
+    """Keys of `grammar.sql_templates.criteria` that the prompt states."""
 
 
 class PromptExample(Settings):
     """The prompt's example, from another domain than the database's."""
 
     tables: str
+    """The example's tables: `books(book_id integer, title text)`."""
     sql: str
+    """The example's query."""
 
 
 class SqlTemplates(Settings):
     """`grammar.sql_templates` in params.yaml."""
 
     kinds: Mapping[str, TemplateKind]
+    """Kind of template -> what a template of it must have."""
     criteria: Mapping[str, str]
     """The sentence in the prompt for each criterion."""
     example: PromptExample
     only: tuple[str, ...] | None = None
-    """Kinds that are asked for of databases that name none themselves; null = all."""
+    """Kinds for databases that name none; null uses all."""
     offered: int = Field(default=4, ge=1)
     """Number of columns that one request offers the model to choose from."""
     dialect: Literal["plain", "any"] = "plain"
-    """What a model with `constrain: none` may write: the kinds above, or any SELECT that runs, by a plan."""
+    """What a model with `constrain: none` writes: the kinds above, or any SELECT, by a plan."""
     coverage: Coverage = Coverage()
     """The plan of `dialect: any`."""
     seed: int = 0
+    """The seed that orders the requests."""
 
 
 NOT_DRAWN = "the templates of the kinds that were asked for are about others"

@@ -48,11 +48,11 @@ class TemplateShape(Settings):
     tables: tuple[int, int]
     """Minimum and maximum number of tables; link tables are not counted."""
     placeholders: int = Field(ge=1, le=4)
-    """Values that are left open: a bound each counts as one."""
+    """Number of placeholders; each bound counts as one."""
     measure: Measure = ""
-    """Beyond the paper: what is computed from several rows."""
+    """What the query computes from several rows (not in the paper)."""
     compared: Compared = ""
-    """How one value is compared otherwise than by `=`."""
+    """The comparison of one value, if it is not `=`."""
     projected: int = Field(default=1, ge=1, le=3)
     """Maximum number of projected columns."""
 

@@ -33,15 +33,22 @@ TRIES = 8
 
 
 class TextExample(Settings):
-    """The example of a prompt, from a domain that no database here is about; no text may repeat it."""
+    """The prompt's example, from a domain of no database here. Texts must not repeat it."""
 
     wanted: str = "height in metres of the lighthouse"
+    """What the example asks for, as a phrase."""
     given: str = "the lighthouse [lighthouses.name]"
+    """The given value of the example, as a phrase."""
     circumstance: str = "I keep the logbook of a sailing club"
+    """The circumstance of the example's text."""
     opening: str = "Would you know"
+    """How the question of the example's text begins."""
     text: str = ""
+    """The example's text in full sentences."""
     given_first: str = "lighthouse [lighthouses.name] height in metres"
+    """A fragment that begins with the given value."""
     asking: str = "how many metres high is the lighthouse [lighthouses.name]"
+    """A fragment that begins with a question word."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -53,34 +60,36 @@ class Criterion(Settings):
     """A linguistic criterion: its prompt, and the limits that its texts are checked against."""
 
     prompt: str
-    """A file's stem in tasks/grammar/prompts/. Its fields: see `make_fields`."""
+    """The name of a prompt in tasks/grammar/prompts/, without `.md`."""
     minimum_words: int = Field(default=1, ge=1)
+    """Minimum number of words of a text."""
     maximum_words: int = Field(default=80, ge=1)
+    """Maximum number of words of a text."""
     sentences: bool = False
-    """Ask for a sentence with the circumstances and a question; else for a fragment."""
+    """Request a sentence with circumstances and a question, instead of a fragment."""
     samples: int = Field(default=3, ge=1)
-    """Number of texts to ask for per SQL template; the paper's company has 3 (appendix H.1)."""
+    """Number of texts to request per SQL template."""
     forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
-    """What a fragment begins with, one request after the other."""
+    """How fragments begin; requests use the values in turn."""
     circumstances: tuple[str, ...] = ("I am putting some notes in order",)
-    """How the first of several sentences begins: who asks, and what for."""
+    """Beginnings of the first sentence: who asks, and why."""
     reasons: tuple[str, ...] = ("and one of them is missing",)
-    """How that sentence ends, where code composes it: why they ask."""
+    """Ends of that sentence, if code composes it."""
     wordings: int = Field(default=8, ge=1)
-    """Number of wordings that one request offers."""
+    """Number of wordings per request."""
     openings: tuple[str, ...] = ("",)
-    """How the question of several sentences begins; empty leaves it to the model.
-
-    No two requests of a criterion have the same circumstance and opening, as long as there are enough.
-    """
+    """Beginnings of the question; empty lets the model choose. Requests of a criterion have different pairs
+    of circumstance and opening, if there are enough."""
     example: TextExample = TextExample()
     seed: int = 0
+    """The seed that assigns circumstances and openings to requests."""
 
 
 class TextTemplates(Settings):
     """`grammar.text_templates` in params.yaml."""
 
     criteria: Mapping[str, Criterion]
+    """Criterion -> its prompt and limits."""
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,18 @@ class CriterionRule(Settings):
     """The number of texts of a criterion in a group."""
 
     first: int | None = Field(default=None, ge=0)
-    """Only the first texts of each SQL template; null = all."""
+    """Number of texts to use per SQL template; null uses all."""
     keep: float = Field(default=1.0, ge=0, le=1)
-    """Probability that a group gets this criterion at all, drawn by seed."""
+    """Probability that a group gets texts of this criterion."""
 
 
 class Unbalanced(Settings):
     """`grammar.unbalanced` in params.yaml. A criterion without a rule gets all texts."""
 
     rules: Mapping[str, CriterionRule] = Field(default_factory=dict)
+    """Criterion -> the rule that its texts must meet."""
     seed: int = 0
+    """The seed that decides which groups get a criterion."""
 
 
 def unbalanced(

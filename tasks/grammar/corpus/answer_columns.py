@@ -35,7 +35,7 @@ class AnswerColumns(Settings):
     """`grammar.answer_columns` in params.yaml."""
 
     most: int = Field(default=20_000, ge=1)
-    """Number of values of a column, beyond which none is listed."""
+    """Maximum number of distinct values of a column that is listed."""
     limits: QueryLimits = QueryLimits()
     """Limits of the one query per column."""
 

@@ -50,27 +50,28 @@ class Documents(Settings):
     """`grammar.documents` in params.yaml."""
 
     written_by: Literal["model", "plain"] = "model"
-    """model: a model writes each part, and what breaks a rule is written plainly instead. plain: code writes
-    all of it from the facts and reads them back by rule, without a model."""
+    """`model`: a model writes each part, and code rewrites a part that breaks a rule. `plain`: code writes
+    all parts from the facts, and finds the facts by rule."""
     seed: int = 0
-    """Decides which of several plain sentences says a fact."""
+    """The seed that chooses among the sentences for a fact."""
     facts: int = Field(default=4, ge=1)
     """Number of facts per part."""
     maximum_words: int = 90
-    """Of one part, as the model is asked."""
+    """Maximum number of words of one part, as the prompt states it."""
     words: tuple[int, int] = (200, 400)
-    """Minimum and maximum of a whole document; others are dropped. Of few facts, fewer words are due."""
+    """Minimum and maximum number of words of a document; others are dropped. The minimum is lower for few
+    facts."""
     rewrites: int = Field(default=1, ge=0)
-    """How often a part is rewritten if its facts were not read in it."""
+    """Maximum number of rewrites of a part in which the reader misses a fact."""
     readable: float = Field(default=1.0, ge=0, le=1)
-    """Minimum share of its facts that must be read in a document; others are dropped. Plain sentences are
-    read by rule, a model's by the reader."""
+    """Minimum share of the facts that are found in a document; others are dropped. A rule finds facts in
+    plain sentences, the reader in a model's."""
     at_once: int = Field(default=6, ge=1)
     """Number of questions per request to the reader."""
     mentions: bool = True
     """Allow a sentence to repeat the entity's name and other values of its part."""
     limits: QueryLimits = QueryLimits()
-    """Limits of the one query per attribute that reads what a document must not say."""
+    """Limits of the query per attribute that reads what a document must not say."""
 
 
 @dataclass

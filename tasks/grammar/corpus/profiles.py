@@ -52,22 +52,22 @@ class Profiles(Settings):
     """`grammar.profiles` in params.yaml."""
 
     entities: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Database -> tables whose rows get a document each. For a database without an entry that an assessment
-    names, the tables that questions ask about; for any other there is no corpus."""
+    """Database -> tables whose rows get one document each. Without an entry, an assessed database uses the
+    tables that its questions are about; others have no documents."""
     count: int | None = Field(default=None, ge=1)
-    """Maximum number of entities per table: all that a group of the balanced set is about or none, groups in
-    a seeded order with SQL templates in turn, then others; null = all rows."""
+    """Maximum number of entities per table; null takes all rows. Entities of the balanced set's groups come
+    first, in a seeded order."""
     documents_per_group: int = Field(default=6, ge=1)
-    """No entity is taken for a group whose answer comes from more than this."""
+    """Maximum number of documents that a group's answer may need."""
     documents_of: Mapping[str, int] = Field(default_factory=dict)
-    """Database -> its own `documents_per_group`, for systems that retrieve few documents."""
+    """Database -> a different `documents_per_group`, for systems that retrieve few documents."""
     counts: int = Field(default=4, ge=0)
-    """Maximum number of facts of the kind `the database has 152 films with the genre Drama`. Only numbers
-    above `documents_per_group` and 10 are told: no question may be answered by them instead of documents."""
+    """Maximum number of facts such as `the database has 152 films with the genre Drama`. Only counts above
+    `documents_per_group` and 10 appear, so that they answer no question."""
     values: int = Field(default=12, ge=1)
-    """A fact with more values than this (a cast of forty) is left out, and counted."""
+    """Maximum number of values of a fact; larger facts are dropped and counted."""
     seed: int = 0
-    """Decides which groups come first, which other entities are taken, and which numbers are told."""
+    """The seed that chooses groups, other entities and counts."""
     limits: QueryLimits = QueryLimits()
 
     def limit(self, database: str) -> Self:

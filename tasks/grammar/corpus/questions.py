@@ -17,34 +17,34 @@ from tasks.systems.contract import Document
 
 
 class DatabaseSize(Settings):
-    """The number of questions for a database, `grammar.questions.sizes.<database>`."""
+    """Sizes for one database."""
 
     groups: int | None = Field(default=None, ge=1)
-    """Number of semantic groups; null = as `grammar.questions.groups` says."""
+    """Number of groups; null uses `grammar.questions.groups`."""
     texts: int | None = Field(default=None, ge=1)
-    """Maximum number of texts per group and criterion, of both sets together, the balanced set's first.
-
-    null = all."""
+    """Maximum number of texts per group and criterion over both sets, the balanced set first; null takes
+    all."""
 
 
 class Questions(Settings):
     """`grammar.questions` in params.yaml."""
 
     groups: int | None = Field(default=None, ge=1)
-    """Number of semantic groups, spread over the SQL templates; null = all."""
+    """Number of groups, spread over the SQL templates; null takes all."""
     several: float = Field(default=0.4, ge=0, le=1)
-    """Share of these groups that need two documents or more, if there are so many; else all there are, and
-    the dropped row `few_several` says how many."""
+    """Share of groups that need two or more documents. If there are fewer, all are taken, and the dropped row
+    `few_several` has the number."""
     criteria: tuple[str, ...] = Field(min_length=1)
-    """Linguistic criteria; only groups that the balanced set has under each of them are chosen."""
+    """Criteria; only groups that have texts for each of them are chosen."""
     texts: int | None = Field(default=None, ge=1)
-    """Maximum number of unbalanced texts per group and criterion; null = all."""
+    """Maximum number of unbalanced texts per group and criterion; null takes all."""
     sizes: Mapping[str, DatabaseSize] = Field(default_factory=dict)
-    """Database -> its own sizes."""
+    """Database -> different sizes."""
     grounded: bool = True
-    """Choose only groups whose true documents are known, in the corpus, and tell all that the query is about:
-    with a corpus of a part of the database, every other group would count as a gap. Others are dropped."""
+    """Drop groups whose true documents are unknown, missing or incomplete. Otherwise they would count as
+    gaps."""
     seed: int = 0
+    """The seed of the sample."""
 
 
 @dataclass(frozen=True)

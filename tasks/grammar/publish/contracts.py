@@ -79,8 +79,9 @@ class Contracts(Settings):
     """`grammar.contracts` in params.yaml."""
 
     answers: int | None = Field(default=None, ge=1)
-    """Maximum number of answers per SQL template that are run again, sampled by seed; null = all."""
+    """Maximum number of answers per SQL template to run again; null runs all."""
     seed: int = 0
+    """The seed that samples the rows to check."""
     limits: QueryLimits = QueryLimits()
     """Limits of each answer's query."""
 

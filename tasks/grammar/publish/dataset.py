@@ -44,10 +44,12 @@ DROPPED = re.compile(r"(\d+) of (\d+) combinations")
 
 
 class Dataset(Settings):
-    """`grammar.dataset` in params.yaml: what the dataset card cannot take from the artifacts."""
+    """`grammar.dataset` in params.yaml: details for the dataset card."""
 
     language: str = "en"
+    """The language of the questions, as an ISO 639 code, for the card."""
     tags: tuple[str, ...] = ("grammar", "rag-evaluation", "text-to-sql", "synthetic")
+    """The tags on the card."""
 
 
 def dataset(

@@ -35,7 +35,7 @@ class Conclude(Settings):
     """`longform.conclude` in params.yaml."""
 
     rounds: int = Field(default=2, ge=0)
-    """How often the model is asked for the answer in its words; 0 states the rows plainly."""
+    """Maximum number of attempts at an answer in the model's words; 0 states the rows."""
 
 
 async def conclude(

@@ -33,8 +33,9 @@ class Condense(Settings):
     """`longform.condense` in params.yaml."""
 
     words: int = Field(default=45, ge=8)
-    """Maximum number of words; never more than the controlled question has, and two."""
+    """Maximum number of words; at most two more than the controlled question has."""
     rounds: int = Field(default=3, ge=1)
+    """Maximum number of attempts per question."""
 
 
 async def condense(

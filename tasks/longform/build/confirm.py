@@ -42,8 +42,8 @@ class Confirm(Settings):
     """`longform.confirm` in params.yaml."""
 
     least: int = Field(default=3, ge=0, le=3)
-    """How many of the three criteria the model must find met; 0 leaves all to people, and what they have not
-    decided is kept as confirmed by `nobody`."""
+    """Number of the three criteria that the model must confirm; 0 leaves the review to people. Undecided
+    questions stay, as confirmed by `nobody`."""
 
 
 async def confirm(

@@ -44,8 +44,8 @@ class ConjectureSettings(Settings):
     """`longform.conjecture` in params.yaml."""
 
     unknown: float = Field(default=0, ge=0, le=1)
-    """The share of a set's questions whose answer is `unknown`, drawn by the set's seed among those with a
-    definite answer that `longform.control.plans: questions` planned. Nothing is guessed for these."""
+    """The share of questions with the answer `unknown`, sampled among the definite questions of
+    `longform.control.plans: questions`."""
 
 
 async def conjecture(

@@ -54,15 +54,15 @@ class Construct(Settings):
     """`longform.construct` in params.yaml."""
 
     rows: int = Field(default=4, ge=1)
-    """Rows of the compared table for a group, one more or less by turns, so that counts differ."""
+    """Number of rows per group of the compared table, alternately one more or less."""
     rounds: int = Field(default=3, ge=1)
-    """How often the model is asked for rows, each time with what was wrong with the last ones."""
+    """Maximum number of attempts at rows; each prompt names the previous errors."""
     borne_out: bool = False
-    """Whether rows that do not bear the conjecture out are asked for again, and dropped after the last round;
-    otherwise the answer says what the rows do say."""
+    """Request rows again if they do not support the conjecture, and drop them after the last round. Otherwise
+    the answer follows the rows."""
     tables: int | None = Field(default=0, ge=0)
-    """Minimum number of tables, where the source has as many: beside those that the rows need, the nearest by
-    keys are created without rows. 0 adds none; null adds all, as in the paper."""
+    """Minimum number of tables, if the source has so many. The nearest tables by keys are added without rows;
+    0 adds none, null all."""
     limits: ScratchLimits = ScratchLimits()
 
 

@@ -75,14 +75,14 @@ class Control(Settings):
     """`longform.control` in params.yaml."""
 
     plans: Literal["rows", "questions"] = "rows"
-    """What questions are planned from: groups of rows that the database has, or the database's own questions
-    (where it has none, questions made from its tables), whatever rows there are."""
+    """The basis of questions: groups of existing rows (`rows`), or the database's questions (`questions`).
+    Without questions, the tables are used."""
     interpretive: float = Field(default=0.51, ge=0, le=1)
-    """With `plans: questions`, the share that turn on an abstract word (table 1: 102 of 200)."""
+    """With `plans: questions`, the share of questions about an abstract word."""
     known: int = Field(default=4, ge=2)
-    """Rows that a group must have with the amounts that are asked about."""
+    """Minimum number of rows of a group with the amounts in question."""
     rounds: int = Field(default=3, ge=1)
-    """How often a question is asked for, each time with what was wrong with the last one."""
+    """Maximum number of attempts per question; each prompt names the previous error."""
 
 
 @dataclass(frozen=True)

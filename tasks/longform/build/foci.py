@@ -125,7 +125,7 @@ class Foci(Settings):
     """`longform.foci` in params.yaml."""
 
     least: int = Field(default=8, ge=1)
-    """Rows that a value of a group must have in the source to be asked about."""
+    """Minimum number of rows that a group's value must have in the source."""
 
 
 def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci) -> Drafts[Focus]:

@@ -36,9 +36,9 @@ class ErrorTyping(Settings):
     """`longform.error_types` in params.yaml."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Budget for a prompt, as `estimate_tokens` estimates it; rows of results are left out to keep it."""
+    """Maximum number of tokens of a prompt, by estimate; rows of results are cut to fit."""
     reply_tokens: int = Field(default=160, gt=0)
-    """A model that reasons before it replies needs more."""
+    """Maximum number of tokens of a reply; reasoning models need more."""
 
 
 async def error_types(

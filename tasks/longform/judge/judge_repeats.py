@@ -52,7 +52,7 @@ class JudgeRepeating(Settings):
     """`longform.judge_repeats` in params.yaml."""
 
     items: int = Field(default=3, ge=0)
-    """The first so many items by id, of all agents and models; 0 asks nobody."""
+    """Number of items, the first by id, of all agents and models; 0 repeats none."""
 
 
 async def judge_repeats(

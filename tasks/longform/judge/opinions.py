@@ -25,10 +25,11 @@ class PeerPrompts(Settings):
     """The common parts of the prompts of reviewers and meta-reviewers."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Budget for a prompt, as `estimate_tokens` estimates it; rows of results are left out to keep it."""
+    """Maximum number of tokens of a prompt, by estimate; rows of results are cut to fit."""
     rationale_words: int = Field(default=25, gt=0)
+    """Maximum number of words of a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
-    """A model that reasons before it replies needs more."""
+    """Maximum number of tokens of a reply; reasoning models need more."""
 
 
 @dataclass(frozen=True)

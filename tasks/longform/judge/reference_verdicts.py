@@ -58,14 +58,15 @@ class ReferenceJudging(Settings):
     """`longform.reference_verdicts` in params.yaml; canaries are judged in the same way."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Budget for a prompt, as `estimate_tokens` estimates it."""
+    """Maximum number of tokens of a prompt, by estimate."""
     feedback: bool = False
-    """Let the judge write a reason before its verdict, as in the paper; a small model is no better for it."""
+    """Let the judge write a reason before its verdict, as in the paper. It does not help small models."""
     rationale_words: int = Field(default=25, gt=0)
+    """Maximum number of words of a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
-    """A model that reasons before it replies needs more."""
+    """Maximum number of tokens of a reply; reasoning models need more."""
     rules: bool = True
-    """Refuse a verdict that is better than the values of the reference that an answer has allow."""
+    """Limit a verdict by the reference's values that the answer contains."""
 
 
 async def reference_verdicts(

@@ -12,34 +12,41 @@ from tasks.streambench.entries import Choices, MethodChoice, Order, Reading, See
 
 
 class StreamLimits(Settings):
-    """The limits of stream runs."""
+    """Limits of streams."""
 
     refinements: int = Field(default=4, ge=0)
-    """Of Self-Refine, at most."""
+    """Maximum number of refinements of Self-Refine."""
     critique_tokens: int = Field(default=200, gt=0)
     """Maximum length of a critique of Self-Refine."""
     window: int = Field(default=32_768, gt=0)
-    """In tokens, of a model that names no context under `models`."""
+    """Context window in tokens of a model without `context` under `models`."""
     windows: Mapping[str, int] = {}
-    """Role -> window."""
+    """Role -> its context window."""
     exact_up_to: int = Field(default=20_000, gt=0)
-    """Memories above which a vector index is used."""
+    """Number of memories above which a vector index is used."""
     count_unanswered: bool = False
-    """Whether a step whose call no endpoint answered is written, as wrong; such a call is in no ledger, so
-    that a replay ends there. Otherwise the stage fails at its end, and a run again asks these calls again."""
+    """Count a step without a reply as wrong. The call is in no ledger, so a replay stops there. Otherwise the
+    stage fails at its end, and the next run repeats these calls."""
 
 
 class OwnLimits(StreamLimits):
-    """The limits for runs of a user's system, also by `benchloom evaluate streambench`."""
+    """Limits of your system's runs, and the settings of `benchloom evaluate streambench`."""
 
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
-    """These and the others below are of `benchloom evaluate` alone; an entry has its own."""
+    """Methods to run. `benchloom evaluate` alone reads this key and those below; an entry has its own."""
     seeds: Seeds = (42,)
+    """Seeds to run."""
     k: int | None = Field(default=None, gt=0)
+    """Memories in a prompt; null is 16, and 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
+    """The role that embeds memories."""
     judge: str = "judge"
+    """The role that judges ToolBench's answers."""
     rule: str = ""
-    """As of a stream, as are the next ones."""
+    """The rule of the environment, as of a stream."""
     options: Mapping[str, Any] = {}
+    """Options of the environment, as of a stream."""
     order: Order = "hashed"
+    """The order of the items, as of a stream."""
     reading: Reading = "lenient"
+    """How replies are read, as of a stream."""

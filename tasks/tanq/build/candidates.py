@@ -26,12 +26,12 @@ class Candidates(Settings):
     """`tanq.candidates` in params.yaml."""
 
     a_question: float | None = Field(default=None, ge=1)
-    """Extended questions that are verified for each question that the set asks for; null takes all."""
+    """Number of extended questions to verify per requested question; null verifies all."""
     gaps: float = Field(default=1, ge=0, le=1)
-    """The share of them that may have a cell without evidence: filters may still leave its row out."""
+    """Maximum share of these with a cell without evidence; a filter may still remove the row."""
     columns: bool = True
-    """Whether every column needs evidence. Without it a column that has none is lost later, as in the paper:
-    of questions with all relations that hold (`tanq.extend.relations: all`) few would be left otherwise."""
+    """Require evidence for every column. With `false`, a column without evidence is removed later, as in the
+    paper; `tanq.extend.relations: all` needs that."""
 
 
 def candidates(

@@ -43,20 +43,20 @@ class Extend(Settings):
     """`tanq.extend` in params.yaml."""
 
     relations: tuple[int, int] | Literal["all"] = (1, 3)
-    """The fewest and the most relations that a question is extended with; `all` takes all that hold for its
-    answers, as the paper does, in one question of each list question."""
+    """Minimum and maximum number of relations per question. `all` uses every relation that holds for the
+    answers, in one question per list question."""
     without: tuple[str, ...] = ()
-    """Relations that list questions alone ask by: their values' articles do not tell them, say."""
+    """Relations that only list questions use, for example because articles do not state them."""
     a_seed: int = Field(default=1, gt=0)
-    """Extended questions of each list question, with different relations."""
+    """Number of extended questions per list question, with different relations."""
     most_values: int = Field(default=5, gt=0)
-    """A relation is not taken of which an answer has more values: such a question would be dropped."""
+    """Maximum number of values that an answer may have for a relation."""
     clear: bool = False
-    """Whether a relation is left out that the things have, too, through which the answers were found: of the
-    headquarters of companies, `their dates of founding` may be those of the companies."""
+    """Exclude relations that could also refer to the things through which the answers were found, such as
+    `their dates of founding` for headquarters of companies."""
     leads_back: bool = False
-    """Whether a relation may be asked for that leads back to what the answers were found by: the countries of
-    the capitals of the countries that border Peru."""
+    """Allow relations that lead back to the condition, such as the countries of the capitals of the countries
+    that border Peru."""
 
 
 def extend(

@@ -69,13 +69,13 @@ class Inference(Settings):
     """Settings for checking statements against proofs; part of `tanq.verify` in params.yaml."""
 
     labels: Literal[2, 3] = 3
-    """Three: supported, refuted, not enough information; two leave out what is refuted."""
+    """Number of labels. Three: supported, refuted, not enough information; two omit refuted."""
     guards: bool = True
-    """Whether no model is asked about proofs that do not name the relation, deny it or tell of the past."""
+    """Skip proofs that do not name the relation, deny it or refer to the past."""
     rules: bool = False
-    """Whether a proof that tells a relation outright, by a known pattern, is taken without a model."""
+    """Accept a proof with a known pattern for the relation without a model."""
     tries: int = Field(default=2, gt=0)
-    """Proofs of a fact that a model is asked about at most, the best first, until one supports it."""
+    """Maximum number of proofs per fact that a model checks, the best first."""
 
 
 @dataclass(frozen=True)

@@ -30,13 +30,13 @@ class Items(Settings):
     """`tanq.items` in params.yaml."""
 
     share: float = Field(default=0.1, gt=0, le=1)
-    """The largest share of the set that items of one shape have: a seed's shape with its skills."""
+    """Maximum share of items with one shape: a list question's shape and its skills."""
     gaps: float = Field(default=1, ge=0, le=1)
-    """The largest share of the set that items with an empty cell in their answer table have."""
+    """Maximum share of items with an empty cell in their answer."""
     plain: float = Field(default=1, ge=0, le=1)
-    """The largest share of the set that items without a skill have."""
+    """Maximum share of items without a skill."""
     classes: bool = False
-    """Whether the classes that are asked for take turns, too; otherwise the commonest has most items."""
+    """Alternate between classes; otherwise the most common class has most items."""
 
 
 @dataclass(frozen=True)

@@ -59,11 +59,11 @@ class Proofs(Settings):
     """`tanq.proofs` in params.yaml."""
 
     most: int = Field(default=4, gt=0)
-    """Proofs of a fact that are kept, those first that name its relation."""
+    """Maximum number of proofs per fact; proofs that name the relation come first."""
     each_kind: bool = False
-    """Whether `most` holds for text, tables and infoboxes each, so that a fact keeps proofs of every kind."""
+    """Apply `most` to text, tables and infoboxes separately."""
     rounding: float = Field(default=0.02, ge=0, lt=0.5)
-    """How far a rounded figure may be off an amount, as a share of it: `5.6 million` for 5,594,340."""
+    """Maximum relative difference of a rounded figure: `5.6 million` for 5,594,340."""
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,9 @@ class Rephrase(Settings):
     """`tanq.rephrase` in params.yaml."""
 
     rounds: int = Field(default=5, ge=1)
-    """How often a question is asked for before it is dropped; 5 in the paper."""
+    """Maximum number of attempts per question."""
     questions: int | None = Field(default=None, ge=1)
-    """Only so many tables are asked about, drawn by seed; null takes all."""
+    """Number of tables to sample; null takes all."""
 
 
 async def rephrase(

@@ -17,7 +17,7 @@ class Seeds(Settings):
     """`tanq.seeds` in params.yaml."""
 
     a_question: float = Field(default=2.5, ge=1)
-    """List questions that are taken for each question that the set asks for: later stages lose some."""
+    """Number of list questions per requested question; later stages drop some."""
 
 
 def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> Drafts[SeedQuestion]:

@@ -56,18 +56,18 @@ class Skills(Settings):
     """`tanq.skills` in params.yaml."""
 
     counts: tuple[int, ...] = Field(default=(1, 2, 0, 1, 3, 1, 2, 0, 1, 1), min_length=1)
-    """How many skills questions take, in turn; at most three in the paper. Those whose tables allow none come
-    first for the places of 0."""
+    """Number of skills, in turn; at most three in the paper. Questions whose tables allow none take the
+    places of 0 first."""
     variants: int = Field(default=2, ge=1)
-    """Of one question at most so many, each with other skills."""
+    """Maximum number of variants of a question, each with other skills."""
     margin: float = Field(default=0.05, ge=0, lt=1)
-    """How far amounts are from a filter's bound, as a share: what is rounded in a text must not decide."""
+    """Minimum relative distance of amounts from a filter's bound, because texts round amounts."""
     least: int = Field(default=2, ge=1)
-    """Rows that filters leave at least."""
+    """Minimum number of rows after filters."""
     filled: float = Field(default=0.5, gt=0, le=1)
-    """The share of the rows left that have a value in a column that is converted or rounded."""
+    """Minimum share of rows with a value in a converted or rounded column."""
     choice: bool = False
-    """Whether a filter is dropped that leaves its own value alone in its column (drop reason `no_choice`)."""
+    """Drop filters that leave only their value in their column (reason `no_choice`)."""
 
 
 @dataclass(frozen=True)

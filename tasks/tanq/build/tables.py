@@ -62,18 +62,16 @@ class Tables(Settings):
     """`tanq.tables` in params.yaml; the defaults but for `most_values` and `least_rows` are the paper's."""
 
     most_values: int = Field(default=5, gt=0)
-    """A question with more values in a cell is dropped (section 3, step 3)."""
+    """Maximum number of values in a cell; other questions are dropped (section 3, step 3)."""
     least_rows: int = Field(default=2, gt=0)
-    """A question with fewer rows left is not a list question any more."""
+    """Minimum number of rows of a question."""
     whole_cells: bool = False
-    """Whether a cell is emptied that has lost one of its values: half a list of borders is wrong.
-
-    Of several amounts, which are figures of one thing, it keeps the first that is borne out.
-    """
+    """Empty a cell that lost one of its values, because half a list is wrong. Of several amounts, the first
+    with evidence stays."""
     rows_kept: float = Field(default=0, ge=0, le=1)
-    """A question is dropped that keeps a smaller share of its answers as rows: 1 wants them all."""
+    """Minimum share of a question's answers that stay as rows; 1 requires all."""
     cells_filled: float = Field(default=0, ge=0, le=1)
-    """A column leaves of whose cells a smaller share is filled: 1 wants no empty cell."""
+    """Minimum share of filled cells of a column; 1 allows no empty cell."""
 
 
 def tables(

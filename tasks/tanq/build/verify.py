@@ -38,8 +38,8 @@ class Verify(Inference):
     """`tanq.verify` in params.yaml."""
 
     each_kind: bool = False
-    """Whether text, tables and infoboxes are each asked about until one of them supports the fact, so that a
-    fact may have a proof of every kind, as in the paper."""
+    """Check text, tables and infoboxes separately, so that a fact has proofs of each kind, as in the
+    paper."""
 
 
 async def verify(

@@ -38,9 +38,9 @@ class ListQuestions(Settings):
     """`tanq.list_questions` in params.yaml."""
 
     answers: tuple[int, int] = (3, 8)
-    """The fewest and the most answers of a question."""
+    """Minimum and maximum number of answers of a question."""
     a_shape: int = Field(default=200, gt=0)
-    """Questions of one shape that are kept, in an order by their ids."""
+    """Maximum number of questions of one shape, ordered by id."""
 
 
 def list_questions(

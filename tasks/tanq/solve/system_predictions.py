@@ -24,7 +24,7 @@ SYSTEM = "system"
 
 
 class OwnTables(Settings):
-    """An entry of `tanq.systems`: a system of the user's on a question set."""
+    """One entry of `tanq.systems`: your system on a question set."""
 
     set: str
     """A name under `tanq.sets`."""
@@ -33,13 +33,14 @@ class OwnTables(Settings):
 
 
 class SystemTables(Settings):
-    """`tanq.system_predictions` in params.yaml: what a user's system is sent."""
+    """`tanq.system_predictions` in params.yaml: the input of your system."""
 
     proofs: bool = False
-    """Whether the proofs of the item follow its question, as in the oracle setting."""
+    """Send the item's proofs after its question, as in the oracle setting."""
     distractors: int = Field(default=8, ge=0)
-    """Proofs of other questions among them."""
+    """Number of other questions' proofs among them."""
     seed: int = 0
+    """The seed that chooses the distractors."""
 
 
 async def system_predictions(
