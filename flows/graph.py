@@ -58,7 +58,7 @@ class Declared:
 
     @property
     def start(self) -> tuple[str, str]:
-        """Its function: the module, and the name in it."""
+        """The stage's function: its module, and its name there."""
         return self.module, self.stage.function
 
     @property

@@ -33,6 +33,7 @@ INSIDE = "BENCHLOOM_IMPORT"
 SIZE = 50_000_000
 """Bytes of a source that are read in the seconds of `ImportLimits`; larger ones have more."""
 PATIENCE_S = 5.0
+"""Seconds that an import has to end after SIGINT, before SIGKILL."""
 WATCH_S = 0.5
 ADVICE = "is it the file as published? If it is, raise run.importing.{} in params.yaml"
 ENDS = {

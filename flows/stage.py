@@ -137,7 +137,7 @@ class Stage:
 
     @property
     def block(self) -> str:
-        """Its name in dvc.yaml."""
+        """The stage's name in dvc.yaml."""
         return self.name.replace(".", "-").replace("_", "-")
 
 

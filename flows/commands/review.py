@@ -34,6 +34,7 @@ Beside = Annotated[
     ),
 ]
 NAMED_LINES = 50
+"""Invalid lines that are printed one by one; further ones are only counted."""
 
 
 @app.command()

@@ -83,7 +83,7 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
 def explain_nothing() -> str:
     """Say what a project lacks in which there is nothing to run."""
     sections = ", ".join(scope.over for flow in list_flows() for scope in flow.list_scopes() if scope.over)
-    return f"params.yaml names nothing to run for: fill in one of {sections}"
+    return f"params.yaml has nothing to run: fill in one of {sections}"
 
 
 def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:

@@ -30,6 +30,7 @@ from tasks.settings import Settings
 
 BATCH = 5_000
 MODULUS = 2**256
+"""Hashes of rows are added modulo this number, so that the sum does not depend on the rows' order."""
 SESSION = {
     "postgresql": ("SET TIME ZONE 'UTC'", "SET TRANSACTION READ ONLY"),
     "mysql": ("SET time_zone = '+00:00'",),

@@ -35,7 +35,7 @@ class Snapshot:
 
     @property
     def uri(self) -> str:
-        """Its URI for a connection without locks that cannot write."""
+        """The file's URI for a connection without locks that cannot write."""
         return f"file:{quote(str(self._file.resolve()))}?mode=ro&immutable=1"
 
     @property

@@ -12,6 +12,7 @@ from tasks.databases.messages import Limits
 from tasks.errors import SqlRefused
 
 PROGRESS_STEPS = 20_000
+"""SQLite instructions between two checks of the time limit."""
 INTERRUPTED = "interrupted"
 LIMITS: Mapping[int, int] = {
     sqlite3.SQLITE_LIMIT_VDBE_OP: 250_000,

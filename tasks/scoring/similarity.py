@@ -16,7 +16,9 @@ from rapidfuzz.process import cdist, cpdist
 from tasks.scoring.metric import FloatArray
 
 TEXT_CUT = 0.5
+"""Texts at this distance or more have similarity 0 (Biten et al.)."""
 NUMBER_CUT = 0.1
+"""Numbers at this relative distance or more have similarity 0 (Liu et al.)."""
 CELLS_FOR_ONE_THREAD = 200_000
 
 

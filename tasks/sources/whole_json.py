@@ -8,6 +8,7 @@ from pathlib import Path
 from tasks.errors import BadInput
 
 MOST_BYTES = 256 * 2**20
+"""Limit of a file, since it is held in memory as a whole."""
 
 
 def read_json_object(path: Path) -> dict[str, object]:

@@ -48,12 +48,12 @@ class StreamSystem:
 
     @property
     def title(self) -> str:
-        """Its method as tables name it."""
+        """The method's name in tables."""
         return name_method(self.choice)
 
     @property
     def models(self) -> str:
-        """Its models as tables name them."""
+        """The names of the models in tables."""
         return " + ".join(self.agents)
 
 

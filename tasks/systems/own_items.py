@@ -29,7 +29,7 @@ class Identified(Protocol):
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """The item's id."""
         ...
 
 

@@ -16,6 +16,7 @@ from tasks.systems.extras import load_library
 from tasks.systems.tokenization import load_tokenizer
 
 K = 60
+"""The constant of reciprocal rank fusion: a hit at rank r adds 1 / (K + r)."""
 Matrix = NDArray[np.float64]
 CANDIDATES = 4
 """Candidates that the index returns per requested hit, to be compared exactly."""

@@ -171,8 +171,8 @@ def test_a_second_import_keeps_the_first_and_says_so(root, capsys):
     ("lines", "database", "said"),
     [
         (LINES, "nope", r"--database: params.yaml has no database 'nope' \(known: clinic, other\)"),
-        (LINES, None, r"line 1: names no database \(there: clinic, other\)"),
-        ([{**TOWN, "database": "nope"}], None, r"line 1: names a database that params.yaml has not"),
+        (LINES, None, r"line 1: names no database \(known: clinic, other\)"),
+        ([{**TOWN, "database": "nope"}], None, r"line 1: names a database that is not in params.yaml"),
         ([], "clinic", "is empty"),
         ([{**TOWN, "database": "other"}], None, "no such database file"),
     ],

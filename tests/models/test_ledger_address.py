@@ -46,7 +46,7 @@ def test_a_password_is_refused_wherever_it_is_named_and_not_repeated(address, mo
             f"postgresql+psycopg://{SECRET}@server/x",
             "must be a file's path or postgresql://user@host/database",
         ),
-        (f"postgresql://[{SECRET}", "is no address of a database (postgresql://user@host/database)"),
+        (f"postgresql://[{SECRET}", "is not a database URL (postgresql://user@host/database)"),
     ],
 )
 def test_what_is_no_address_of_a_ledger_is_refused(address, words, monkeypatch):

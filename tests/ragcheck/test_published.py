@@ -133,7 +133,7 @@ def test_without_a_retriever_the_tasks_own_passages_are_shown_and_there_is_no_e3
 
 
 def test_a_retriever_that_there_is_none_of_is_refused(root):
-    with pytest.raises(BadInput, match="'elastic' is no retriever"):
+    with pytest.raises(BadInput, match="'elastic' is not a retriever"):
         bring_in(root, Mtrag(file=write_evaluations(root / "published.json"), retriever="elastic"))
 
 

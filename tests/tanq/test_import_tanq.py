@@ -290,7 +290,7 @@ def test_broken_records_are_named_and_the_others_taken(root):
         (["none.json"], "does not exist"), (["text.txt"], "is not valid JSON"), (["lost.jsonl"],
         "contains no item of 1 records"),
         (["lost.jsonl", "--name", "A B"], "--name: 'A B' is not a valid name"),
-        (["lost.jsonl", "--question", "x"], "--question: 'x' is no field"),
+        (["lost.jsonl", "--question", "x"], "--question: 'x' is not a field"),
         (["data"], "data: has no data/items.jsonl, no tanq/test.jsonl, no test.jsonl"),
         (["own.jsonl"], "contains no item of 1 records (bad_item: 1)"),
     ],

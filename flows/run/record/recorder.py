@@ -42,6 +42,7 @@ PATH_PATIENCE_S = 10.0
 RECORD_PATIENCE_S = 600.0
 """A stage that has run is not thrown away because another process hashes."""
 LOOK_AGAIN_S = 0.2
+"""Pause between two attempts to take a lock that another process holds."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class Row:
 
     @property
     def sql(self) -> str:
-        """Its INSERT statement in canonical form."""
+        """The row's INSERT statement in canonical form."""
         names = ", ".join(map(quote_name, self.values))
         literals = ", ".join(self.values.values())
         return f"INSERT INTO {quote_name(self.table)} ({names}) VALUES ({literals})"  # noqa: S608 (quoted names, literals of ours)

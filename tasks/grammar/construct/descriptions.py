@@ -50,7 +50,7 @@ class Described:
 
     @property
     def rest(self) -> str:
-        """All that stands behind the noun."""
+        """The words after the noun."""
         # A participle stands right behind the noun, then what begins with a preposition.
         ties = sorted(self.ties, key=lambda tie: not is_participle(tie))
         events = [tie for tie in ties if is_participle(tie)]

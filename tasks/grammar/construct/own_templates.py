@@ -37,7 +37,7 @@ def own_templates(
     place = f"{(FOLDER / database.name).as_posix()}.jsonl"
     file = templates / f"{database.name}.jsonl"
     if not file.is_file():
-        what = f"is not there, and databases.{database.name}.templates is {database.templates}"
+        what = f"does not exist, but databases.{database.name}.templates is {database.templates}"
         raise BadInput(place, what, hint="benchloom import templates FILE puts it there")
     texts = read_section(settings, TEXTS, TextTemplates)
     balanced = read_section(settings, BALANCED, Balanced)

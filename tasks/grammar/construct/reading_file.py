@@ -69,7 +69,7 @@ def read_readings(
         what = (
             "stands beside one of the other kind"
             if present
-            else "is not there, and readings are to be a person's"
+            else "does not exist, but a person's readings are required"
         )
         raise BadInput(place, what, hint="grammar.second_reading.by is file")
     by_name = {text.id: text for text in texts} | {_normalise(text.text): text for text in texts}

@@ -130,10 +130,10 @@ def split_lines(
             continue
         name = database or line.record.get("database") or default
         if name is None:
-            what = f"names no database (there: {there})"
+            what = f"names no database (known: {there})"
             raise BadInput(source, what, line=line.number, hint="--database NAME, or the field `database`")
         if not isinstance(name, str) or name not in known:
-            what = f"names a database that params.yaml has not (there: {there})"
+            what = f"names a database that is not in params.yaml (known: {there})"
             raise BadInput(source, what, line=line.number)
         parts[name].append(line)
     if waiting:

@@ -19,6 +19,7 @@ FRAME = 550
 QUESTION, DATABASE, PLAN, STATISTICS, ANSWER, OPINIONS = 0.08, 0.28, 0.15, 0.05, 0.17, 0.15
 """The most that each text may take of the room. Queries have what the others leave, 12% at least."""
 REFERENCE = 0.4
+"""Share of the prompt for each of reference answer and judged answer."""
 LEFT_OUT = "(left out for lack of room)"
 SQL, ERROR, LINE = 600, 240, 300
 """In characters: how much of a statement, of an error and of one row of a result is shown."""

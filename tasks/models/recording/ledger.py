@@ -37,6 +37,7 @@ from tasks.models.recording.shipped import iterate_shipped, read_shipped
 from tasks.models.recording.stores import CallLocks, open_store
 
 ROOM = 1 << 20
+"""Bytes that are written and removed before a call is paid, to detect a full disk in time."""
 IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
 """How many entries of a shipped ledger are held in memory, and of how much text."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"

@@ -40,7 +40,7 @@ def read_address(text: str) -> Address:
         parts = urlsplit(text)
         has_password = parts.password is not None
     except ValueError:
-        raise ValueError("is no address of a database (postgresql://user@host/database)") from None
+        raise ValueError("is not a database URL (postgresql://user@host/database)") from None
     if parts.scheme not in SCHEMES:
         raise ValueError("must be a file's path or postgresql://user@host/database")
     # passfile names a file; password and sslpassword are secrets.

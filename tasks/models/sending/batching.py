@@ -38,6 +38,7 @@ from tasks.models.settings import BatchMode
 TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 MAX_CLOCK_SKEW_S = 3600.0
+"""Allowed difference between our clock and the provider's, when a submitted batch is searched for."""
 MAX_LISTED = 10_000
 
 

@@ -20,6 +20,7 @@ from aiohttp.client_proto import ResponseHandler
 from openai import DefaultAioHttpClient
 
 GRACE_S = 0.002
+"""Seconds after connecting in which a server that sends before it is asked shows itself."""
 EARLY = "a reply came before its request"
 
 

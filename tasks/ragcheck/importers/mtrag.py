@@ -105,7 +105,7 @@ class Mtrag(BaseImporter):
     def _describe_search(self) -> dict[str, object]:
         """Describe how passages are retrieved, as a system's `search`. Raises BadInput."""
         if self.retriever not in (kinds := get_args(RetrieverKind)):
-            what = f"{self.retriever!r} is no retriever (there: {', '.join(kinds)})"
+            what = f"{self.retriever!r} is not a retriever (known: {', '.join(kinds)})"
             raise BadInput("--retriever", what)
         if self.retriever == "none":
             return {}

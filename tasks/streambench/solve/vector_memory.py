@@ -19,6 +19,7 @@ from tasks.systems.extras import load_library
 DIGITS = 6
 """Distances are rounded to so many."""
 MARGIN = 1e-4
+"""Squared distance beyond the k-th entry that is still searched: more than the error of single precision."""
 FIRST_ROWS = 64
 CANDIDATES, MIN_CANDIDATES = 8, 128
 """What an index is asked for: so many for each entry wanted, and at least so many."""

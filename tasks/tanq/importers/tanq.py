@@ -81,7 +81,7 @@ class Tanq(RecordsImporter):
     def bring_in(self, project: Project) -> Imported:
         """Write the records' items."""
         if self.question and self.question not in ASKED:
-            what = f"{self.question[:40]!r} is no field that is read"
+            what = f"{self.question[:40]!r} is not a field that is read"
             raise BadInput("--question", what, hint=", ".join(ASKED))
         if self.path.is_dir():
             there = [self.path / name for name in OWN_FILES if (self.path / name).is_file()]

@@ -70,7 +70,7 @@ class TableRun:
 
     @property
     def system(self) -> str:
-        """All of it as one name."""
+        """The system and its settings as one name."""
         if not self.instruction:
             return f"{self.setting}/{self.model}"
         shots = f"{self.shots}-{self.choice}" if self.choice else str(self.shots)

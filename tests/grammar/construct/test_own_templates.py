@@ -255,7 +255,7 @@ def test_a_file_that_is_missing_or_of_no_use_is_one_line(tmp_path):
         stage(tmp_path, change(sql="DELETE FROM clinics"))
     (tmp_path / "clinic.jsonl").unlink()
     entry = DatabaseEntry(name="clinic", file=tmp_path / "clinic.sqlite", templates="beside")
-    with pytest.raises(BadInput, match=r"is not there, and databases.clinic.templates is beside"):
+    with pytest.raises(BadInput, match=r"does not exist, but databases.clinic.templates is beside"):
         own_templates(tmp_path, SCHEMA, entry, SETTINGS)
 
 

@@ -251,7 +251,7 @@ def test_a_file_that_is_no_text_is_refused(clinic, tmp_path, raw):
 
 
 def test_a_missing_file_and_two_of_them_are_refused(clinic, tmp_path):
-    with pytest.raises(BadInput, match=r"data/labels/clinic\.readings\.jsonl: is not there"):
+    with pytest.raises(BadInput, match=r"data/labels/clinic\.readings\.jsonl: does not exist"):
         run(clinic, ["town"], by="file", folder=tmp_path)
     (tmp_path / "clinic.readings.csv").write_text("id,reading\n")
     with pytest.raises(BadInput, match="stands beside one of the other kind"):
