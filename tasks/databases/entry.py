@@ -69,7 +69,7 @@ class DatabaseEntry(BaseModel):
     """Names of `grammar.sql_templates.kinds` that are asked for here; null = all."""
     scope: Mapping[str, str | tuple[str, str]] = {}
     """Table -> what confines a question to its rows in this database: `in the catalogue`. Questions that are
-    answered from whichever rows there are say it, and are not held against the world. The second of two is
+    answered from whichever rows there are say it, and are not compared with the world. The second of two is
     said of a date: what is computed from a day's rows is computed from those of this database."""
 
     @field_validator("url")

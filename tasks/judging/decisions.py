@@ -116,7 +116,7 @@ class Decisions:
         """Decide on an item by majority of the people whose decision stands.
 
         row: the item's row as it now is, a dataclass or a mapping; decisions on another wording of it do not
-        count then. Keeping (accept or edit) is held against rejecting; then, among those who keep, the texts
+        count then. Keeping (accept or edit) is compared with rejecting; then, among those who keep, the texts
         against each other, where one edit prevails over as many who accept the text as it is.
         """
         return self.decide_seen(item, None if row is None else digest_row(row))

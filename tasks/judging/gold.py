@@ -1,4 +1,4 @@
-"""A gold query that was run again: what its item's answer is held against."""
+"""A gold query that was run again: what its item's answer is compared with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class GoldAnswer:
     """A gold query run again.
 
     id: of the item; problem: how the answer differs from the stored one, empty if it does not. digest: of an
-    answer that nothing stores; it is held against that of the last accepted night.
+    answer that nothing stores; it is compared with that of the last accepted night.
     """
 
     id: str

@@ -21,7 +21,7 @@ from tasks.grammar.construct.queries import PLACEHOLDER
 from tasks.models.ask import Unparsed
 
 SHARED = 6
-"""Words that a sentence has at least, to be held against others."""
+"""Words that a sentence has at least, to be compared with others."""
 DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
 ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
 VERBS = frozenset([
@@ -65,7 +65,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def list_long_sentences(text: str) -> list[str]:
-    """List the sentences of a text that are long enough to be held against others."""
+    """List the sentences of a text that are long enough to be compared with others."""
     return [sentence for sentence in split_sentences(text) if len(sentence.split()) >= SHARED]
 
 

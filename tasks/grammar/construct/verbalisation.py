@@ -198,5 +198,5 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
 
 
 def list_scope_words(scope: str) -> str:
-    """Write a scope as texts are held against it: letters alone, in lower case."""
+    """Write a scope as texts are compared with it: letters alone, in lower case."""
     return " ".join(re.findall(r"[^\W\d_]+", scope.lower()))

@@ -89,7 +89,7 @@ NOTHING_KNOWN = KnownValues({})
 
 @dataclass(frozen=True)
 class Ground:
-    """What sentences about one thing are held against.
+    """What sentences about one thing are compared with.
 
     kind: what it is, in words. names: further texts that may stand in a sentence: titles, the thing's name.
     known: values of the database, of which a sentence may hold none but those of `facts`.

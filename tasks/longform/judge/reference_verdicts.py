@@ -23,7 +23,7 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class ReferenceVerdict:
-    """Stage reference_verdicts: an answer held against the reference answer."""
+    """Stage reference_verdicts: an answer compared with the reference answer."""
 
     id: str
     interaction: str

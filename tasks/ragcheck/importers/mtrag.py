@@ -34,7 +34,7 @@ Row = TypeVar("Row")
 class Mtrag(BaseImporter):
     """Bring in published answers of models with people's ratings of them (docs/ragcheck.md).
 
-    Each model becomes a system that replays its answers; the ratings are what judges are held against.
+    Each model becomes a system that replays its answers; the ratings are what judges are compared with.
 
     Example: benchloom import mtrag mtrag-human.json --metric completeness
     """
@@ -97,7 +97,7 @@ class Mtrag(BaseImporter):
         lines = [
             f"{asked}, {count} ratings by {named}: {folder.as_posix()}",
             f"contexts of judges: {found}",
-            f"judges are held against {chosen.name}; now: benchloom run ragcheck",
+            f"judges are compared with {chosen.name}; now: benchloom run ragcheck",
         ]
         return Imported(lines, texts, settings)
 

@@ -66,7 +66,7 @@ PATTERNS: Mapping[str, str] = {
 
 
 class Inference(Settings):
-    """How statements are held against proofs; part of `tanq.verify` in params.yaml."""
+    """How statements are compared with proofs; part of `tanq.verify` in params.yaml."""
 
     labels: Literal[2, 3] = 3
     """Three: supported, refuted, not enough information; two leave out what is refuted."""
@@ -80,7 +80,7 @@ class Inference(Settings):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a statement is held against. text: as it is shown; mention: words of it; headers: of a cell."""
+    """What a statement is compared with. text: as it is shown; mention: words of it; headers: of a cell."""
 
     article: str
     kind: str

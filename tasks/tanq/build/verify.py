@@ -77,7 +77,7 @@ async def verify(
 
 
 def make_evidence(proof: Proof) -> Evidence:
-    """Make of a proof what a statement is held against."""
+    """Make of a proof what a statement is compared with."""
     return Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
 
 

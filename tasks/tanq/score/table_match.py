@@ -1,4 +1,4 @@
-"""A predicted table held against the answer table: its header, columns, rows and cells (section 5.6)."""
+"""A predicted table compared with the answer table: its header, columns, rows and cells (section 5.6)."""
 
 from __future__ import annotations
 
