@@ -137,12 +137,18 @@ class ComparisonResult(Outcome):
     """Sides compared in pairs over the same items. Columns: the fields of `Change`, a row a change.
 
     sides: their labels. alpha: the level of the tests, after Holm's correction. cautions: what to know first.
+    markdown: the report of `to_markdown`.
     """
 
     sides: tuple[str, ...]
     alpha: float
     changes: tuple[Change, ...]
     cautions: tuple[str, ...]
+    markdown: str = field(default="", repr=False)
+
+    def to_markdown(self) -> str:
+        """Return the report for a pull request, as `benchloom compare --markdown FILE` writes it."""
+        return self.markdown
 
     def list_rows(self) -> Iterator[Row]:
         """Yield a row a change."""
@@ -208,7 +214,13 @@ def read_comparison(found: Mapping[str, Any], said: Sequence[str]) -> Comparison
         for metric in strand["metrics"]
     )
     return ComparisonResult(
-        True, tuple(said), tuple(found["sides"]), found["alpha"], changes, tuple(found["cautions"])
+        True,
+        tuple(said),
+        tuple(found["sides"]),
+        found["alpha"],
+        changes,
+        tuple(found["cautions"]),
+        found.get("markdown", ""),
     )
 
 

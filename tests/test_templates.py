@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 TEAM = ROOT / "docs/team"
 SCHEMAS = {"github-actions.yml": "vendor.github-workflows", "gitlab-ci.yml": "vendor.gitlab-ci"}
-RUN = re.compile(r"\bbenchloom ([a-z]+)((?: [\w-]+)*)")
+RUN = re.compile(r"\bbenchloom ([a-z]+)([^|&#\n]*)")
 
 
 def list_scripts(part):
@@ -48,14 +48,52 @@ def test_its_commands_are_bash_and_ours_are_there(name):
     assert done.returncode == 0, done.stderr
     group = typer.main.get_command(app)
     called = [found for script in scripts for found in RUN.findall(script)]
-    assert {command for command, _ in called} == {"graph", "run", "report", "nightly"}
+    assert {command for command, _ in called} == {"graph", "run", "report", "nightly", "compare"}
     for command, words in called:
         own = group.commands[command]
         options = [word for word in words.split() if word.startswith("--")]
         for word in words.split():
-            if word not in options:
+            if word not in options and isinstance(own, typer.core.TyperGroup):
                 own = own.commands[word]
         assert set(options) <= {name for param in own.params for name in param.opts}
+
+
+COMMENTED = {
+    "github-actions.yml": ("gh", {"GH_TOKEN": "secret", "NUMBER": "7"}, ["7", "report.md"]),
+    "gitlab-ci.yml": (
+        "curl",
+        {"COMMENT_TOKEN": "secret", "CI_API_V4_URL": "https://host/api/v4", "CI_PROJECT_ID": "3",
+         "CI_MERGE_REQUEST_IID": "7"},
+        ["body@report.md", "https://host/api/v4/projects/3/merge_requests/7/notes"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMENTED)
+def test_the_report_is_posted_with_a_token_that_no_process_list_shows(name, tmp_path):
+    program, given, wanted = COMMENTED[name]
+    scripts = list_scripts(yaml.safe_load((TEAM / name).read_text()))
+    (script,) = [script for script in scripts if re.search(rf"\b{program} .*report\.md", script)]
+    (tmp_path / program).write_text('#!/bin/sh\nprintf "%s\\n" "$@" > words\ncat > stdin\n')
+    (tmp_path / program).chmod(0o755)
+    (tmp_path / "report.md").write_text("A report.")
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env={**path, **given}, check=True, stdin=subprocess.DEVNULL
+    )
+    words = (tmp_path / "words").read_text().splitlines()
+    assert set(wanted) <= set(words)
+    assert not any("secret" in word for word in words)
+    assert ("secret" in (tmp_path / "stdin").read_text()) == (program == "curl")
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_an_alarm_of_compare_fails_the_job(name):
+    scripts = list(list_scripts(yaml.safe_load((TEAM / name).read_text())))
+    (script,) = [script for script in scripts if "benchloom compare" in script]
+    failing = "benchloom() { return 5; }\n"
+    done = subprocess.run(["bash", "-e", "-c", failing + script], check=False, capture_output=True)
+    assert done.returncode == 5
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

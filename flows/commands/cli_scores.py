@@ -271,6 +271,15 @@ def compare(
     ] = 0.05,
     html: Annotated[bool, typer.Option("--html", help="Write an HTML page with all changed items.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file for the page.")] = None,
+    markdown: Annotated[
+        str, typer.Option(metavar="FILE", help="Write a report for a pull request in Markdown; - is stdout.")
+    ] = "",
+    link: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT=URL", help="A link at the end of the report.")
+    ] = None,
+    alarm: Annotated[
+        bool, typer.Option("--alarm", help="Exit 5 if a metric of a later side dropped significantly.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare systems, runs, nights or Git revisions in pairs, on the items that both have.
@@ -279,11 +288,13 @@ def compare(
 
     Example: benchloom compare films-weak films-good films-alone
     """
-    from flows.commands.compare import CompareOptions, compare_command
+    from flows.commands.compare import CompareOptions, CompareOutput, compare_command, read_link
     from flows.comparing.places import is_evaluation
     from flows.settings import find_base
 
     words = [a, b, *(more or ())]
     root = find_base(needed=not all(is_evaluation(Path(word.removeprefix("run:"))) for word in words))
     options = CompareOptions(tuple(only or ()), tuple(metric or ()), items, draws, seed, distance)
-    raise typer.Exit(compare_command(words, options, root=root, as_json=as_json, html=html, out=out))
+    links = tuple(map(read_link, link or ()))
+    output = CompareOutput(as_json, html, out, markdown, links, alarm)
+    raise typer.Exit(compare_command(words, options, root=root, output=output))

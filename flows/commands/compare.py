@@ -12,9 +12,11 @@ from typing import Any
 from rich.markup import escape
 
 from flows.commands.cli_columns import print_columns
+from flows.comparing.costs import open_costs
 from flows.comparing.sides import Sides, join_names, pair_sides
 from tasks.console import CleanConsole
 from tasks.errors import BadInput
+from tasks.files import write_text
 from tasks.judging.comparison import (
     DISTANCE,
     ChangedCase,
@@ -22,12 +24,14 @@ from tasks.judging.comparison import (
     StrandComparison,
     compare_strands,
 )
-from tasks.judging.item_analysis import ItemAnalysis
-from tasks.judging.pair_analysis import analyse_pairs
+from tasks.judging.item_analysis import LEAST_SYSTEMS, ItemAnalysis
+from tasks.judging.pair_analysis import analyse_pairs, price_means
+from tasks.reports.markdown import list_drops, write_markdown
 from tasks.scoring.statistics import Interval
 
 Alone = Mapping[str, Sequence[str]]
 """A side's letter -> what only that side has, by name."""
+STDOUT = "-"
 FOLDER = ".benchloom/compare"
 """Where pages go unless --out says otherwise."""
 HEADER = (
@@ -36,6 +40,24 @@ HEADER = (
 )  # fmt: skip
 TEXT = 300
 """Characters of a text that the table shows."""
+ALARM = 5
+"""The exit code of an alarm (docs/commands.md)."""
+
+
+@dataclass(frozen=True)
+class CompareOutput:
+    """What the command writes beside its tables.
+
+    html: a page, to `out` or below .benchloom/compare. markdown: the file of a report for pull requests, `-`
+    for stdout instead of the tables; links: (text, address) below it. alarm: end with 5 if a metric dropped.
+    """
+
+    as_json: bool = False
+    html: bool = False
+    out: Path | None = None
+    markdown: str = ""
+    links: Sequence[tuple[str, str]] = ()
+    alarm: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,33 +80,45 @@ def compare_command(
     options: CompareOptions,
     *,
     root: Path,
-    as_json: bool = False,
-    html: bool = False,
-    out: Path | None = None,
+    output: CompareOutput = CompareOutput(),
 ) -> int:
     """Carry out `benchloom compare`; returns the exit code.
 
     Raises BadInput where a name is none, or tells several things; BenchloomError where nothing is in common.
     """
     comparison, alone = compare_sides(words, options, root)
-    if html:
+    if output.html:
         from tasks.reports.comparison import write_comparison
 
-        page = out or root / FOLDER / f"{'--'.join(map(name_file, comparison.sides))}.html"
+        page = output.out or root / FOLDER / f"{'--'.join(map(name_file, comparison.sides))}.html"
         write_comparison(comparison, page, alone)
         print(page)
-    if as_json:
+    if output.markdown:
+        report = write_markdown(comparison, alone, output.links)
+        if output.markdown == STDOUT:
+            print(report, end="")
+        else:
+            write_text(Path(output.markdown), report)
+    if output.as_json:
         print(json.dumps(to_document(comparison, alone), ensure_ascii=False, allow_nan=False))
-    elif not html:
+    elif not output.html and output.markdown != STDOUT:
         print_comparison(CleanConsole(highlight=False), comparison, alone, options.items)
-    return 0
+    return ALARM if output.alarm and list_drops(comparison) else 0
 
 
 def to_document(comparison: Comparison, alone: Alone) -> dict[str, Any]:
     """Lay a comparison out for machines."""
     a, b, *_ = comparison.sides
     rest = {f"alone_{letter.lower()}": list(names) for letter, names in alone.items()}
-    return {"a": a, "b": b, **asdict(comparison), **rest}
+    return {"a": a, "b": b, **asdict(comparison), **rest, "markdown": write_markdown(comparison, alone)}
+
+
+def read_link(text: str) -> tuple[str, str]:
+    """Read TEXT=URL. Raises BadInput unless the address is one of http or https."""
+    name, _, address = text.partition("=")
+    if not name or not address.startswith(("https://", "http://")):
+        raise BadInput(f"--link {text}", "is not TEXT=https://...")
+    return name, address
 
 
 def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> tuple[Comparison, Alone]:
@@ -113,8 +147,11 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
         there = compare_strands(paired.pairs, draws=1)
         names = sorted({change.metric for strand in there.strands for change in strand.metrics})
         raise BadInput(f"--metric {', '.join(options.metrics)}", f"is none of {join_names(names)}")
-    items = analyse_pairs(paired.pairs, options.metrics, options.draws, options.seed, paired.letters)
-    return replace(comparison, items=items), paired.alone
+    analysed = analyse_pairs(paired.pairs, options.metrics, options.draws, options.seed, paired.letters)
+    with open_costs(root) as read_cost:
+        means = [price_means(strands, analysis, read_cost) for strands, analysis in analysed]
+    items = [analysis for strands, analysis in analysed if len(strands) >= LEAST_SYSTEMS]
+    return replace(comparison, items=items, means=means), paired.alone
 
 
 def list_letters(words: Sequence[str]) -> dict[str, list[str]]:

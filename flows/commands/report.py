@@ -8,6 +8,7 @@ import time
 import webbrowser
 from collections import defaultdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from flows.commands.cli_columns import join_reasons
@@ -30,6 +31,7 @@ NIGHTS = "data/nightly/index.html"
 
 def report_command(*, open_it: bool) -> int:
     """Write the site's front page over the reports that the stages have made; returns the exit code."""
+    from flows.comparing.entries import find_beaten
     from tasks.reports.graph_page import write_graph
     from tasks.reports.record import RECORD
     from tasks.reports.site import SiteLink, write_index
@@ -43,11 +45,20 @@ def report_command(*, open_it: bool) -> int:
                 report / PAGE, f"does not exist, although {RECORD} does", hint="run the report's stage"
             )
     made = tell_time(time.time())
-    links = [SiteLink("The graph", GRAPH, "every stage by flow and entry, how fresh and at what cost")]
+    links = [
+        SiteLink("The graph", GRAPH, "every stage by flow and entry, whether it is up to date, and its cost")
+    ]
     if (root / NIGHTS).is_file():
-        links.append(SiteLink("The nights", f"../../{NIGHTS}", "systems asked anew, night by night"))
+        links.append(SiteLink("The nights", f"../../{NIGHTS}", "systems evaluated again, night by night"))
     index, graph = folder / PAGE, folder / GRAPH
-    write_index(reports, index, history=root / HISTORY, made=made, links=links)
+    write_index(
+        reports,
+        index,
+        history=root / HISTORY,
+        made=made,
+        links=links,
+        find_beaten=partial(find_beaten, root),
+    )
     write_graph(list_graph(root, graph), made, graph)
     print(f"the pages: {index.relative_to(root)} ({len(reports)} reports)", file=sys.stderr)
     if open_it:

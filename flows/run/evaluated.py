@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -45,7 +45,20 @@ def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) ->
     for score in scored:
         answer = answers[score.id]
         by_system[answer.system or system].append((score, answer))
-    return [Strand(scope.over, key, name, answered) for name, answered in sorted(by_system.items())]
+    # Calls say for which row they are, and not for which system.
+    calls = list_calls(find, written, arguments) if len(by_system) == 1 else []
+    return [Strand(scope.over, key, name, answered, calls) for name, answered in sorted(by_system.items())]
+
+
+def list_calls(find: Find, scores: str, arguments: Iterable[str]) -> list[Path]:
+    """List the files of the calls that answers were made by.
+
+    They lie beside the scores; the calls that made the scores are not among them, nor those of the dataset.
+    """
+    folder = find(scores).parent
+    paths = [find(name) for name in arguments if name != scores]
+    found = [path.with_name(f"{path.stem}.calls.parquet") for path in paths if path.parent == folder]
+    return [path for path in found if path.is_file()]
 
 
 def list_arguments(stage: str) -> list[str]:

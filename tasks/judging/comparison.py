@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tasks.judging.answered import Answered, Scored
 from tasks.judging.item_analysis import ItemAnalysis
+from tasks.judging.priced_means import PricedMetric
 from tasks.scoring.statistics import (
     LEAST,
     compare_paired,
@@ -32,13 +33,15 @@ FEW = 20
 class Strand:
     """The scored answers of one system in one evaluated entry.
 
-    section: of params.yaml; entry: its key; answers: pairs of a score and the answer that it is of.
+    section: of params.yaml; entry: its key; answers: pairs of a score and the answer that it is of. calls:
+    files with the model calls of these answers alone; empty where they are not known.
     """
 
     section: str
     entry: str
     system: str
     answers: Sequence[tuple[Scored, Answered]]
+    calls: Sequence[Path] = ()
 
     @property
     def name(self) -> str:
@@ -154,6 +157,8 @@ class Comparison:
     cautions: Sequence[str]
     items: Sequence[ItemAnalysis] = ()
     """What each item tells, where more than two systems are compared."""
+    means: Sequence[PricedMetric] = ()
+    """What the systems reached over the items that all of them scored, and what an answer cost."""
 
 
 @dataclass

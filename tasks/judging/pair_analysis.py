@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tasks.judging.comparison import Strand, collect_cases, find_altered
-from tasks.judging.item_analysis import LEAST_SYSTEMS, ItemAnalysis, analyse_items, collect_items
+from tasks.judging.item_analysis import ItemAnalysis, analyse_items, collect_items
+from tasks.judging.priced_means import AnswerCost, PricedMean, PricedMetric
 
 
 def analyse_pairs(
@@ -14,10 +15,11 @@ def analyse_pairs(
     draws: int = 10_000,
     seed: int = 0,
     letters: Sequence[tuple[str, str]] = (),
-) -> list[ItemAnalysis]:
-    """Analyse the items of strands that are paired with each other, where these are three or more.
+) -> list[tuple[Sequence[Strand], ItemAnalysis]]:
+    """Analyse the items of strands that are paired with each other; with the strands, in their order.
 
-    letters: of each pair, which of the sides its strands are of; they tell strands of one name apart.
+    letters: of each pair, which of the sides its strands are of; they tell strands of one name apart. With
+    fewer than LEAST_SYSTEMS strands the items' discrimination says nothing.
     """
     sides = {
         strand: letter
@@ -25,9 +27,8 @@ def analyse_pairs(
         for strand, letter in zip(pair, pair_letters, strict=True)
     }
     return [
-        analysis
+        (strands, analysis)
         for strands in _group_strands(pairs)
-        if len(strands) >= LEAST_SYSTEMS
         for analysis in _analyse(strands, sides, metrics, draws, seed)
     ]
 
@@ -64,3 +65,19 @@ def _analyse(
             yield analyse_items(
                 strands[0].section, metric, systems, items, left_out + len(altered), draws, seed
             )
+
+
+def price_means(
+    strands: Sequence[Strand], analysis: ItemAnalysis, read_cost: Callable[[Strand], AnswerCost]
+) -> PricedMetric:
+    """Put the cost of its answers beside each system's mean. strands: in the order of the analysis."""
+    return PricedMetric(
+        analysis.section,
+        analysis.metric,
+        analysis.n_items,
+        analysis.left_out,
+        [
+            PricedMean(found.system, found.mean, found.interval, found.why, read_cost(strand))
+            for strand, found in zip(strands, analysis.systems, strict=True)
+        ],
+    )

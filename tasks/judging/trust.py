@@ -145,28 +145,27 @@ def find_warnings(
     """
     warnings = [
         _warn_canaries(thresholds.canary_agreement, canaries),
-        "" if further is None else _warn_canaries(thresholds.canary_agreement, further, "further canaries"),
+        "" if further is None else _warn_canaries(thresholds.canary_agreement, further, "further test cases"),
         "" if human is None else _warn_human(thresholds.human_agreement, human),
         _warn_unscored(thresholds.unscored_share, n, n_unscored),
     ]
     return tuple(warning for warning in warnings if warning)
 
 
-def _warn_canaries(least: float, health: CanaryHealth | None, what: str = "canaries") -> str:
+def _warn_canaries(least: float, health: CanaryHealth | None, what: str = "test cases") -> str:
     if health is None or not health.n:
-        return "The judge was not tried on canaries: nothing is known of how far it can be believed."
+        return "The judge was not tested on cases with known verdicts. Its reliability is unknown."
     if health.agreement is None:
-        return f"The judge gave a readable verdict on none of {health.n} {what}: believe no figure below."
+        return f"The judge gave no readable verdict on {health.n} {what}. The figures below are unreliable."
     unread = f", {health.n_failed} more were unreadable" if health.n_failed else ""
     if health.agreement >= least and health.n_failed <= (1 - least) * health.n:
         return ""
-    ruled = f" ({health.n_ruled} by a rule, and it right on {health.judge_right} of {health.n})"
+    ruled = f" A rule decided {health.n_ruled}; the judge alone got {health.judge_right} of {health.n} right."
     named = ", ".join(health.wrong[:NAMED]) + (", ..." if len(health.wrong) > NAMED else "")
     return (
-        f"The judge got {health.n_scored - len(health.wrong)} of {health.n_scored} {what} right"
-        f"{ruled if health.n_ruled else ''}{unread} (wanted {_percent(least)} of all): "
-        "read its verdicts before you believe a figure below"
-        f"{f' (wrong: {named})' if named else ''}."
+        f"The judge got {health.n_scored - len(health.wrong)} of {health.n_scored} {what} right{unread} "
+        f"({_percent(least)} required). The figures below are unreliable: read its verdicts first."
+        f"{ruled if health.n_ruled else ''}{f' Wrong: {named}.' if named else ''}"
     )
 
 
@@ -179,7 +178,7 @@ def _warn_human(least: float, human: HumanAgreement) -> str:
         return ""
     return (
         f"The judge agrees with people on {_percent(human.agreement)} of {human.n} items "
-        f"({_tell_interval(human.low, human.high, _percent)}wanted {_percent(least)})."
+        f"({_tell_interval(human.low, human.high, _percent)}{_percent(least)} required)."
     )
 
 
@@ -196,7 +195,7 @@ def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
     return (
         f"On {human.n} answers{of} its agreement with people is {human.alpha:.2f} by Krippendorff's alpha, "
         f"ordinal ({_tell_interval(human.low, human.high, '{:.2f}'.format)}"
-        f"wanted {thresholds.human_alpha:g})."
+        f"{thresholds.human_alpha:g} required)."
     )
 
 
@@ -210,8 +209,8 @@ def _warn_unscored(most: float, n: int, n_unscored: int) -> str:
     if n_unscored / n <= most:
         return ""
     return (
-        f"{n_unscored} of {n} rows are unscored ({_percent(n_unscored / n)}, allowed {_percent(most)}): "
-        "the figures below leave them out and may lean one way for it."
+        f"{n_unscored} of {n} rows are unscored ({_percent(n_unscored / n)}, allowed {_percent(most)}). "
+        "The figures below leave them out and may be biased."
     )
 
 

@@ -278,8 +278,8 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
     if not low:
         return ""
     return (
-        f"Asked once more, it does not stay with its verdicts (wanted {100 * least:.1f}%): {'; '.join(low)}. "
-        "What the order or the seed decides is not the answer's."
+        f"Asked again, it changes its verdicts too often ({100 * least:.1f}% the same required). "
+        f"Below that: {'; '.join(low)}. What the order or the seed decides does not depend on the answer."
     )
 
 

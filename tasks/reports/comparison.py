@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 from tasks.files import write_text
 from tasks.judging.comparison import ChangedCase, Comparison, ShownAnswer, StrandComparison
-from tasks.reports.charts import find_reach
+from tasks.judging.priced_means import PricedMetric
+from tasks.reports.charts import Axis, Plot, Point, Series, draw_lines, find_reach
 from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
@@ -53,10 +54,24 @@ class ShownStrand:
 
 
 @dataclass(frozen=True)
+class ShownCost:
+    """The systems by one metric. plot: quality against cost; None if fewer than two costs are known."""
+
+    metric: PricedMetric
+    plot: Plot | None
+    why: str
+    """Why prices are not shown; empty if all are."""
+
+
+@dataclass(frozen=True)
 class ComparisonPage:
-    """The content of the page. sides: letter -> label. alone: letter -> what only that side has."""
+    """The content of the page. sides: letter -> label. alone: letter -> what only that side has.
+
+    costs: the systems by each metric, with what their answers cost.
+    """
 
     comparison: Comparison
+    costs: Sequence[ShownCost]
     strands: Sequence[ShownStrand]
     sides: Mapping[str, str]
     alone: Mapping[str, Sequence[str]]
@@ -68,8 +83,35 @@ def write_comparison(
     """Write the page to the file `out`. alone: side's letter -> what only that side has, by name."""
     sides = dict(zip(ascii_uppercase, comparison.sides, strict=False))
     strands = [_show_strand(strand) for strand in comparison.strands]
-    content = ComparisonPage(comparison, strands, sides, alone)
+    content = ComparisonPage(comparison, list(map(show_cost, comparison.means)), strands, sides, alone)
     write_text(out, render_alone("comparison.html", content, home=link_home(out), styles=STYLES))
+
+
+def show_cost(metric: PricedMetric) -> ShownCost:
+    """Draw the systems' means against their price, or against tokens where prices are not known or zero."""
+    why = "; ".join(dict.fromkeys(system.cost.why for system in metric.systems if system.cost.why))
+    priced = [(system, system.cost.usd) for system in metric.systems if system.cost.usd is not None]
+    label = "US dollars per answer"
+    if len(priced) < 2 or not any(usd for _, usd in priced):
+        priced = [(system, system.cost.tokens) for system in metric.systems if system.cost.tokens is not None]
+        label = "tokens per answer"
+    if len(priced) < 2:
+        return ShownCost(metric, None, why)
+    series = [
+        Series(
+            system.system,
+            [Point(cost, system.mean, system.interval, f"{system.system}: {system.mean:.3f} at {cost:.3g}")],
+            place,
+            f"{system.mean:.3f}",
+            line=False,
+        )
+        for place, (system, cost) in enumerate(priced)
+    ]
+    most = max(cost for _, cost in priced) * 1.1
+    title = f"{metric.metric} against {label}"
+    return ShownCost(
+        metric, draw_lines(title, series, Axis(label, bottom=0, top=most), Axis(), marks=True), why
+    )
 
 
 def _show_strand(strand: StrandComparison) -> ShownStrand:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +23,16 @@ DATASETS = Section("dataset", "Datasets", 1)
 ASSESSMENTS = Section("assessment", "Assessments", 2)
 FRAME_SECTIONS = (DATASETS, ASSESSMENTS)
 """Sections that a record names only by their part; for any other it also has title and order."""
+ASKING = frozenset(
+    [
+        *("what", "which", "who", "whom", "whose", "when", "where", "why", "how"),
+        *("is", "are", "was", "were", "do", "does", "did", "can", "could", "has", "have"),
+    ]
+)
+"""First words of a question in English that ends without a question mark."""
+SENTENCE_END = re.compile(r"[.!?]\s+[^a-z\s]")
+GLANCE = 140
+"""Characters of a question that is read at a glance."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +82,28 @@ class SampleQuestion:
     answer: str
 
 
+def order_naturally(question: str) -> tuple[bool, bool, bool]:
+    """Return a sort key: first the questions that a reader understands at a glance.
+
+    A canned opener ("I am checking a report.") is a sentence of its own before the question, so questions of
+    one sentence come before others, whatever the dataset. Then whole questions come before keywords, and
+    short ones before long ones.
+    """
+    text = question.strip()
+    asks = text.endswith("?") or text.split(" ")[0].casefold() in ASKING
+    return (SENTENCE_END.search(text) is not None, not asks, len(text) > GLANCE)
+
+
 def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[SampleQuestion]:
-    """Choose samples that are spread evenly over all."""
-    return list(samples[:: max(1, len(samples) // most)][:most])
+    """Choose samples that read naturally (`order_naturally`), spread evenly over those of one rank."""
+    ranks = defaultdict[tuple[bool, ...], list[SampleQuestion]](list)
+    for sample in samples:
+        ranks[order_naturally(sample.text)].append(sample)
+    chosen: list[SampleQuestion] = []
+    for _, alike in sorted(ranks.items()):
+        wanted = most - len(chosen)
+        chosen += alike[:: max(1, len(alike) // wanted)][:wanted] if wanted else []
+    return chosen
 
 
 def count_of(n: int, noun: str) -> str:
@@ -85,7 +116,9 @@ class Page:
     """The head of a page; its record and the front page show it too. Texts are escaped by the templates.
 
     name: the flow's entry that the page is about. finding: its result in words, empty if there is none.
-    systems: how each system did, by the main measures.
+    systems: how each system did, by the main measures, the most important one first. questions: how many
+    questions a dataset has; None for a page that is not about a dataset. A warning's first sentence says what
+    is wrong: the front page shows it alone.
     """
 
     section: Section
@@ -98,3 +131,4 @@ class Page:
     finding: str = ""
     systems: Sequence[SystemFigure] = ()
     samples: Sequence[SampleQuestion] = ()
+    questions: int | None = None

@@ -55,7 +55,10 @@ class RecordedSystem:
 
 @dataclass(frozen=True)
 class PageRecord:
-    """A page's head as read from its record. section: None if `part` is one of `FRAME_SECTIONS`."""
+    """A page's head as read from its record.
+
+    section: None if `part` is one of `FRAME_SECTIONS`. questions: of a dataset; None if not known.
+    """
 
     part: str
     flow: str
@@ -68,6 +71,7 @@ class PageRecord:
     systems: tuple[RecordedSystem, ...]
     samples: tuple[SampleQuestion, ...]
     section: Section | None = None
+    questions: int | None = None
 
 
 def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
@@ -92,6 +96,7 @@ def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
         **figures,
         "systems": [_encode_system(system) for system in page.systems],
         "samples": list(page.samples),
+        "questions": page.questions,
     }
     text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False, default=encode_dataclass)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")

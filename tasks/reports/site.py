@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,20 @@ from pydantic import TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
 from tasks.files import write_text
+from tasks.reports.charts import Scale
 from tasks.reports.frame import render_alone
 from tasks.reports.page import FRAME_SECTIONS, SampleQuestion, Section
-from tasks.reports.record import RECORD, PageRecord, RecordedSystem, read_record
+from tasks.reports.record import RECORD, PageRecord, read_record
+from tasks.reports.standings import (
+    Card,
+    FindBeaten,
+    MainResult,
+    SystemLine,
+    choose_result,
+    list_charts,
+    list_standings,
+    list_systems,
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +102,9 @@ def _read_history(path: Path) -> SiteHistory | None:
 
 
 def _describe(record: PageRecord) -> PageState:
-    figures = {figure.label: figure.value for figure in record.figures}
+    # A page whose systems have a measure shows it at its head, too: one change of it is enough.
+    measures = {system.measure for system in record.systems}
+    figures = {figure.label: figure.value for figure in record.figures if figure.label not in measures}
     figures |= {system.label: system.value for system in record.systems}
     return PageState(record.title, figures, record.warnings)
 
@@ -108,10 +122,10 @@ def _compare(before: SiteState, now: SiteState) -> Iterator[Change]:
             yield Change(page.title, link, name, old.figures[name], None)
         for warning in page.warnings:
             if warning not in old.warnings:
-                yield Change(page.title, link, f"warns: {warning}")
+                yield Change(page.title, link, f"new warning: {warning}")
         for warning in old.warnings:
             if warning not in page.warnings:
-                yield Change(page.title, link, f"warns no more: {warning}")
+                yield Change(page.title, link, f"warning gone: {warning}")
     for link, page in before.pages.items():
         if link not in now.pages:
             yield Change(page.title, "", "is gone")
@@ -122,15 +136,7 @@ _HISTORY = TypeAdapter(SiteHistory)
 
 SAMPLES = 8
 """Maximum number of sample rows on the front page."""
-
-
-@dataclass(frozen=True)
-class Card:
-    """A page's entry on the front page. link: relative to the front page. record: as lineage names it."""
-
-    page: PageRecord
-    link: str
-    record: str
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -150,15 +156,6 @@ class FrontPageSample:
 
 
 @dataclass(frozen=True)
-class SystemLine:
-    """A system's figure. pointer: of it in its page's record."""
-
-    card: Card
-    system: RecordedSystem
-    pointer: str
-
-
-@dataclass(frozen=True)
 class SiteLink:
     """A page of the site that is no report. about: what it shows, in a few words."""
 
@@ -171,9 +168,14 @@ class SiteLink:
 class FrontPage:
     """The content of the front page.
 
-    systems: of one measure and dataset side by side. warnings: each once, with the pages that it stands on.
+    questions: of all datasets; datasets: how many have them. result: for the headline; None without systems.
+    systems: of one measure and dataset side by side. warnings: each in one sentence, with its pages.
     """
 
+    questions: int
+    datasets: int
+    result: MainResult | None
+    charts: Sequence[Scale]
     sections: Sequence[FrontPageSection]
     samples: Sequence[FrontPageSample]
     systems: Sequence[SystemLine]
@@ -189,12 +191,13 @@ def write_index(
     history: Path | None = None,
     made: str = "",
     links: Sequence[SiteLink] = (),
+    find_beaten: FindBeaten | None = None,
 ) -> None:
     """Write the front page to the file `out`. reports: folders of pages; their records name the sections.
 
     history: where the site's state is kept, so that the page can say what changed; made: the time now, in
-    words. links: further pages. Raises BadInput if a folder has no record, or its page cannot be placed in a
-    section.
+    words. links: further pages. find_beaten: tests the best system against others, for the headline. Raises
+    BadInput if a folder has no record, or its page cannot be placed in a section.
     """
     cards: dict[Section, list[Card]] = {}
     for folder in reports:
@@ -209,8 +212,20 @@ def write_index(
     ]
     every = [card for section in shown for card in section.cards]
     changes = follow_site(history, {card.link: card.page for card in every}, made) if history else None
+    systems = list_systems(every)
+    standings = list_standings(systems)
+    counts = [card.page.questions for card in every if card.page.questions]
     content = FrontPage(
-        shown, choose_front_samples(every), list_systems(every), group_warnings(every), changes, links
+        sum(counts),
+        len(counts),
+        choose_result(standings, find_beaten),
+        list_charts(standings),
+        shown,
+        choose_front_samples(every),
+        systems,
+        group_warnings(every),
+        changes,
+        links,
     )
     write_text(out, render_alone("front.html", content, home=""))
 
@@ -225,34 +240,12 @@ def choose_front_samples(cards: Sequence[Card], most: int = SAMPLES) -> list[Fro
     return [sample for _, _, sample in sorted(ranked, key=lambda one: one[:2])[:most]]
 
 
-def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
-    """List all systems' figures: those of one measure and dataset stand together, best first."""
-    lines = [
-        SystemLine(card, system, f"/systems/{place}")
-        for card in cards
-        for place, system in enumerate(card.page.systems)
-    ]
-    order: dict[tuple[str, str], int] = {}
-    for place, line in enumerate(lines):
-        order.setdefault((line.card.page.flow, line.system.measure), place)
-    return sorted(
-        lines,
-        key=lambda line: (
-            line.card.page.flow,
-            order[line.card.page.flow, line.system.measure],
-            line.system.dataset,
-            -line.system.value,
-            line.system.system,
-        ),
-    )
-
-
 def group_warnings(cards: Iterable[Card]) -> list[tuple[str, list[Card]]]:
-    """Group the pages' warnings by their words; those of most pages first."""
+    """Group the pages' warnings by their first sentences; those of most pages first."""
     pages = defaultdict[str, list[Card]](list)
     for card in cards:
-        for warning in card.page.warnings:
-            pages[warning].append(card)
+        for short in dict.fromkeys(SENTENCE.split(warning, maxsplit=1)[0] for warning in card.page.warnings):
+            pages[short].append(card)
     return sorted(pages.items(), key=lambda item: -len(item[1]))
 
 

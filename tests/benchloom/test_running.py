@@ -82,6 +82,8 @@ def test_answers_are_evaluated_and_two_evaluations_compared(project, model):
     (change,) = [change for change in found.changes if change.metric == "accuracy"]
     assert (change.n_pairs, change.fell, change.rose) == (6, 4, 0)
     assert change.adjusted is None, "three groups of questions cannot show a fall"
+    assert found.to_markdown().startswith("### Benchloom: ")
+    assert "| accuracy | 6 |" in found.to_markdown()
     assert found.to_pandas().metric.tolist() == [change.metric for change in found.changes]
 
 

@@ -10,7 +10,8 @@ from playwright.sync_api import Page
 
 from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import Comparison, Strand, compare_strands
-from tasks.judging.pair_analysis import analyse_pairs
+from tasks.judging.pair_analysis import analyse_pairs, price_means
+from tasks.judging.priced_means import AnswerCost
 from tasks.reports.comparison import write_comparison
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -36,15 +37,21 @@ def write_compared(path: Path, n: int = 40) -> Comparison:
     return comparison
 
 
-def write_three(path: Path, n: int = 40) -> Comparison:
-    """Write the page of three systems; n: items."""
+def write_three(path: Path, n: int = 40, price: float | None = None) -> Comparison:
+    """Write the page of three systems; n: items; price: of an answer of the best one, None if not known."""
     weak = make_strand("weak", [number % 2 == 0 for number in range(n)], "red")
     good = make_strand("good", [number % 3 != 0 for number in range(n)], "blue")
     best = make_strand("best", [number % 7 != 0 for number in range(n)], "green")
     pairs = [(weak, good), (weak, best), (good, best)]
     letters = [("A", "B"), ("A", "C"), ("B", "C")]
     comparison = compare_strands(pairs, names=(HOSTILE, "good", "best"), draws=200, letters=letters)
-    comparison = replace(comparison, items=analyse_pairs(pairs, draws=200))
+    analysed = analyse_pairs(pairs, draws=200)
+    prices = {
+        name: AnswerCost(tokens, usd, 0.5, "" if usd is not None else HOSTILE)
+        for name, tokens, usd in (("weak", 90.0, 0.0004), ("good", 700.0, 0.003), ("best", 900.0, price))
+    }
+    means = [price_means(strands, found, lambda strand: prices[strand.system]) for strands, found in analysed]
+    comparison = replace(comparison, items=[found for _, found in analysed], means=means)
     write_comparison(comparison, path)
     return comparison
 

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
-from tasks.reports.comparison import ITEMS, mark_words
+from tasks.judging.priced_means import AnswerCost
+from tasks.reports.comparison import ITEMS, mark_words, show_cost
 from tests.browser.compared import write_compared, write_three
 from tests.browser.look import BRIEFLY, COMPARISON, look_at_page
 from tests.browser.watch import open_watched
@@ -35,6 +38,29 @@ def test_answers_stand_side_by_side_and_hostile_texts_are_not_run(browser, tmp_p
         assert "only in A: trial.lost" in page.inner_text("main")
         assert page.locator("img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_quality_is_drawn_against_price_or_tokens_and_says_why(tmp_path):
+    page = tmp_path / "page.html"
+    write_three(page, price=0.01)
+    text = page.read_text()
+    assert "accuracy against US dollars per answer" in text
+    assert text.count('class="spot') >= 3
+    assert "Price not shown" not in text
+
+    comparison = write_three(page)
+    text = page.read_text()
+    assert "accuracy against US dollars per answer" in text  # of the two whose price is known
+    assert "Price not shown where it is not known: &lt;img" in text
+    (metric,) = comparison.means
+    free = replace(
+        metric, systems=[replace(mean, cost=replace(mean.cost, usd=0.0)) for mean in metric.systems]
+    )
+    assert show_cost(free).plot.title == "accuracy against tokens per answer"
+    bare = replace(
+        metric, systems=[replace(mean, cost=AnswerCost(why="no calls")) for mean in metric.systems]
+    )
+    assert (show_cost(bare).plot, show_cost(bare).why) == (None, "no calls")
 
 
 @pytest.mark.browser

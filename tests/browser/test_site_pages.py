@@ -111,6 +111,7 @@ def test_a_question_and_a_figure_name_the_command_that_walks_back(fresh, site):
 def test_a_table_sorts_in_the_address_and_is_taken_along(fresh, tmp_path):
     page = fresh(accept_downloads=True)
     page.goto(write_systems(tmp_path).as_uri())
+    page.click("#measures > summary")
     page.click("#systems-table th >> nth=3 >> button")
     page.click("#systems-table th >> nth=3 >> button")
     shown = page.locator("#systems-table tbody .measured strong").all_inner_texts()
@@ -122,7 +123,7 @@ def test_a_table_sorts_in_the_address_and_is_taken_along(fresh, tmp_path):
     assert other.get_attribute("#systems-table th >> nth=3", "aria-sort") == "descending"
 
     with page.expect_download() as taken:
-        page.click("#systems .take")
+        page.click("#figures .take")
     rows = list(csv.DictReader(taken.value.path().read_text(encoding="utf-8-sig").splitlines()))
     assert [row["Value with its interval"] for row in rows] == shown
     assert (rows[0]["Value with its interval low"], rows[0]["Value with its interval high"]) == (
@@ -136,6 +137,7 @@ def test_a_table_sorts_in_the_address_and_is_taken_along(fresh, tmp_path):
 def test_filters_of_marked_rows_are_in_the_address(fresh, tmp_path):
     page = fresh()
     page.goto(write_systems(tmp_path).as_uri())
+    page.click("#measures > summary")
     page.select_option("[data-narrows=systems-list] select[name=system]", "weak")
     other = fresh()
     other.goto(page.url)
@@ -172,7 +174,7 @@ def write_systems(root):
     out.mkdir(parents=True)
     systems = [
         SystemFigure(
-            name, f"Films {HOSTILE}", "right answers", "accuracy", value, interval, 20, "questions", 0, None
+            name, f"Films {HOSTILE}", "accuracy", "accuracy", value, interval, 20, "questions", 0, None
         )
         for name, value, interval in (
             ("weak", 0.1, (0.05, 0.2)), ("good", 0.9, (0.8, 0.95)), ("=1+1", 0.5, None),

@@ -83,7 +83,7 @@ def test_the_built_in_rag_is_asked_judged_and_written_down_once(project, model, 
     assert figures["counts"]["scored"] == 6
     assert figures["rates"]["open"]["all"]["accuracy"] == 1.0
     assert figures["hypothesis"]["open"]["rates"]["accuracy"]["difference"] == 0.0
-    first = [warning for warning in figures["warnings"] if "further canaries" not in warning]
+    first = [warning for warning in figures["warnings"] if "further test cases" not in warning]
     assert not first, "the recorded judge knows its canaries"
     assert str(project.root) not in (out / "figures.json").read_text()
     assert_figures_lead_to("questions.jsonl", out, project.root)

@@ -83,33 +83,33 @@ def test_a_judge_that_can_be_believed_brings_no_warning():
 
 def test_wrong_canaries_are_named():
     (sentence,) = warn(CanaryHealth(24, 23, 1, 20 / 23, ("a", "b", "c")))
-    assert "20 of 23 canaries right, 1 more were unreadable" in sentence
-    assert "wanted 90.0% of all" in sentence
-    assert "(wrong: a, b, c)" in sentence
+    assert "20 of 23 test cases right, 1 more were unreadable" in sentence
+    assert "90.0% required" in sentence
+    assert "Wrong: a, b, c." in sentence
 
 
 def test_further_canaries_warn_beside_the_first_and_their_absence_does_not():
     poor = CanaryHealth(24, 24, 0, 0.5, ("x",))
     assert find_warnings(TrustThresholds(), n=9, n_unscored=0, canaries=HEALTHY, further=HEALTHY) == ()
     (sentence,) = find_warnings(TrustThresholds(), n=9, n_unscored=0, canaries=HEALTHY, further=poor)
-    assert "further canaries right" in sentence
+    assert "further test cases right" in sentence
 
 
 def test_unreadable_canaries_do_not_make_a_judge_trusted():
-    assert "2 of 2 canaries right, 22 more were unreadable" in warn(CanaryHealth(24, 2, 22, 1.0))[0]
-    assert "on none of 24" in warn(CanaryHealth(24, 0, 24, None))[0]
+    assert "2 of 2 test cases right, 22 more were unreadable" in warn(CanaryHealth(24, 2, 22, 1.0))[0]
+    assert "no readable verdict on 24" in warn(CanaryHealth(24, 0, 24, None))[0]
 
 
 def test_a_judge_that_was_never_tried_is_told():
-    assert "not tried on canaries" in warn(None)[0]
-    assert "not tried on canaries" in warn(CanaryHealth(0, 0, 0, None))[0]
+    assert "not tested on cases with known verdicts" in warn(None)[0]
+    assert "not tested on cases with known verdicts" in warn(CanaryHealth(0, 0, 0, None))[0]
 
 
 def test_a_judge_that_people_disagree_with_is_told():
     human = measure_agreement({"a": "Correct", "b": "Correct"}, people(a="C", b="I"), draws=50)
     (sentence,) = warn(human=human)
     assert "agrees with people on 50.0% of 2 items" in sentence
-    assert "wanted 80.0%" in sentence
+    assert "80.0% required" in sentence
     nothing = measure_agreement({}, people(a="C"), draws=50)
     assert "None of the 1 items" in warn(human=nothing)[0]
 

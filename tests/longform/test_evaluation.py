@@ -1,4 +1,4 @@
-"""The figures of a user's own system: what counts as zero, and what is warned of."""
+"""The figures of a user's own system: what counts as zero, and what has a warning."""
 
 from typing import Any
 

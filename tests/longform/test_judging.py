@@ -470,7 +470,7 @@ class TestCanaries:
             5 / 12
         )  # 3 matches, one refused by rule, and one score
         warnings = find_warnings(TrustThresholds(), n=1, n_unscored=0, canaries=health.reviewer)
-        assert "got 6 of 12 canaries right" in warnings[0]
+        assert "got 6 of 12 test cases right" in warnings[0]
 
     def test_unreadable_replies_are_unscored(self):
         rows, _ = self.run(lambda _: "Hm.")

@@ -236,7 +236,7 @@ def test_an_empty_cell_says_why(page: Path) -> None:
     assert '<td class="n none"><span class="dim">no plan</span>' in html
     assert "0.150 to 0.850" in html
     assert "n = 4, 1 failed" in html
-    assert "Do not take these figures at their word" in html
+    assert "Read these figures with care" in html
 
 
 def test_a_correlation_that_is_none_says_why(page: Path) -> None:

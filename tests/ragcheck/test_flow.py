@@ -196,7 +196,7 @@ def test_what_a_judge_leaves_unscored_warns_at_the_pages_head(project):
     assert not project.errors
     folder = project.root / "data/reports/ragcheck/trial-correctness"
     page = (folder / "index.html").read_text()
-    assert "Do not take these figures at their word" in page  # the canaries are graded at random here
+    assert "Read these figures with care" in page  # the canaries are graded at random here
     assert "<script>alert" not in page + (folder / "rows.js").read_text()
     record = json.loads((folder / RECORD).read_text())
     assert record["flow"] == "ragcheck"

@@ -180,8 +180,8 @@ def test_changes_are_told_since_the_site_was_last_another_one(tmp_path):
     assert [(change.title, change.what, change.before, change.after) for change in told.changes] == [
         ("A", "rows", 3, 4),
         ("A", "drops", 1, None),
-        ("A", "warns: Mind.", None, None),
-        ("A", "warns no more: Beware.", None, None),
+        ("A", "new warning: Mind.", None, None),
+        ("A", "warning gone: Beware.", None, None),
         ("C", "is new", None, None),
         ("B", "is gone", None, None),
     ]

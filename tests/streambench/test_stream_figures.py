@@ -108,9 +108,9 @@ def test_the_interval_of_several_runs_draws_items_whole(made: MadeEvaluation, fi
 def test_warnings_name_few_steps_seeds_failures_and_the_window(figures: Any) -> None:
     told = "\n".join(figures["warnings"])
     assert "40 steps are few" in told
-    assert "One seed alone of Few-Shot" in told
-    assert "steps failed and count as wrong (the model did not answer)" in told
-    assert "the window had no room for (1 of 2 examples)" in told
+    assert "2 methods ran on one seed alone" in told
+    assert "steps failed and count as wrong. The most common reason: the model did not answer" in told
+    assert "the window had no room for. The most common reason: 1 of 2 examples" in told
     assert "judged" not in told  # within the threshold
 
 
@@ -126,7 +126,7 @@ def test_unjudged_steps_beyond_the_threshold_one_seed_and_estimates_are_warned_o
     changed = replace(made, steps=steps, scores=scored, curves=list(curves(scored).rows))
     told = "\n".join(write_figures(changed, tmp_path / "f.json")["warnings"])
     assert "One order of the stream (one seed)" in told
-    assert "could not be judged and count as wrong (no gold)" in told
+    assert "could not be judged and count as wrong. The most common reason: no gold" in told
     assert "are estimates" in told
 
 

@@ -51,9 +51,9 @@ AGAINST = (
 RATES = (
     "Intervals are 95%, by a bootstrap over whole SQL templates; at 0 and 1, Wilson's of so many templates. "
     "Closed mode counts an answer as wrong if its retrieval did not bring every true document; where "
-    "retrieved or true documents are not known, it equals open mode. In every line, right answers = steady "
-    "over wordings \N{MULTIPLICATION SIGN} (1 \N{MINUS SIGN} never answered): a question that is answered in "
-    "no wording is a gap, and R says how much of the rest is answered in all its wordings."
+    "retrieved or true documents are not known, it equals open mode. In every line, accuracy = consistent "
+    "across phrasings \N{MULTIPLICATION SIGN} (1 \N{MINUS SIGN} never answered): a question that is answered "
+    "in no phrasing is a gap, and R says how much of the rest is answered in all its phrasings."
 )
 GROUPS = (
     "Gap: no wording answered. Robust: all. Non-robust: some. Over both criteria a gap is a mutual one. The "
@@ -295,9 +295,9 @@ def tabulate_rates(parts: Mapping[str, Rates], title: str) -> FigureTable:
     """Tabulate the rates of one set in one mode. parts: `all` or a criterion -> its rates."""
     columns: dict[str, Callable[[Rates], Cell]] = {
         "scored": lambda rates: Cell(rates.n_scored, rates.n, 0, None, "questions"),
-        "right answers (accuracy)": lambda rates: rates.show("accuracy"),
-        "steady over wordings (R, Eq. 2)": lambda rates: rates.show("robustness"),
-        "answered in some wording (Acc_retrieval_db, Eq. 1)": lambda rates: rates.show(
+        "accuracy": lambda rates: rates.show("accuracy"),
+        "consistent across phrasings (R, Eq. 2)": lambda rates: rates.show("robustness"),
+        "answered in at least one phrasing (Acc_retrieval_db, Eq. 1)": lambda rates: rates.show(
             "retrieval_db_accuracy"
         ),
         "never answered (λ, Eq. 3)": lambda rates: rates.show("gap_share"),

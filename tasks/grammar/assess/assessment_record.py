@@ -25,9 +25,9 @@ SIZES = {
 }
 """Of Table 2's columns: the dataset's artifact, and of the questions asked the column or the flag."""
 RATES = {
-    "accuracy": ("right answers", "accuracy"),
-    "R": ("steady over wordings", "robustness"),
-    "Acc_retrieval_db": ("answered in some wording", "retrieval_db_accuracy"),
+    "accuracy": ("accuracy", "accuracy"),
+    "R": ("consistent across phrasings", "robustness"),
+    "Acc_retrieval_db": ("answered in at least one phrasing", "retrieval_db_accuracy"),
 }
 """The paper's symbol of a rate -> its name in words, and its field.
 

@@ -20,7 +20,7 @@ from tasks.lineage.walk import Lineage
 from tasks.reports import blocks
 from tasks.reports.blocks import OFF, Block
 from tasks.reports.declared import tabulate
-from tasks.reports.page import SampleQuestion
+from tasks.reports.page import SampleQuestion, order_naturally
 from tasks.reports.parts import TableBlock
 from tasks.reports.tables import Cell
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
@@ -92,8 +92,13 @@ def _walk_without_template(node: LineageNode) -> list[LineageNode]:
 
 
 def list_samples(rows: DatasetRows) -> list[SampleQuestion]:
-    """List a question of the balanced set of every SQL template."""
-    found = {question.sql_template: question for question in rows.questions if question.id in rows.kept}
+    """List a question of the balanced set of every SQL template: one that reads naturally."""
+    found: dict[str, Question] = {}
+    for kept in rows.questions:
+        if kept.id in rows.kept:
+            known = found.setdefault(kept.sql_template, kept)
+            if order_naturally(kept.question) < order_naturally(known.question):
+                found[kept.sql_template] = kept
     return [
         SampleQuestion(f"question={question.id}", question.question, question.answer)
         for template in rows.templates

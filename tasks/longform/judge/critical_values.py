@@ -1,8 +1,8 @@
 """Find the values that an answer must contain: those on which the reference's claims depend.
 
-A claim's critical values are what it says of the group that it names first: the name, and the numbers before
-those that it is held against. They come from the claim's own query and rows. A judge's verdict that is better
-than the values allow is refused, and the values that are missing are named.
+A claim's critical values are what it says of the group that it names first: the name, and the numbers
+before those that it is compared with. They come from the claim's own query and rows. A judge's verdict that
+is better than the values allow is refused, and the values that are missing are named.
 """
 
 from __future__ import annotations

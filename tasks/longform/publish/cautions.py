@@ -72,6 +72,6 @@ def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> I
     if writer in {models[role] for role in entry.models} and writer in {models[role] for role in judges}:
         what = "model" if known else "role"
         yield (
-            f"One {what}, `{writer}`, wrote the reference answers, answered and judged: "
-            "it may prefer its own words, and share its errors with the references."
+            f"One {what}, `{writer}`, wrote the reference answers, answered and judged. "
+            "It may prefer its own words, and share its errors with the references."
         )

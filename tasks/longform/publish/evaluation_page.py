@@ -42,8 +42,8 @@ FORM = FormLink(
 )
 """The CSV form for people's labels."""
 SUBTITLE = (
-    "How agents answer questions that need several queries and a synthesis: held against a reference answer, "
-    "and each step (planning, queries, synthesis) reviewed by peers without one."
+    "How agents answer questions that need several queries and a synthesis: compared with a reference "
+    "answer, and each step (planning, queries, synthesis) reviewed by peers without one."
 )
 
 CALLED = (
@@ -220,13 +220,13 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
         return []
     return [
         *read_systems(
-            table, MATCH_RATE, dataset=dataset, measure="as the reference says", symbol="match rate"
+            table, MATCH_RATE, dataset=dataset, measure="matches the reference", symbol="match rate"
         ),
         *read_systems(
             table,
             MEAN_SCORE,
             dataset=dataset,
-            measure="mark against the reference, 1 to 5",
+            measure="score against the reference, 1 to 5",
             symbol="mean score",
             bottom=1,
             top=5,

@@ -98,7 +98,7 @@ class Mtrag(BaseImporter):
         lines = [
             f"{asked}, {count} ratings by {named}: {folder.as_posix()}",
             f"contexts of judges: {found}",
-            f"judges are held against {chosen.name}; now: benchloom run ragcheck",
+            f"judges are compared with {chosen.name}; now: benchloom run ragcheck",
         ]
         return Imported(lines, texts, settings)
 

@@ -58,6 +58,12 @@
     return found ? Number(found[1].replaceAll(",", "")) : NaN;
   }
 
+  // What an address sorts or filters is shown, although it stands in a fold.
+  function unfold(element) {
+    const fold = element.closest("details");
+    if (fold) fold.open = true;
+  }
+
   function sort(table, column, down) {
     const body = table.tBodies[0];
     const rows = [...body.rows].map((row) => [row, valueOf(cellAt(row, column))]);
@@ -139,6 +145,7 @@
     function restore() {
       const own = readState().getAll("sort").find((one) => one.startsWith(`${name}:`))?.slice(name.length + 1);
       const column = own === undefined ? undefined : Math.abs(parseInt(own, 10));
+      if (own !== undefined) unfold(table);
       if (column === undefined || columns.has(column)) order(column, own?.startsWith("-"));
     }
     if (readState().has("sort")) restore();
@@ -261,6 +268,7 @@
 
     function restore() {
       const state = readState();
+      if ([...state.keys()].some((name) => name.startsWith(`${target}.`))) unfold(form);
       find.value = state.get(`${target}.find`) || "";
       for (const select of selects) {
         const value = state.get(`${target}.${select.name}`) || "";

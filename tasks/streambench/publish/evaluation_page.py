@@ -109,7 +109,7 @@ def evaluation_page(
                     figures.tables["seeds"],
                     "mean",
                     dataset=figures.stream,
-                    measure="steps right",
+                    measure="accuracy",
                     symbol="accuracy",
                 )
             ),

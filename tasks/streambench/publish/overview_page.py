@@ -161,7 +161,7 @@ def list_overview_warnings(columns: Sequence[StreamColumn]) -> list[str]:
     if len(by_models) < 2:
         return []
     groups = "; ".join(f"{', '.join(titles)}: {', '.join(models)}" for models, titles in by_models.items())
-    return [f"The columns are not of the same models: compare methods within a column alone ({groups})."]
+    return [f"The columns are not of the same models. Compare methods within a column alone ({groups})."]
 
 
 def tell_best(by_model: Mapping[str, FigureTable]) -> str:

@@ -47,7 +47,8 @@ def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
         yield "One order of the stream (one seed): another order may rank the methods otherwise."
     elif single:
         names = ", ".join(dict.fromkeys(system.title for system in single))
-        yield f"One seed alone of {names}: no standard error, and the order of the stream may decide."
+        counted = "1 method" if len(single) == 1 else f"{len(single)} methods"
+        yield f"{counted} ran on one seed alone. The order of the stream may decide their accuracy: {names}."
 
 
 def _warn_unjudged(runs: StreamRuns, most: float) -> Iterator[str]:
@@ -79,7 +80,9 @@ def _warn_steps(
     worst = max(chosen, key=lambda system: len(chosen[system]) / len(runs.systems[system]))
     most = f"most of all of {worst.title}, {worst.models}: {len(chosen[worst])} of {len(runs.systems[worst])}"
     reason, _ = Counter(map(explain, found)).most_common(1)[0]
-    yield f"{len(found):,} of {total:,} steps {what} ({reason or 'no reason is given'}); {most}."
+    yield (
+        f"{len(found):,} of {total:,} steps {what}. The most common reason: {reason or 'none given'}; {most}."
+    )
 
 
 def _warn_estimated(runs: StreamRuns) -> Iterator[str]:

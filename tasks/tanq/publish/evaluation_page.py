@@ -154,7 +154,7 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
             tables[f"5-{rule}"],
             "all: f1",
             dataset=dataset,
-            measure="cells of the tables right",
+            measure="accuracy of table cells",
             symbol=f"RMS F1, rule {rule}",
         )
     ]

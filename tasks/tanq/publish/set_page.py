@@ -54,9 +54,9 @@ SUBTITLE = (
     "an article; some ask for filters, conversions, calculations or rounding too."
 )
 LEAST_CANARIES = 0.9
-"""Share of known cases, 0 to 1, below which the verifier is warned of."""
+"""Share of known cases, 0 to 1, below which the page has a warning about the verifier."""
 FEW = 30
-"""Questions below which figures by kind or skill are warned of."""
+"""Questions below which figures by kind or skill have a warning."""
 
 
 def set_page(
@@ -111,6 +111,7 @@ def set_page(
             _make_headlines(rows, stages),
             list_set_warnings(rows, tested),
             samples=choose_samples([SampleQuestion(f"question={row.id}", row.question, "") for row in rows]),
+            questions=len(rows),
         ),
         [
             PagePart("set", "The set", "The set", [TableBlock(tabulate_set(told))]),

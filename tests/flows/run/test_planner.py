@@ -1,4 +1,4 @@
-"""What `plan` says beforehand, held against what the run then really asks."""
+"""What `plan` says beforehand, compared with what the run then really asks."""
 
 import functools
 import json

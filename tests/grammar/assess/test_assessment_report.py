@@ -96,7 +96,7 @@ def test_figures_name_the_rows_that_they_come_from(tmp_path):
     assert {"artifact": "judgements", "where": {"criterion": "long"}} in rate["basis"]["rows"]
     assert record["fault"]["module"] == "retrieval"
     assert set(record["tables"]) == {"1", "2", "3", "4"}
-    assert record["figures"][0]["label"] == "right answers"
+    assert record["figures"][0]["label"] == "accuracy"
     systems = {system["symbol"]: system for system in record["systems"]}
     assert set(systems) == {"accuracy", "R", "Acc_retrieval_db"}
     assert systems["accuracy"]["value"] == record["figures"][0]["value"]

@@ -177,7 +177,7 @@ def test_figures_in_both_modes_by_hand(tmp_path):
     contrast = figures["hypothesis"]["open"]["rates"]["accuracy"]
     assert contrast["difference"] == pytest.approx(2 / 3 - 1 / 3)
     assert figures["gaps"]["open"]["mutual"] == {"gap": 1, "non-robust": 1, "robust": 1}
-    assert any("not tried on canaries" in warning for warning in figures["warnings"])
+    assert any("not tested on cases with known verdicts" in warning for warning in figures["warnings"])
     assert any("2 of 8 rows are unscored" in warning for warning in figures["warnings"])
     assert figures["failures"] == [
         "question 7: no answer: timed out",

@@ -1,4 +1,4 @@
-"""A second reading: what a model or a person says that a text asks, held against the groups' answers."""
+"""A second reading: what a model or a person says that a text asks, compared with the groups' answers."""
 
 import asyncio
 

@@ -1,0 +1,81 @@
+"""What a system's answers cost: tokens of their calls, dollars by `run.prices`, seconds by the ledger."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+import pyarrow.parquet as pq
+
+from flows.run.model_settings import read_models
+from flows.run.node import PARAMS
+from flows.settings import load_params
+from tasks.judging.comparison import Strand
+from tasks.judging.priced_means import AnswerCost
+from tasks.models.opening import list_prices
+from tasks.models.recording.ledger import Ledger
+from tasks.models.recording.ledger_address import find_ledger
+from tasks.models.sending.budget import Budget
+from tasks.models.settings import Price
+
+FindSeconds = Callable[[str], float | None]
+"""A call's key -> its latency in seconds; None if it is not recorded."""
+COLUMNS = ["id", "row", "model", "prompt_tokens", "completion_tokens"]
+
+
+@contextmanager
+def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
+    """Open what reads a strand's cost, by the prices and the ledger of a project, if `root` is one."""
+    if not (root / PARAMS).is_file():
+        yield lambda strand: read_cost(strand, {}, lambda key: None)
+        return
+    run, models = read_models(load_params(root))
+    prices = list_prices(run, models)
+    address = find_ledger(run.ledger)
+    if not isinstance(address, Path) or not address.is_file():
+        yield lambda strand: read_cost(strand, prices, lambda key: None)
+        return
+    with Ledger(address) as ledger:
+
+        def find_seconds(key: str) -> float | None:
+            entry = ledger.get(key)
+            return (entry.latency_s or None) if entry else None
+
+        yield lambda strand: read_cost(strand, prices, find_seconds)
+
+
+def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSeconds) -> AnswerCost:
+    """Read what the calls beside a strand's answers took, per answer."""
+    calls = [call for path in strand.calls for call in pq.read_table(path, columns=COLUMNS).to_pylist()]
+    n = len({answered.id for _, answered in strand.answers})
+    tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
+    if not tokens or not n:
+        return AnswerCost(why="the calls of its answers are not recorded")
+    unknown = sorted({call["model"] for call in calls} - prices.keys())
+    budget = Budget(prices=prices)
+    usd = sum(
+        budget.price(call["model"], call["prompt_tokens"], call["completion_tokens"]).usd for call in calls
+    )
+    return AnswerCost(
+        tokens / n,
+        None if unknown else usd / n,
+        find_latency({call["id"]: call["row"] for call in calls}, find_seconds),
+        f"run.prices has no price of {', '.join(unknown)}" if unknown else "",
+    )
+
+
+def find_latency(rows: Mapping[str, str], find_seconds: FindSeconds) -> float | None:
+    """Find the median over rows of the seconds of their calls; None if one of these is not recorded.
+
+    rows: a call's key -> the row that it is for.
+    """
+    by_row = defaultdict[str, list[float]](list)
+    for key, row in rows.items():
+        seconds = find_seconds(key)
+        if seconds is None:
+            return None
+        by_row[row].append(seconds)
+    return median(sum(parts) for parts in by_row.values())

@@ -1,0 +1,52 @@
+"""Test one entry of `params.yaml` against others in pairs, for the headline of the front page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from flows.comparing.places import EvaluatedStage, read_workspace
+from flows.discovery import find_flow
+from flows.run.record.lock_file import LOCK
+from tasks.errors import BenchloomError
+from tasks.judging.comparison import Strand, compare_strands
+
+DRAWS = 2_000
+"""Bootstrap draws: `benchloom compare` makes more, and says the p values."""
+
+
+def find_beaten(root: Path, flow: str, entry: str, others: Sequence[str]) -> dict[str, bool]:
+    """Map other entries to whether `entry` is shown to be better by the first metric.
+
+    The test is paired, and corrected by Holm over all of them. An entry that has several systems, or no item
+    of `entry`, or whose artifacts are not here, is left out.
+    """
+    if not (root / LOCK).is_file():
+        return {}
+    wanted = find_flow(flow)
+    scopes = wanted.list_scopes() if wanted else ()
+    stages = {stage.key: stage for stage in read_workspace(root).stages if stage.scope in scopes}
+    strands = {
+        name: strand
+        for name in (entry, *others)
+        if name in stages and (strand := read_only_strand(stages[name])) is not None
+    }
+    best = strands.pop(entry, None)
+    if best is None or not strands:
+        return {}
+    found = compare_strands([(strand, best) for strand in strands.values()], draws=DRAWS)
+    beaten: dict[str, bool] = {}
+    for name, compared in zip(strands, found.strands, strict=True):
+        change = next(iter(compared.metrics), None)
+        if change and change.difference is not None and change.adjusted is not None:
+            beaten[name] = change.difference > 0 and change.adjusted < found.alpha
+    return beaten
+
+
+def read_only_strand(stage: EvaluatedStage) -> Strand | None:
+    """Read the scored answers of an entry with one system; None if it has several, or cannot be read."""
+    with suppress(BenchloomError):
+        strands = stage.read_strands("workspace")
+        return strands[0] if len(strands) == 1 else None
+    return None

@@ -1,0 +1,208 @@
+"""Write a comparison as Markdown, for a comment on a pull request or merge request.
+
+Names, questions and answers are data from models and other people. `quote` makes a text of them that no host
+reads as markup, as a mention, or as the start of another cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from tasks.judging.comparison import Comparison, MetricChange, StrandComparison
+from tasks.judging.priced_means import AnswerCost, PricedMean, PricedMetric
+from tasks.reports.page import count_of
+
+LONGEST = 120
+"""Characters of a name or of a caution's part that a cell shows."""
+CAUTIONS = 20
+"""Cautions that the report lists."""
+ROWS = 100
+"""Lines of a table that the report shows: hosts refuse a comment of more than 65,536 characters."""
+MARKUP = re.compile(r"[\\`*_{}\[\]()#!|~<>&@:%$^]|^[+=-]|(?<=www)\.|(?<=\d)\.(?=\s)", re.IGNORECASE)
+STARTS = frozenset("@#!~%$&[:.")
+"""Signs that begin a mention, a reference or an address; hosts look for these after rendering."""
+APART = "&#8203;"
+"""A zero-width space, which ends what such a sign begins."""
+BLANK = re.compile(r"[<>\s]")
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
+
+
+def quote(text: str, longest: int = LONGEST) -> str:
+    """Write a text that Markdown shows as it is, in one line: signs of markup become character references.
+
+    A character reference starts no link, cell or HTML tag, which a backslash cannot promise on every host.
+    Hosts look for `@name`, `#12` and addresses in what is rendered, so a zero-width space follows their first
+    sign. Control characters become a space.
+    """
+    line = " ".join(UNSEEN.sub(" ", text).split())
+    short = line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return MARKUP.sub(_refer, short)
+
+
+def _refer(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};{APART if found[0] in STARTS else ''}"
+
+
+def write_markdown(
+    comparison: Comparison,
+    alone: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    links: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Write the report: a verdict, the systems, the pairs, cautions and links.
+
+    alone: side's letter -> what only that side has. links: (text, address); only https and http are kept.
+    """
+    parts = [
+        "### Benchloom: " + " compared with ".join(quote(side) for side in comparison.sides),
+        "\n".join(list_verdicts(comparison)),
+        *(write_systems(metric) for metric in comparison.means),
+        write_pairs(comparison),
+        write_cautions(comparison, alone),
+        write_links(links),
+        f"{count_of(comparison.n_tests, 'test')}, corrected by Holm at {comparison.alpha:g}. Intervals: 95%, "
+        f"{comparison.draws:,} bootstrap draws of whole clusters.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def list_verdicts(comparison: Comparison) -> list[str]:
+    """List in plain words which metrics changed significantly, worst first; one line if none did.
+
+    Between sides of several systems each line names the system.
+    """
+    changes = [
+        (change, strand)
+        for strand in comparison.strands
+        for change in strand.metrics
+        if change.adjusted is not None and change.adjusted < comparison.alpha
+    ]
+    lines = [
+        f"- **{_name_change(change, strand, comparison)} {'dropped' if change.difference < 0 else 'rose'} by "
+        f"{abs(change.difference):.3f}** {_write_interval(change.low, change.high)}, "
+        f"p {_show_p(change.adjusted)} after Holm"
+        for change, strand in sorted(changes, key=lambda pair: pair[0].difference or 0.0)
+        if change.difference and change.adjusted is not None
+    ]
+    if not list_drops(comparison):
+        lines.insert(0, f"**No metric dropped significantly** ({count_of(comparison.n_tests, 'test')}).")
+        if comparison.n_tests == 0:
+            lines[0] = "**Nothing could be tested**: see the cautions."
+    return lines
+
+
+def list_drops(comparison: Comparison) -> list[MetricChange]:
+    """List the metrics that dropped significantly: below zero, and p below alpha after Holm's correction."""
+    return [
+        change
+        for strand in comparison.strands
+        for change in strand.metrics
+        if change.difference is not None
+        and change.difference < 0
+        and change.adjusted is not None
+        and change.adjusted < comparison.alpha
+    ]
+
+
+def write_systems(metric: PricedMetric) -> str:
+    """Write the systems by one metric as a table, with price and latency per answer where they are known."""
+    head = ["System", quote(metric.metric), "95% interval", "items", "tokens", "price", "latency"]
+    rows = [
+        [
+            quote(system.system),
+            f"{system.mean:.3f}",
+            _show_interval(system),
+            f"{metric.n_items:,}",
+            *_show_cost(system.cost),
+        ]
+        for system in metric.systems
+    ]
+    left_out = f" {metric.left_out:,} further items lack a score." if metric.left_out else ""
+    told = dict.fromkeys(quote(system.cost.why) for system in metric.systems if system.cost.why)
+    why = f" Price not shown: {'; '.join(told)}." if told else ""
+    note = f"Over the items that all systems scored; tokens, price and latency per answer.{left_out}{why}"
+    return f"#### {quote(metric.section)}: {quote(metric.metric)}\n\n{_write_table(head, rows)}\n\n{note}"
+
+
+def write_pairs(comparison: Comparison) -> str:
+    """Write every metric of every pair as a table."""
+    head = ["Pair", "metric", "pairs", "from", "to", "change", "95% interval", "p (Holm)", "fell", "rose"]
+    rows = [
+        [
+            _name_pair(strand, comparison),
+            quote(change.metric),
+            f"{change.n_pairs:,}",
+            _show(change.mean_a, ".3f"),
+            _show(change.mean_b, ".3f"),
+            _show(change.difference, "+.3f"),
+            _write_interval(change.low, change.high) if change.low is not None else "not known",
+            _show_p(change.adjusted),
+            f"{change.fell:,}",
+            f"{change.rose:,}",
+        ]
+        for strand in comparison.strands
+        for change in strand.metrics
+    ]
+    return f"#### Pairs over the same items\n\n{_write_table(head, rows)}"
+
+
+def write_cautions(comparison: Comparison, alone: Mapping[str, Sequence[str]]) -> str:
+    """List what to know before one reads a figure; empty if there is nothing."""
+    lines = [quote(caution, 3 * LONGEST) for caution in comparison.cautions]
+    lines += [f"only in {letter}: {quote(', '.join(names))}" for letter, names in alone.items() if names]
+    shown = [f"- {line}" for line in lines[:CAUTIONS]]
+    if len(lines) > CAUTIONS:
+        shown.append(f"- and {len(lines) - CAUTIONS:,} more")
+    return "\n".join(["#### Cautions", "", *shown]) if shown else ""
+
+
+def write_links(links: Iterable[tuple[str, str]]) -> str:
+    """Write links as a line."""
+    kept = [
+        f"[{quote(text)}](<{BLANK.sub('', address)}>)"
+        for text, address in links
+        if address.startswith(("https://", "http://"))
+    ]
+    return " · ".join(kept)
+
+
+def _name_change(change: MetricChange, strand: StrandComparison, comparison: Comparison) -> str:
+    only = len(comparison.strands) == 1
+    return quote(change.metric) if only else f"{quote(change.metric)} of {_name_pair(strand, comparison)}"
+
+
+def _name_pair(strand: StrandComparison, comparison: Comparison) -> str:
+    names = quote(strand.a) if strand.a == strand.b else f"{quote(strand.a)} → {quote(strand.b)}"
+    return names if len(comparison.sides) == 2 else f"{' → '.join(strand.letters)}: {names}"
+
+
+def _show_interval(system: PricedMean) -> str:
+    if system.interval is None:
+        return quote(system.why) or "not known"
+    return f"{system.interval[0]:.3f} to {system.interval[1]:.3f}"
+
+
+def _show_cost(cost: AnswerCost) -> list[str]:
+    usd = "not shown" if cost.usd is None else "$0" if not cost.usd else f"${cost.usd:.2g}"
+    return [_show(cost.tokens, ",.0f"), usd, "not shown" if cost.seconds is None else f"{cost.seconds:.2f} s"]
+
+
+def _show(value: float | None, form: str) -> str:
+    return "not known" if value is None else format(value, form)
+
+
+def _show_p(value: float | None) -> str:
+    return "not known" if value is None else "below 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _write_interval(low: float | None, high: float | None) -> str:
+    return "[interval not known]" if low is None or high is None else f"[{low:+.3f} to {high:+.3f}]"
+
+
+def _write_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a table; the first two columns are texts, the others figures at the right."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows[:ROWS]]
+    text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    left_out = len(rows) - ROWS
+    return text if left_out <= 0 else f"{text}\n\n{left_out:,} more lines are not shown."
