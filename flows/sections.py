@@ -34,14 +34,22 @@ from tasks.settings import Settings
 from tasks.systems.entries import SystemEntry
 
 
-class EvaluationSection(Settings):
-    """The night that an evaluation belongs to: systems, judges and canaries are asked anew under each."""
+class NightLabel(Settings):
+    """The night that calls belong to."""
 
     as_of: str | int | dt.date | None = ""
     """The night's label, part of the key of every call of an evaluation. Empty: of no night."""
 
 
-class BaselineNight(EvaluationSection):
+class EvaluationSection(NightLabel):
+    """The night that an evaluation belongs to: systems, judges and canaries are asked anew under each."""
+
+    items: dict[str, tuple[str, ...]] | None = None
+    """Entries by their full name (`assessments.films-good`) -> the ids of the only items that they ask.
+    Written by a night that asks a part, in its own tree."""
+
+
+class BaselineNight(NightLabel):
     """The night that the calls of baselines belong to; a night raises it only if `nightly.baselines`."""
 
 
