@@ -16,7 +16,10 @@ from tasks.judging.night_subset import (
     find_fall_chance,
 )
 from tasks.scoring.metric import FloatArray
-from tasks.scoring.statistics import NORMAL_QUANTILE, correct_holm
+from tasks.scoring.statistics import NORMAL_QUANTILE, POWER, correct_holm
+
+EACH_STEP = POWER ** (1 / len(STEPS))
+"""Power of a step, so that all steps together have POWER even if they were independent."""
 
 
 class SeriesName(NamedTuple):
@@ -52,7 +55,7 @@ class PartForecast:
 
     mean: of the whole, estimated; it is within `error` of the true one in 95% of nights. change: from the
     mean of past whole nights. p_value: of a fall as far by chance, one-sided; adjusted: by Holm. detectable:
-    the drop that the night finds with 80% power. None of what no item has a score of.
+    the drop for which the night goes on to ask all items with 80% power. None of what no item has a score of.
     """
 
     section: str
@@ -119,7 +122,7 @@ def forecast_series(
     change = float(estimate_change(now, expected, weights))
     chance = float(find_fall_chance(np.array(change), np.array(spread / sqrt(test.parts))))
     drops = [
-        find_detectable_drop(spread / sqrt(parts), unit / parts, factor * test.near / test.tests)
+        find_detectable_drop(spread / sqrt(parts), unit / parts, factor * test.near / test.tests, EACH_STEP)
         for parts, factor in STEPS.items()
     ]
     known = not isnan(change)
