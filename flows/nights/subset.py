@@ -177,6 +177,8 @@ def prepare_night(home: Path, root: Path, label: str) -> NightPlan | WholeNight:
     if parts:
         past = list_past(read_history(home), label)
         plan = plan_night(home, params, evaluations, nightly.subset, past, parts)
+        if why and isinstance(plan, WholeNight):
+            plan = WholeNight(why)  # three parts of few items are all of them
     write_params(home, root, label, plan.items if isinstance(plan, NightPlan) else None)
     share_cache(home, root)
     return plan
