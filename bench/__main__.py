@@ -28,6 +28,7 @@ BENCHMARKS = (
     "evidence",
     "engines",
     "pages",
+    "nights",
 )
 
 

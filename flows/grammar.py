@@ -15,6 +15,9 @@ ASSESSMENT = Scope(
     evaluates="grammar.judgements",
     canaries="grammar.canaries",
     gold="grammar.gold",
+    asks="questions",
+    template="sql_template",
+    asks_all_with="withheld",
 )
 PACKAGES = "data/raw/packages"
 WORLDS = "data/worlds"

@@ -14,6 +14,7 @@ EVALUATION = Scope(
     evaluates="longform.reference_verdicts",
     canaries="longform.peer_canaries",
     gold="longform.gold",
+    asks="items",
 )
 OWN = Scope(
     over="longform.systems",
@@ -22,6 +23,7 @@ OWN = Scope(
     evaluates="longform.system_verdicts",
     canaries="longform.system_canaries",
     gold="longform.gold",
+    asks="items",
 )
 
 LONGFORM = Flow(

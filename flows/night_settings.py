@@ -17,6 +17,7 @@ from flows.discovery import list_evaluating
 from flows.settings import get_section, parse_section
 from flows.stage import Scope
 from tasks.errors import BadInput
+from tasks.judging.night_subset import NightSubset
 from tasks.judging.nights import AlarmRule
 from tasks.settings import Settings, VariableName
 
@@ -68,6 +69,8 @@ class Nightly(Settings):
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"
     """The time zone of the schedule, by its IANA name: `Europe/Berlin`."""
     alarm: AlarmRule = AlarmRule()
+    subset: NightSubset | None = None
+    """How nights ask a part of the items; null asks all of them every night."""
     webhook: Webhook = Webhook()
 
 

@@ -11,6 +11,7 @@ EVALUATION = Scope(
     looks_in=(SET.at("${item.set}"),),
     evaluates="qa.scores",
     canaries="qa.canaries",
+    asks="items",
     when="qa",
 )
 JUDGING = ("judge_answer",)

@@ -12,6 +12,7 @@ CORRECTNESS = Scope(
     looks_in=(SETS,),
     evaluates="ragcheck.scores",
     canaries="ragcheck.canaries",
+    asks="questions",
 )
 CONTINUITY = Scope(
     over="ragcheck.continuity",
@@ -19,6 +20,7 @@ CONTINUITY = Scope(
     looks_in=(SETS,),
     evaluates="ragcheck.conversations",
     canaries="ragcheck.conversation_canaries",
+    asks="questions",
 )
 CANARIES = "tasks/judging/canaries.yaml"
 JUDGING = ("ragcheck.judging",)

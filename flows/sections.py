@@ -34,14 +34,22 @@ from tasks.settings import Settings
 from tasks.systems.entries import SystemEntry
 
 
-class EvaluationSection(Settings):
-    """The night of an evaluation. Each night asks systems, judges and canaries again."""
+class NightLabel(Settings):
+    """The label of a night."""
 
     as_of: str | int | dt.date | None = ""
     """The night's label, which is part of the key of each evaluation call; empty outside nights."""
 
 
-class BaselineNight(EvaluationSection):
+class EvaluationSection(NightLabel):
+    """The night of an evaluation. Each night asks systems, judges and canaries again."""
+
+    items: dict[str, tuple[str, ...]] | None = None
+    """Full name of an entry (`assessments.films-good`) -> ids of the items to ask. A night of a part of the
+    items sets it in its own working tree."""
+
+
+class BaselineNight(NightLabel):
     """The night of the baselines' calls. A night changes it only with `nightly.baselines`."""
 
 

@@ -48,6 +48,16 @@ class Scope:
     gold: str = ""
     """For a scope whose dataset has gold queries: a function named as a stage is, which takes artifacts and
     the database, runs the queries again, and returns a list of `GoldAnswer`. A night calls it."""
+    asks: str = ""
+    """For a scope that evaluates: the argument with the items that systems are asked, a row each with an
+    `id`, of which a night may ask a part (`evaluation.items`). Empty: items depend on those asked before
+    them."""
+    template: str = ""
+    """The column of these rows that names what several items were made from, by which parts are
+    stratified."""
+    asks_all_with: str = ""
+    """A field of an entry with which a system is given what depends on all items: the entry is asked
+    whole."""
     samples: str = ""
     """For a scope whose artifacts are a dataset: the artifact with its questions, a row each."""
     when: str = ""

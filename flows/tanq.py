@@ -15,12 +15,14 @@ EVALUATION = Scope(
     folder="data/tanq/${item.set}/${key}",
     looks_in=(SET.at("${item.set}"),),
     evaluates="tanq.scores",
+    asks="items",
 )
 OWN = Scope(
     over="tanq.systems",
     folder="data/tanq/${item.set}/systems/${key}",
     looks_in=(SET.at("${item.set}"),),
     evaluates="tanq.system_scores",
+    asks="items",
 )
 
 TANQ = Flow(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.commands.cli_options import BudgetTokens, BudgetUsd, Replay
 from tasks.lines import say_line
+
+if TYPE_CHECKING:
+    from flows.nights.subset import NightPlan, WholeNight
 
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Evaluate anew, and compare with the last good night."
@@ -67,18 +70,17 @@ def inside(
     """
     import os
 
-    from flows.nights.preparation import share_cache, write_params
+    from flows.nights.subset import prepare_night
     from flows.settings import find_project
 
     root = find_project()
     os.chdir(root)
-    write_params(home, root, label)
-    share_cache(home, root)
     raise typer.Exit(
         _carry_out(
             home,
             root,
             label,
+            prepare_night(home, root, label),
             plain=plain,
             as_json=as_json,
             options={"replay": replay, "budget_usd": budget_usd, "budget_tokens": budget_tokens},
@@ -87,7 +89,14 @@ def inside(
 
 
 def _carry_out(
-    home: Path, root: Path, label: str, *, plain: bool, as_json: bool, options: dict[str, Any]
+    home: Path,
+    root: Path,
+    label: str,
+    plan: NightPlan | WholeNight,
+    *,
+    plain: bool,
+    as_json: bool,
+    options: dict[str, Any],
 ) -> int:
     import json
     from contextlib import nullcontext
@@ -124,7 +133,7 @@ def _carry_out(
             run.say(line)
         run.say("the page: data/nightly/index.html")
 
-    return NightWork(home, label, nightly, run, show).carry_out(bring_up)
+    return NightWork(home, label, nightly, run, show, plan).carry_out(bring_up)
 
 
 @app.command()

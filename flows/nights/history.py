@@ -40,13 +40,18 @@ def find_night(history: Sequence[Night], label: str) -> Night | None:
 
 
 def find_against(history: Sequence[Night], label: str) -> str | None:
-    """Find the last accepted night before one; None if there is none.
+    """Find the last accepted whole night before one; None if there is none."""
+    past = list_past(history, label)
+    return next((night.label for night in reversed(past) if night.is_baseline), None)
 
-    A night that is run again is compared with the same night as before, not with a later one.
+
+def list_past(history: Sequence[Night], label: str) -> Sequence[Night]:
+    """List the nights before one, oldest first.
+
+    A night that is run again is compared with the same nights as before, not with later ones.
     """
     labels = [night.label for night in history]
-    past = history[: labels.index(label)] if label in labels else history
-    return next((night.label for night in reversed(past) if night.is_accepted), None)
+    return history[: labels.index(label)] if label in labels else history
 
 
 def write_night(

@@ -14,8 +14,10 @@ from typing import Any
 from flows.discovery import find_stage
 from flows.graph import DeclaredGraph
 from flows.night_settings import FOLDER, EvaluatedEntry, Nightly, find_evaluation
+from flows.nights.asked import AskedPart, count_calls, count_whole_calls
 from flows.nights.basis import derive_gold, find_rows
 from flows.nights.history import find_against, read_history, write_night
+from flows.nights.once import GOES_ON, read_unfinished, write_unfinished
 from flows.nights.outcome import compare_night, read_before
 from flows.nights.preparation import (
     bring_ground,
@@ -24,6 +26,7 @@ from flows.nights.preparation import (
     select_contracts,
     select_nights,
 )
+from flows.nights.subset import NightPlan, WholeNight
 from flows.nights.webhook import send_alarm
 from flows.run.binding import Places, bind, load_database
 from flows.run.failures import describe_error
@@ -35,6 +38,8 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.errors import Alarm, BadInput, BudgetSpent, ContractBroken
 from tasks.files import write_text
 from tasks.judging.gold import GoldAnswer
+from tasks.judging.night_forecast import NightPart, describe_doubt, find_doubt, find_next_step
+from tasks.judging.night_subset import NightSubset
 from tasks.judging.nights import AlarmKind, GoldDifference, Night, NightAlarm
 from tasks.lineage.selection import Selection
 
@@ -53,9 +58,10 @@ class NightWork:
     nightly: Nightly
     run: Run
     show: Callable[[Night], None]
+    plan: NightPlan | WholeNight
 
     def carry_out(self, bring_up: BringUp) -> int:
-        """Carry the night out; return the exit code.
+        """Carry the night out; return the exit code, or GOES_ON if it must ask more items.
 
         Raises BadInput if what it stands on is not up to date.
         """
@@ -74,21 +80,70 @@ class NightWork:
                 raise
             self.run.say(str(stale))  # its database is not what it was, which the alarm says by item
             return self._leave(Night(self.label, against, "unfinished", tuple(proof.list_alarms())), proof)
+        if changed := self._find_changed(chosen):
+            return self._go_on(0, f"the items of {changed} are not those of the last whole night")
         code = bring_up(self.run, names)
         if code and not self._is_whole(names):
             return self._tell_unfinished(code, against, proof)
         night, comparison, bases = compare_night(
-            self.run.root, evaluations, self.label, against, before, self.nightly.alarm
+            self.run.root,
+            evaluations,
+            self.label,
+            against,
+            before,
+            self.nightly.alarm,
+            self._count_part(chosen, against),
         )
         alarms = (*night.alarms, *proof.list_alarms())
+        if night.part is not None and (doubt := self._find_doubt(night.part, alarms)):
+            return self._go_on(find_next_step(night.part.parts), doubt)
         night = replace(night, alarms=alarms, state="alarm" if alarms else "accepted")
         night = replace(night, gold=proof.n, differences=proof.differences)
+        if isinstance(self.plan, WholeNight):
+            night = replace(night, whole=self.plan.why)
         bases |= derive_gold(night, proof.rows)
         write_night(self.home, night, comparison, bases)
         write_digests(self.home, self.label, proof)
         self._announce(night)
         whole = push_artifacts(self.run.recorder, names, self.run.say)
         return Alarm.exit_code if night.alarms else code or int(not whole)
+
+    def _find_changed(self, chosen: Sequence[str]) -> str:
+        """Name an entry with other items than the last whole night; empty if there is none."""
+        if isinstance(self.plan, WholeNight):
+            return ""
+        nodes = self.run.recorder.nodes
+        return self.plan.find_changed(self.run.root, self.run.params, [nodes[name] for name in chosen])
+
+    def _count_part(self, chosen: Sequence[str], against: str | None) -> AskedPart | None:
+        """Count the calls of a night that asked a part, beside those of the whole night before."""
+        if isinstance(self.plan, WholeNight) or against is None:
+            return None
+        nodes = self.run.recorder.nodes
+        return AskedPart(
+            self.plan,
+            against,
+            count_calls(self.run.root, nodes, chosen),
+            count_whole_calls(self.home, against, nodes, chosen),
+        )
+
+    def _find_doubt(self, part: NightPart, alarms: Sequence[NightAlarm]) -> str:
+        """Say why a part is not enough to accept the night; empty if it is."""
+        subset = self.nightly.subset or NightSubset()
+        fallen = find_doubt(part, subset.near, self.nightly.alarm.drop)
+        if fallen is not None:
+            return describe_doubt(fallen)
+        return f"by a part of the items, {alarms[0].kind}: {alarms[0].what}" if alarms else ""
+
+    def _go_on(self, parts: int, why: str) -> int:
+        """Note that the night asks so many parts, 0 for the whole, and why."""
+        self.run.say(why)
+        self.run.say(f"the night goes on with {f'{parts} parts of the items' if parts else 'all items'}")
+        begun = read_unfinished(self.home)
+        if begun is None or begun.label != self.label:
+            raise BadInput(self.label, "is no night that has begun", hint="benchloom nightly once")
+        write_unfinished(self.home, replace(begun, parts=parts, why=why))
+        return GOES_ON
 
     def _is_whole(self, names: Sequence[str]) -> bool:
         """Tell whether all stages are up to date; single calls may have no answer, which the run has said."""

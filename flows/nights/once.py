@@ -34,6 +34,8 @@ from flows.settings import load_params
 from tasks.errors import Alarm, BenchloomError, LockHeld
 from tasks.files import is_alive, write_text
 
+GOES_ON = 75
+"""The exit code of a night's process that has noted to ask more items: it is run again (EX_TEMPFAIL)."""
 LABEL_FORM = "%Y-%m-%dT%H-%MZ"
 LOCK = f"{STANDING}/lock"
 UNFINISHED = f"{STANDING}/unfinished.json"
@@ -60,8 +62,11 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
         if left_out := describe_left_out(home):
             say(left_out)
         tree.open(anew=anew)
-        write_unfinished(home, UnfinishedNight(label, commit))
+        if begun is None or (begun.label, begun.commit) != (label, commit):
+            write_unfinished(home, UnfinishedNight(label, commit))
         code = run_inside(tree, options, lock.handle)
+        while code == GOES_ON:
+            code = run_inside(tree, options, lock.handle)
         night = find_night(read_history(home), label)
         if night is not None and night.state != "unfinished" and code in (0, 1, Alarm.exit_code):
             try:
@@ -157,6 +162,10 @@ class UnfinishedNight:
 
     label: str
     commit: str
+    parts: int = 1
+    """How many parts of the items it asks, where nights ask a part; 0 is the whole."""
+    why: str = ""
+    """Why it asks more than one part."""
 
 
 @contextmanager

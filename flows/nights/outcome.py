@@ -10,6 +10,7 @@ from pathlib import Path
 from flows.comparing.places import Place, read_night, read_workspace
 from flows.discovery import list_evaluating
 from flows.night_settings import EvaluatedEntry
+from flows.nights.asked import AskedPart
 from flows.nights.basis import ScoredArtifact, derive_judge, derive_series, find_rows, place_earlier
 from flows.run.evaluated import name_written
 from flows.run.loading import locate_module
@@ -74,11 +75,12 @@ def compare_night(
     against: str | None,
     before: NightScores,
     rule: AlarmRule,
+    part: AskedPart | None = None,
 ) -> tuple[Night, Comparison, dict[str, Derivation]]:
     """Compare the night in a worktree with an accepted one. against: its label; None for the first night.
 
-    before: what `read_before` read of it. Returns the rows of the night's figures, too, by their JSON
-    pointers.
+    before: what `read_before` read of it. part: what the night asked, if not the whole. Returns the rows of
+    the night's figures, too, by their JSON pointers.
     """
     entries = list_entries(evaluations)
     now = read_scores(read_workspace(root), entries, lambda path: path.relative_to(root).as_posix())
@@ -104,8 +106,10 @@ def compare_night(
     lost = sorted(".".join(filter(None, name)) for name in earlier.keys() - there)
     alarms = list_alarms(series, judges, lost, rule)
     state: NightState = "alarm" if alarms else "accepted"
-    night = Night(label, against, state, tuple(alarms), tuple(series), tuple(judges))
-    return night, comparison, derive_night(night, now, before)
+    found = part.describe(now.strands) if part is not None else None
+    night = Night(label, against, state, tuple(alarms), tuple(series), tuple(judges), part=found)
+    bases = derive_night(night, now, before)
+    return night, comparison, bases | (part.derive(found, now.rows) if part is not None and found else {})
 
 
 def list_entries(evaluations: Iterable[EvaluatedEntry]) -> set[Entry]:

@@ -29,13 +29,20 @@ COMMITTED = ("flows/", "tasks/")
 """What is not taken over from the user's working tree, where no commit has it."""
 
 
-def write_params(home: Path, root: Path, label: str) -> None:
-    """Write the night's label into the worktree's params.yaml, and the sections that a night takes over."""
+def write_params(
+    home: Path, root: Path, label: str, items: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """Write the night's label into the worktree's params.yaml, and the sections that a night takes over.
+
+    items: the ids of the only items that entries ask, by the entry's full name.
+    """
     given, there = load_params(home), load_params(root)
     values: dict[tuple[str, ...], object] = {
         (section,): given.get(section) for section in OVERLAID if given.get(section) != there.get(section)
     }
     values["evaluation", "as_of"] = label
+    if items or (there.get("evaluation") or {}).get("items"):
+        values["evaluation", "items"] = {name: list(ids) for name, ids in items.items()} if items else None
     if (given.get("nightly") or {}).get("baselines"):
         values["baselines",] = {"as_of": label}
     settings.write_params(root, values)

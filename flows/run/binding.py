@@ -28,6 +28,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from flows.discovery import find_section_of, find_stage
+from flows.run.asked_items import keep_asked
 from flows.run.evaluated import find_evaluating, list_arguments, read_strands
 from flows.run.loading import load_function, locate_module, row_type_of
 from flows.run.node import CALLS, Node
@@ -174,7 +175,7 @@ def bind(
             arguments[name] = StoredRows(places.find(files[name]), row, limit_rows(row, places.limit))
             rows_in = len(arguments[name]) if rows_in is None else rows_in
         else:
-            rows = read_rows(places.find(files[name]), get_args(hint)[0])
+            rows = keep_asked(node, name, read_rows(places.find(files[name]), get_args(hint)[0]), params)
             arguments[name] = cut_rows(rows, get_args(hint)[0], places.limit)
             rows_in = len(arguments[name]) if rows_in is None else rows_in
     return Bound(node, places, function, arguments, ask, rows_in)

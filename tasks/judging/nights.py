@@ -11,6 +11,7 @@ from pydantic import Field
 
 from tasks.judging.canaries import OR, CanaryRow
 from tasks.judging.comparison import Comparison, MetricChange, Strand
+from tasks.judging.night_forecast import NightPart
 from tasks.scoring.statistics import LEAST, compare_outcomes, correct_holm
 from tasks.settings import Settings
 
@@ -119,11 +120,20 @@ class Night:
     judges: tuple[JudgeChange, ...] = ()
     gold: int = 0
     differences: tuple[GoldDifference, ...] = ()
+    part: NightPart | None = None
+    """What it asked; None of a whole night."""
+    whole: str = ""
+    """Why it asked all items, where other nights ask a part."""
 
     @property
     def is_accepted(self) -> bool:
-        """Return whether later nights are compared with it."""
+        """Return whether the night is accepted as the current state."""
         return self.state == "accepted"
+
+    @property
+    def is_baseline(self) -> bool:
+        """Return whether later nights are compared with it: an accepted night of all items."""
+        return self.is_accepted and self.part is None
 
 
 def list_series(strands: Iterable[Strand]) -> list[NightSeries]:

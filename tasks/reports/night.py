@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.files import write_text
+from tasks.judging.night_forecast import PartForecast
 from tasks.judging.nights import Night, NightSeries
 from tasks.reports.charts import Axis, Plot, Point, Series, draw_lines, find_reach
 from tasks.reports.frame import render_alone
@@ -29,6 +30,17 @@ class NightRow:
 
     night: Night
     series: NightSeries
+
+    @property
+    def forecast(self) -> PartForecast | None:
+        """What a part of the items says of the whole's mean; None of a whole night."""
+        forecasts = self.night.part.forecasts if self.night.part else ()
+        return next((forecast for forecast in forecasts if forecast.name == self.series.name), None)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of all items: estimated where a part was asked, whose own items are no even sample."""
+        return self.forecast.mean if self.forecast is not None else self.series.mean
 
     @property
     def alarm(self) -> bool:
@@ -74,7 +86,7 @@ def write_nights(out: Path, nights: Sequence[Night]) -> None:
 def _collect(name: str, nights: Sequence[Night], anchor: str, *, few: bool) -> SeriesNights:
     rows = [NightRow(night, own) for night in nights for own in night.series if own.name == name]
     reach = _find_reach(row.series for row in rows)
-    highest = max(row.series.mean or 0 for row in rows)
+    highest = max(row.mean or 0 for row in rows)
     top = next(top for top in TOPS if top >= highest or top == TOPS[-1])
     is_open = few or (rows[-1].night is nights[-1] and rows[-1].alarm)
     return SeriesNights(name, anchor, is_open, rows[::-1], plot_nights(rows, top), reach)
@@ -85,9 +97,9 @@ def plot_nights(rows: Sequence[NightRow], top: float = 1) -> Plot:
     apart = -(-len(rows) // LABELS)
     labels = ["" if (len(rows) - 1 - place) % apart else row.night.label for place, row in enumerate(rows)]
     points = [
-        (row.alarm, Point(place, row.series.mean, title=f"{row.night.label}: {row.series.mean:.3f}"))
+        (row.alarm, Point(place, row.mean, title=f"{row.night.label}: {row.mean:.3f}"))
         for place, row in enumerate(rows)
-        if row.series.mean is not None
+        if row.mean is not None
     ]
     return draw_lines(
         "Mean of each night",

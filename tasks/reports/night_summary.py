@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tasks.judging.night_forecast import describe_forecast, describe_part
 from tasks.judging.nights import JudgeChange, Night, NightSeries
 
 SHOWN = 20
@@ -28,7 +29,8 @@ def describe_series(series: NightSeries, against: str | None) -> str:
 
 def describe_night(night: Night) -> list[str]:
     """Describe a night, a line for each metric, then one for each alarm, then its state."""
-    lines = [describe_series(series, night.against) for series in night.series]
+    lines = _describe_asked(night)
+    lines += [describe_series(series, night.against) for series in night.series]
     if night.gold:
         lines.append(f"{night.gold} gold queries run again: {len(night.differences)} give another answer")
         lines += [f"{found.entry} {found.item}: {found.what}" for found in night.differences[:SHOWN]]
@@ -42,12 +44,21 @@ def describe_night(night: Night) -> list[str]:
     return [*lines, f"night {night.label}: {states[night.state]}"]
 
 
+def _describe_asked(night: Night) -> list[str]:
+    """Say which items a night asked, where not every night asks all of them."""
+    if night.part is not None:
+        return [describe_part(night.part), *map(describe_forecast, night.part.forecasts)]
+    return [f"all items: {night.whole}"] if night.whole else []
+
+
 def summarise_night(night: Night) -> str:
     """Write a night in Markdown."""
     parts = [f"# Night {night.label}: {night.state}\n"]
     parts.append(
         f"Compared with {f'the night {night.against}' if night.against else 'nothing: the first'}.\n"
     )
+    if asked := _describe_asked(night):
+        parts.append("\n".join(f"- {escape(line)}" for line in asked) + "\n")
     if night.alarms:
         parts.append("\n".join(f"- **{alarm.kind}**: {escape(alarm.what)}" for alarm in night.alarms) + "\n")
     if night.series:

@@ -1,0 +1,297 @@
+"""Plan which items a night asks by past whole nights, and forecast the whole from their scores."""
+
+from __future__ import annotations
+
+import filecmp
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from flows.comparing.places import EvaluatedStage, read_night
+from flows.discovery import find_section_of
+from flows.night_settings import EvaluatedEntry, find_evaluation, read_nightly
+from flows.nights.history import list_past, read_history
+from flows.nights.once import read_unfinished
+from flows.nights.preparation import share_cache, write_params
+from flows.run.binding import name_files
+from flows.run.node import Node
+from flows.settings import get_section, load_params
+from tasks.errors import BadInput
+from tasks.judging.comparison import Case, Strand, collect_cases
+from tasks.judging.night_forecast import (
+    PartForecast,
+    PartTest,
+    PartWorth,
+    SeriesName,
+    correct_forecasts,
+    forecast_series,
+)
+from tasks.judging.night_subset import (
+    NightSubset,
+    PartError,
+    check_part,
+    count_part,
+    expect_scores,
+    find_chances,
+    order_items,
+    weigh_items,
+    weigh_parts,
+)
+from tasks.judging.nights import Night
+from tasks.scoring.metric import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class EntryPlan:
+    """An entry of which a night asks a part.
+
+    entry: its section and key. file: its items, as the last whole night read them. ids: of all items; order:
+    as `order_items` gives it. series: system and metric of each row of `past`, shape (series, nights, items).
+    """
+
+    entry: tuple[str, str]
+    asks: str
+    file: Path
+    ids: tuple[str, ...]
+    order: IntArray
+    series: tuple[SeriesName, ...]
+    past: FloatArray
+    subset: NightSubset
+
+    @property
+    def name(self) -> str:
+        """The entry by its full name."""
+        return ".".join(self.entry)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metric of each series."""
+        return [name.metric for name in self.series]
+
+    @cached_property
+    def chances(self) -> FloatArray:
+        """Each item's probability of being in a part."""
+        return find_chances(
+            weigh_items(self.past, self.metrics), count_part(len(self.ids), self.subset.share)
+        )
+
+    @cached_property
+    def error(self) -> PartError:
+        """How far off one part was for past nights."""
+        return check_part(self.past, self.metrics, self.order, self.subset.share, self.subset.seed)
+
+    def weigh(self, first: int, parts: int) -> FloatArray:
+        """Weigh the items of so many parts."""
+        return weigh_parts(self.chances, self.order, first, parts, self.subset.seed)
+
+    def list_items(self, first: int, parts: int) -> list[str]:
+        """List the ids of the items of so many parts, sorted."""
+        weights = self.weigh(first, parts)
+        return sorted(item for item, weight in zip(self.ids, weights, strict=True) if weight > 0)
+
+    def forecast(self, strands: Iterable[Strand], first: int, test: PartTest) -> list[PartForecast]:
+        """Forecast every metric of the whole; p values are not corrected yet."""
+        now, expected = read_scores(strands, self.series, self.ids), expect_scores(self.past)
+        weights, past = self.weigh(first, test.parts), self.past
+        return [
+            forecast_series(
+                self.entry,
+                name,
+                now[place],
+                expected[place],
+                weights,
+                self._find_worth(place),
+                test,
+            )
+            for place, name in enumerate(self.series)
+            if not np.isnan(past[place]).all()
+        ]
+
+    def _find_worth(self, place: int) -> PartWorth:
+        past = self.past[place]
+        reach, results = np.nanmax(past) - np.nanmin(past), int(np.count_nonzero(~np.isnan(past)))
+        return PartWorth(
+            float(self.error.spread[place]), float(self.error.error[place]), float(reach), results
+        )
+
+
+@dataclass(frozen=True)
+class NightPlan:
+    """What a night asks: `parts` parts of each entry, from the part `first` on; other entries whole."""
+
+    entries: tuple[EntryPlan, ...]
+    first: int
+    parts: int
+    subset: NightSubset
+    nights: tuple[str, ...]
+    """The past whole nights that it is planned from, oldest first."""
+
+    @property
+    def items(self) -> dict[str, list[str]]:
+        """The ids of the items by entry, as `evaluation.items` has them."""
+        return {plan.name: plan.list_items(self.first, self.parts) for plan in self.entries}
+
+    def forecast(self, strands: Sequence[Strand]) -> tuple[PartForecast, ...]:
+        """Forecast every metric of the whole; p values are corrected by Holm over all of them."""
+        test = PartTest(self.parts, self.subset.near, sum(len(plan.series) for plan in self.entries))
+        found: list[PartForecast] = []
+        for plan in self.entries:
+            of_entry = [strand for strand in strands if (strand.section, strand.entry) == plan.entry]
+            found += plan.forecast(of_entry, self.first, test)
+        return correct_forecasts(found)
+
+    def find_changed(self, root: Path, params: Mapping[str, Any], nodes: Sequence[Node]) -> str:
+        """Name an entry whose items are not those of the last whole night; empty if there is none."""
+        for plan in self.entries:
+            section, key = plan.entry
+            files = [
+                name_files(node, params)
+                for node in nodes
+                if node.key == key and find_section_of(node.stage) == section
+            ]
+            paths = {named[plan.asks] for named in files if plan.asks in named}
+            if not all(filecmp.cmp(root / path, plan.file, shallow=False) for path in paths):
+                return plan.name
+        return ""
+
+
+@dataclass(frozen=True)
+class WholeNight:
+    """A night that asks all items. why: empty where nights have no subset."""
+
+    why: str = ""
+
+
+def prepare_night(home: Path, root: Path, label: str) -> NightPlan | WholeNight:
+    """Plan a night, and prepare its worktree's parameters and DVC cache; return the plan."""
+    params = load_params(home)
+    nightly, begun = read_nightly(params), read_unfinished(home)
+    evaluations = [find_evaluation(params, name) for name in nightly.assessments]
+    parts, why = (begun.parts, begun.why) if begun is not None and begun.label == label else (1, "")
+    plan: NightPlan | WholeNight = WholeNight(why if nightly.subset else "")
+    if parts:
+        past = list_past(read_history(home), label)
+        plan = plan_night(home, params, evaluations, nightly.subset, past, parts)
+        if why and isinstance(plan, WholeNight):
+            plan = WholeNight(why)  # three parts of few items are all of them
+    write_params(home, root, label, plan.items if isinstance(plan, NightPlan) else None)
+    share_cache(home, root)
+    return plan
+
+
+def plan_night(
+    home: Path,
+    params: Mapping[str, Any],
+    evaluations: Sequence[EvaluatedEntry],
+    subset: NightSubset | None,
+    history: Sequence[Night],
+    parts: int,
+) -> NightPlan | WholeNight:
+    """Plan a night by the nights before it, oldest first; the same history gives the same plan.
+
+    parts: how many it asks. A history of fewer whole nights than `subset.nights` over the same items, since
+    the last one that a person accepted in spite of its alarms, is too short.
+    """
+    if subset is None:
+        return WholeNight()
+    past, since = list_whole(history)
+    if len(past) < subset.nights:
+        return WholeNight(f"one of the first {subset.nights} whole nights")
+    if since + 1 >= subset.every:
+        return WholeNight(f"one of {subset.every} nights asks all items")
+    chosen = [
+        evaluation
+        for evaluation in evaluations
+        if evaluation.scope.asks
+        and not (get_section(params, f"{evaluation.scope.over}.{evaluation.key}") or {}).get(
+            evaluation.scope.asks_all_with
+        )
+    ]
+    labels = tuple(night.label for night in past[-subset.nights :])
+    recorded = [_read_stages(home, label) for label in labels]
+    plans = [plan_entry(evaluation, recorded, subset) for evaluation in chosen]
+    if not all(plans):
+        return WholeNight(f"the last {subset.nights} whole nights are not recorded over the same items")
+    small = [
+        plan for plan in plans if plan and len(plan.ids) <= count_part(len(plan.ids), subset.share) * parts
+    ]
+    kept = tuple(plan for plan in plans if plan and plan not in small)
+    if not kept:
+        return WholeNight("no entry has so many items that a part of them can be asked")
+    return NightPlan(kept, since, parts, subset, labels)
+
+
+def list_whole(history: Sequence[Night]) -> tuple[list[Night], int]:
+    """List the whole nights that a plan may use, and count the nights since the last of them.
+
+    None from before a night that was accepted in spite of its alarms: another state of things began with it.
+    """
+    finished = [night for night in history if night.state != "unfinished"]
+    places = [place for place, night in enumerate(finished) if night.is_baseline]
+    begun = next((place for place in reversed(places) if finished[place].alarms), 0)
+    past = [finished[place] for place in places if place >= begun]
+    return past, len(finished) - 1 - places[-1] if places else 0
+
+
+def plan_entry(
+    evaluation: EvaluatedEntry,
+    recorded: Sequence[Mapping[tuple[str, str], EvaluatedStage]],
+    subset: NightSubset,
+) -> EntryPlan | None:
+    """Plan an entry by past nights, oldest first; None if they recorded other items of it, or none."""
+    scope, entry = evaluation.scope, (evaluation.scope.over, evaluation.key)
+    stages = [stages[entry] for stages in recorded if entry in stages]
+    if len(stages) < len(recorded):
+        return None
+    try:
+        files = [stage.find(scope.asks) for stage in stages]
+        nights = [stage.read_strands("") for stage in stages]
+    except BadInput:  # an artifact is not in DVC's cache
+        return None
+    if len(set(files)) > 1:
+        return None
+    cases = {case: found for strand in nights[-1] for case, found in collect_cases(strand).items()}
+    ids = tuple(sorted(cases))
+    series = tuple(
+        SeriesName(strand.system, metric)
+        for strand in nights[-1]
+        for metric in dict.fromkeys(name for case in collect_cases(strand).values() for name in case.values)
+    )
+    strata = _list_strata(files[-1], scope.template, cases, ids)
+    past = np.stack([read_scores(strands, series, ids) for strands in nights], axis=1)
+    return EntryPlan(
+        entry, scope.asks, files[-1], ids, order_items(ids, strata, subset.seed), series, past, subset
+    )
+
+
+def read_scores(strands: Iterable[Strand], series: Sequence[SeriesName], ids: Sequence[str]) -> FloatArray:
+    """Read the scores of items, NaN where there is none; shape (series, items)."""
+    cases = {strand.system: collect_cases(strand) for strand in strands}
+    scores = [[_score(cases.get(name.system, {}).get(item), name.metric) for item in ids] for name in series]
+    return np.array(scores, dtype=np.float64).reshape(len(series), len(ids))
+
+
+def _score(case: Case | None, metric: str) -> float:
+    score = case.score(metric) if case is not None else None
+    return float("nan") if score is None else score
+
+
+def _list_strata(
+    file: Path, template: str, cases: Mapping[str, Case], ids: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """List the template, if the items have one, and the group of each item."""
+    templates: dict[str, str] = {}
+    if template:
+        table = pq.read_table(file, columns=["id", template])
+        templates = dict(zip(table["id"].to_pylist(), map(str, table[template].to_pylist()), strict=True))
+    return [(*([templates[item]] if item in templates else []), cases[item].group) for item in ids]
+
+
+def _read_stages(home: Path, label: str) -> dict[tuple[str, str], EvaluatedStage]:
+    place = read_night(home, label)
+    return {} if place is None else {(stage.scope.over, stage.key): stage for stage in place.stages}

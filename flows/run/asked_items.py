@@ -1,0 +1,35 @@
+"""Keep the items of an evaluation that a night asks: `evaluation.items` in params.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flows.discovery import find_stage
+from flows.run.node import Node
+from flows.settings import get_section
+from flows.stage import EVALUATION
+from tasks.errors import BadInput
+
+ITEMS = f"{EVALUATION}.items"
+
+
+def keep_asked(node: Node, argument: str, rows: list[Any], params: Mapping[str, Any]) -> list[Any]:
+    """Return the rows of a stage's argument that its entry asks: all, unless these are its scope's items.
+
+    Stages that ask models depend on `evaluation` in dvc.yaml. The other stages of the scope read what those
+    wrote, so other items make them stale, too. Raises BadInput if an item is not among the rows.
+    """
+    declared = find_stage(node.stage)
+    if declared is None or not argument or argument != declared.scope.asks:
+        return rows
+    name = f"{declared.scope.over}.{node.key}"
+    chosen = (get_section(params, ITEMS) or {}).get(name)
+    if chosen is None:
+        return rows
+    wanted = set(chosen)
+    kept = [row for row in rows if row.id in wanted]
+    if len(kept) < len(wanted):
+        missing = len(wanted) - len(kept)
+        raise BadInput(f"params.yaml: {ITEMS}", f"{missing} items of {name} are not in its {argument}")
+    return kept

@@ -1,0 +1,190 @@
+"""Forecast the whole's means from the items that a cheap night asked, and decide whether it asks more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isnan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from tasks.judging.night_subset import (
+    STEPS,
+    estimate_change,
+    find_detectable_drop,
+    find_fall_chance,
+)
+from tasks.scoring.metric import FloatArray
+from tasks.scoring.statistics import NORMAL_QUANTILE, POWER, correct_holm
+
+EACH_STEP = POWER ** (1 / len(STEPS))
+"""Power of a step, so that all steps together have POWER even if they were independent."""
+
+
+class SeriesName(NamedTuple):
+    """A metric of a system in an entry."""
+
+    system: str
+    metric: str
+
+
+class PartWorth(NamedTuple):
+    """What one part was worth in past nights: spread and error, as `check_part` gives them.
+
+    reach: the largest past score less the smallest. results: how many scores there are.
+    """
+
+    spread: float
+    error: float
+    reach: float
+    results: int
+
+
+class PartTest(NamedTuple):
+    """How forecasts are tested: parts asked, `near` of `NightSubset`, and how many metrics there are."""
+
+    parts: int
+    near: float
+    tests: int
+
+
+@dataclass(frozen=True)
+class PartForecast:
+    """What a part of the items says of a metric's mean over all items; in units of the score.
+
+    mean: of the whole, estimated; it is within `error` of the true one in 95% of nights. change: from the
+    mean of past whole nights. p_value: of a fall as far by chance, one-sided; adjusted: by Holm. detectable:
+    the drop for which the night goes on to ask all items with 80% power. None of what no item has a score of.
+    """
+
+    section: str
+    entry: str
+    system: str
+    metric: str
+    mean: float | None
+    error: float
+    change: float | None
+    p_value: float
+    adjusted: float
+    detectable: float
+
+    @property
+    def name(self) -> str:
+        """SECTION.ENTRY/SYSTEM METRIC, without a system that has no name."""
+        return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
+
+
+@dataclass(frozen=True)
+class NightPart:
+    """The part of the items that a night asked, of all entries.
+
+    n: items asked; of: items of these entries; calls: that the night's stages used; whole_calls: those of the
+    whole night before; parts: of a part's size. nights: the whole nights that items were chosen from.
+    """
+
+    n: int
+    of: int
+    parts: int
+    calls: int
+    whole_calls: int
+    nights: tuple[str, ...]
+    forecasts: tuple[PartForecast, ...] = ()
+
+    @property
+    def saved(self) -> float:
+        """The share of the whole night's calls that were not made; of its items, if its calls are unknown."""
+        return 1 - (self.calls / self.whole_calls if self.whole_calls else self.n / self.of)
+
+    @property
+    def detectable(self) -> float:
+        """The largest of the drops that are detected, over all metrics."""
+        return max((forecast.detectable for forecast in self.forecasts), default=float("nan"))
+
+
+def forecast_series(
+    entry: tuple[str, str],
+    name: SeriesName,
+    now: FloatArray,
+    expected: FloatArray,
+    weights: FloatArray,
+    worth: PartWorth,
+    test: PartTest,
+) -> PartForecast:
+    """Forecast a metric from the scores of some items; `correct_forecasts` corrects its p value.
+
+    now, expected, weights: shape (items,). Nights that never differed do not show that no item ever will: the
+    spread is at least what it would be if one of the past scores had differed by the whole reach.
+    """
+    unit = worth.reach * float(np.square(weights).sum()) * test.parts
+    least = sqrt(worth.reach * unit / worth.results)
+    spread, error = max(worth.spread, least), max(worth.error, least)
+    change = float(estimate_change(now, expected, weights))
+    chance = float(find_fall_chance(np.array(change), np.array(spread / sqrt(test.parts))))
+    drops = [
+        find_detectable_drop(spread / sqrt(parts), unit / parts, factor * test.near / test.tests, EACH_STEP)
+        for parts, factor in STEPS.items()
+    ]
+    known = not isnan(change)
+    return PartForecast(
+        *entry,
+        *name,
+        mean=float(np.nanmean(expected)) + change if known else None,
+        error=NORMAL_QUANTILE * error / sqrt(test.parts),
+        change=change if known else None,
+        p_value=chance,
+        adjusted=chance,
+        detectable=max(drops),
+    )
+
+
+def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, ...]:
+    """Correct the p values by Holm over all that a night forecasts."""
+    adjusted = correct_holm([forecast.p_value for forecast in forecasts])
+    return tuple(
+        replace(forecast, adjusted=1.0 if value is None else value)
+        for forecast, value in zip(forecasts, adjusted, strict=True)
+    )
+
+
+def find_doubt(part: NightPart, near: float, drop: float) -> PartForecast | None:
+    """Find the metric that fell so that the night asks more items; the least likely of several, None of none.
+
+    near: as of `NightSubset`. drop: the smallest fall of an estimated mean that counts, as of `AlarmRule`.
+    """
+    level = STEPS[part.parts] * near
+    fallen = [
+        forecast
+        for forecast in part.forecasts
+        if forecast.adjusted < level and forecast.change is not None and -forecast.change >= drop
+    ]
+    return min(fallen, key=lambda forecast: forecast.adjusted, default=None)
+
+
+def find_next_step(parts: int) -> int:
+    """Return how many parts follow so many; 0 is the whole."""
+    return next((step for step in STEPS if step > parts), 0)
+
+
+def describe_doubt(forecast: PartForecast) -> str:
+    """Say in one line how far a mean fell by a part of the items."""
+    return f"{forecast.name}: by a part of the items the mean fell by {-(forecast.change or 0):.3f}" + (
+        f" (p = {forecast.adjusted:.4f}, one-sided, by Holm)"
+    )
+
+
+def describe_part(part: NightPart) -> str:
+    """Say in one line what a night asked, what it saved, and which drop it can find."""
+    unit = "calls" if part.whole_calls else "items"
+    head = f"subset of {part.n} of {part.of} items; {part.saved:.0%} fewer {unit}"
+    return f"{head}; a drop of {part.detectable:.2g} can be detected" if part.forecasts else head
+
+
+def describe_forecast(forecast: PartForecast) -> str:
+    """Say in one line which mean of the whole is estimated."""
+    if forecast.mean is None or forecast.change is None:
+        return f"{forecast.name}: nothing scored, so no estimate"
+    return (
+        f"{forecast.name}: the whole's mean is estimated at {forecast.mean:.3f} within {forecast.error:.3f}, "
+        f"{forecast.change:+.3f} from past nights"
+    )

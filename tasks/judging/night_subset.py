@@ -1,0 +1,249 @@
+"""Choose the items that a cheap night asks, and estimate from their scores how far the whole's mean changed.
+
+A night asks one part of the items, and the next night another part, so that all items are asked in turn. A
+night in doubt asks three parts, then the whole: only the whole raises an alarm. Items that change more from
+night to night, or on which systems differ more, are in more parts.
+
+Axes named `...` are independent repetitions: the simulation has many histories, a project has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from tasks.artifacts.rows import make_id
+from tasks.scoring.metric import FloatArray, IntArray
+from tasks.scoring.statistics import LEAST, POWER
+from tasks.settings import Settings
+
+BoolArray = npt.NDArray[np.bool_]
+
+PRIOR = 8.0
+"""An item's variance is averaged with that of all items, which counts as so many results: an item that did
+not change in a few nights may change in the next."""
+TURN = (5**0.5 - 1) / 2
+"""How far the start of the systematic sample moves from one part to the next: by the golden ratio, any number
+of parts in a row spreads evenly over the items."""
+ROUNDING = 1e-9
+
+
+STEPS = {1: 4.0, 3: 1.0}
+"""How many parts a night asks, one step after the other -> the level below which it goes on to the next step,
+in units of `near`. After the last step it asks the whole."""
+
+
+class NightSubset(Settings):
+    """When nights ask a part of the items, and which."""
+
+    every: int = Field(default=28, ge=2)
+    """The longest that nights go without all items: one of so many asks the whole."""
+    share: float = Field(default=0.1, gt=0, lt=1)
+    """The share of the items that is one part; never fewer than 6 items."""
+    near: float = Field(default=0.05, gt=0, le=0.1)
+    """How unlikely by chance a fall in three parts is (one-sided p value, corrected by Holm over all metrics)
+    for the night to ask the whole. One part asks three from 4 times this level on."""
+    nights: int = Field(default=7, ge=3)
+    """From how many past whole nights items are chosen, and their scores expected. As many nights are whole
+    at first."""
+    seed: int = 0
+
+
+def count_part(items: int, share: float) -> int:
+    """Return how many of so many items a part has: all where 6 or fewer are there."""
+    return min(items, max(LEAST, round(share * items)))
+
+
+def weigh_items(past: FloatArray, metrics: Sequence[str]) -> FloatArray:
+    """Compute how well each item tells nights and systems apart; shape (..., items).
+
+    The weight is the standard deviation of an item's past scores over systems and nights, each metric in
+    units of its mean variance. A systematic sample in proportion to it has the least variance for a
+    difference estimator (Neyman 1934). All items weigh 1 where no score ever differed.
+
+    past: shape (..., series, nights, items), NaN where unscored. metrics: the metric of each series; series
+    of one metric are different systems.
+    """
+    total = np.zeros((*past.shape[:-3], past.shape[-1]))
+    for metric in dict.fromkeys(metrics):
+        rows = past[..., [name == metric for name in metrics], :, :]
+        variance = _shrink_variance(rows.reshape(*past.shape[:-3], -1, past.shape[-1]))
+        mean = variance.mean(-1, keepdims=True)
+        total += np.divide(variance, mean, out=np.zeros_like(variance), where=mean > 0)
+    return np.where(total.max(-1, keepdims=True) > 0, np.sqrt(total), 1.0)
+
+
+def _shrink_variance(rows: FloatArray) -> FloatArray:
+    """Compute the items' variances, averaged with their mean. rows: shape (..., results, items)."""
+    known = ~np.isnan(rows)
+    count = known.sum(-2)
+    values = np.where(known, rows, 0.0)
+    mean = values.sum(-2) / np.maximum(count, 1)
+    squares = (np.where(known, rows - mean[..., None, :], 0.0) ** 2).sum(-2)
+    freedom = np.maximum(count - 1, 0)
+    pooled = squares.sum(-1, keepdims=True) / np.maximum(freedom.sum(-1, keepdims=True), 1)
+    shrunk: FloatArray = (squares + PRIOR * pooled) / (freedom + PRIOR)
+    return shrunk
+
+
+def find_chances(weights: FloatArray, number: int) -> FloatArray:
+    """Compute each item's probability of being in a part of `number` items; shape (..., items).
+
+    In proportion to the weight; an item that would exceed 1 is always asked. They add up to `number`.
+    """
+    chances = np.zeros_like(weights)
+    certain = np.zeros(weights.shape, dtype=np.bool_)
+    while True:
+        rest = np.where(certain, 0.0, weights)
+        left = number - certain.sum(-1, keepdims=True)
+        chances = np.where(certain, 1.0, left * rest / np.maximum(rest.sum(-1, keepdims=True), ROUNDING))
+        beyond = ~certain & (chances >= 1)
+        if not beyond.any():
+            return chances
+        certain |= beyond
+
+
+def order_items(ids: Sequence[str], strata: Sequence[Sequence[Hashable]], seed: int) -> IntArray:
+    """Order items so that those of a stratum follow each other; their places, shape (items,).
+
+    Strata and the items in them are in the order of hashes of their names and the seed. strata: of each item,
+    the widest first, such as (template, group).
+    """
+
+    def key(place: int) -> tuple[str, ...]:
+        above = [make_id("subset", seed, str(name)) for name in strata[place]]
+        return (*above, make_id("subset", seed, ids[place]))
+
+    return np.array(sorted(range(len(ids)), key=key), dtype=np.int64)
+
+
+def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> BoolArray:
+    """Choose the items of a part; shape (..., items).
+
+    A systematic sample with unequal probabilities (Madow 1949): the chances are added up in order, and an
+    item is chosen where the sum passes `start`, `start + 1`, and so on. So each stratum has its expected
+    number of items, rounded up or down. part: from 0 on; it moves the start.
+    """
+    digest = make_id("start", seed)
+    start = (int(digest, 16) / 16 ** len(digest) + part * TURN) % 1
+    sums = np.concatenate([np.zeros((*chances.shape[:-1], 1)), chances[..., order]], -1).cumsum(-1)
+    passed = np.floor(sums + (1 - start) + ROUNDING)
+    chosen = np.zeros(chances.shape, dtype=np.bool_)
+    chosen[..., order] = passed[..., 1:] > passed[..., :-1]
+    return chosen
+
+
+def expect_scores(past: FloatArray) -> FloatArray:
+    """Compute each item's mean score over past nights, NaN without one; shape (..., series, items)."""
+    known = ~np.isnan(past)
+    count = known.sum(-2)
+    total = np.where(known, past, 0.0).sum(-2)
+    mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return mean
+
+
+def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, seed: int) -> FloatArray:
+    """Weigh the items of so many parts, from one on, for an estimate of the whole; shape (..., items).
+
+    An item weighs 1 / chance in each part that it is in, and each part the same. Weights add up to 1; those
+    of items in no part are 0.
+    """
+    total = np.zeros_like(chances)
+    for part in range(first, first + parts):
+        chosen = choose_part(chances, order, part, seed)
+        weights = np.divide(1.0, chances, out=np.zeros_like(chances), where=chosen & (chances > 0))
+        total += weights / weights.sum(-1, keepdims=True)
+    mean: FloatArray = total / parts
+    return mean
+
+
+def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) -> FloatArray:
+    """Estimate how far the whole's mean is from what past nights let expect; in units of the score.
+
+    The difference estimator with Hajek's weights (Sarndal, Swensson and Wretman 1992, sections 6.3 and 5.7):
+    sum_i w_i (y_i - x_i) / sum_i w_i over the parts' items i, with the weight w_i of `weigh_parts`, y_i the
+    night's score and x_i the item's expected score. The whole's mean is estimated by the mean of all x_i plus
+    the change. Items without a score in the night, or before, are left out. NaN if none is left.
+    """
+    difference = now - expected
+    used = np.where(np.isnan(difference), 0.0, np.broadcast_to(weights, difference.shape))
+    total = used.sum(-1)
+    summed = (used * np.nan_to_num(difference)).sum(-1)
+    change: FloatArray = np.divide(summed, total, out=np.full(total.shape, np.nan), where=total > 0)
+    return change
+
+
+@dataclass(frozen=True)
+class PartError:
+    """How far off one part's estimates were for past nights; shape (..., series), in units of the score.
+
+    spread: root mean square of the estimated change. error: root mean square of the estimate less the change
+    of the whole's mean. Of n parts, both are divided by the square root of n.
+    """
+
+    spread: FloatArray
+    error: FloatArray
+
+
+def check_part(
+    past: FloatArray, metrics: Sequence[str], order: IntArray, share: float, seed: int
+) -> PartError:
+    """Estimate each past night from its parts, by weights and expected scores of the other nights.
+
+    The night's own scores choose none of its items: an item that just changed would weigh too much. past: as
+    in `weigh_items`, of two nights or more. The spread includes what clusters of items, and all items, change
+    by together.
+    """
+    nights, items = past.shape[-2:]
+    number = count_part(items, share)
+    changes, errors = [], []
+    for night in range(nights):
+        others, now = np.delete(past, night, axis=-2), past[..., night, :]
+        chances, expected = find_chances(weigh_items(others, metrics), number), expect_scores(others)
+        whole = estimate_change(now, expected, np.ones(items))
+        for part in range(ceil(items / number)):
+            weights = weigh_parts(chances, order, part, 1, seed)
+            changes.append(estimate_change(now, expected, weights[..., None, :]))
+            errors.append(changes[-1] - whole)
+    return PartError(_square(changes), _square(errors))
+
+
+def _square(values: Iterable[FloatArray]) -> FloatArray:
+    """Compute the root mean square of arrays, without NaN."""
+    stacked = np.stack(list(values))
+    known = ~np.isnan(stacked)
+    squares = np.where(known, stacked, 0.0) ** 2
+    root: FloatArray = np.sqrt(squares.sum(0) / np.maximum(known.sum(0), 1))
+    return root
+
+
+def find_fall_chance(change: FloatArray, spread: FloatArray) -> FloatArray:
+    """Compute the one-sided p value of a fall: how likely chance alone gives this change, or a lower one.
+
+    The change is normal about 0 with the spread of past nights. Without any spread a fall has 0, NaN has 1.
+    """
+    from scipy.stats import norm
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = change / spread
+    found: FloatArray = np.nan_to_num(norm.cdf(scaled), nan=1.0)
+    return found
+
+
+def find_detectable_drop(spread: float, unit: float, level: float, power: float = POWER) -> float:
+    """Compute the smallest drop of the mean that a part finds with this power at this one-sided level.
+
+    The positive solution d of d = z(1 - level) s + z(power) sqrt(s^2 + d u), with s the spread. A drop adds
+    to the variance, since it depends on which items fall: at most d u where scores span a range r, with u = r
+    sum_i w_i^2 and weights w_i that add up to 1. unit: u.
+    """
+    from scipy.stats import norm
+
+    below, above = norm.ppf([1 - level, power])
+    half = below * spread + above**2 * unit / 2
+    return float(half + np.sqrt(half**2 - spread**2 * (below**2 - above**2)))
