@@ -15,7 +15,8 @@ from typing import Any
 from flows.commands.cli_columns import join_reasons, print_columns, print_presets
 from flows.commands.cli_recorder import open_recorder
 from flows.presets import list_chosen
-from flows.run.planner import NOTHING, Range, StagePlan, find_stale, plan_stages
+from flows.run.estimates import ENOUGH, NOTHING, Range
+from flows.run.planner import StagePlan, find_stale, plan_stages
 from flows.run.selection import explain_nothing, select_again, select_nodes
 from flows.run.session import open_session
 from flows.settings import find_project, load_params
@@ -109,6 +110,11 @@ def print_plan(plans: Sequence[StagePlan]) -> None:
         soft_wrap=True,
     )
     untimed = [plan for plan in plans if plan.seconds is None]
+    if wide := [plan.stage for plan in plans if plan.unseen and math.isfinite(plan.calls.high)]:
+        console.print(
+            f"Wide, since fewer than {ENOUGH} calls of their kinds were seen: {join_reasons(wide)}.",
+            soft_wrap=True,
+        )
     for what, left in (
         ("how much they ask", [plan.stage for plan in plans if not math.isfinite(plan.calls.high)]),
         ("how long they take", [plan.stage for plan in untimed if not plan.calls.high]),

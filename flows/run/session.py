@@ -54,6 +54,10 @@ class Session:
         """Make the `ask` of a stage that is only planned: it counts, and asks nobody."""
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
+    def make_blind_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
+        """Make an `ask` that counts as if nothing were recorded."""
+        return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher, blind=True)
+
     def read_progress(self) -> Progress:
         """Read how far the run's calls are, and what is to come of them."""
         progress = self.dispatcher.read_progress()
