@@ -91,6 +91,10 @@ def run_command(
     refresh_records(servers, (recorder.nodes[name].key for name in names), run.say)
     if limit is not None:
         return run_preview(run, names, limit)
+    if not replay:
+        from flows.run.long_runs import tell_length
+
+        tell_length(run, names, targets)
     return bring_up_stages(run, names, plain=plain, title=" ".join(targets) or "everything", engine=engine)
 
 

@@ -36,6 +36,8 @@ class Pace:
         """Estimate how long a stage's calls take, in seconds; None where nothing tells."""
         if weight.calls.high == 0:
             return NOTHING
+        if math.isinf(weight.calls.high):
+            return None
         likes = [other for other in self._recorder.nodes.values() if other.stage == node.stage]
         outcomes = [last for last in map(self._load, (node, *likes)) if last is not None and last.calls_live]
         enough = next((last for last in outcomes if last.calls_live >= ENOUGH), None)
@@ -49,7 +51,9 @@ class Pace:
         embedded = bool(models) and all(map(self._session.is_embedded, models))
         speeds = [self._speeds.find(model) for model in models]
         known = [speed for speed in speeds if speed is not None]
-        if known and len(known) == len(speeds):
+        if known and (
+            embedded or len(known) == len(speeds)
+        ):  # one that embeds texts takes no time to speak of
             spans = []
             for speed in known:
                 if speed.prompt_per_s and speed.output_per_s:
@@ -58,7 +62,7 @@ class Pace:
                 else:
                     spans.append(stretch(weight.calls, speed.call_s))
             return Range(min(span.low for span in spans), max(span.high for span in spans), exact=False)
-        if embedded and math.isfinite(weight.tokens.high):
+        if embedded:
             slow, quick = EMBEDDED_TOKENS_PER_S
             return Range(
                 round(weight.tokens.low / quick, 1), round(weight.tokens.high / slow, 1), exact=False
