@@ -154,7 +154,8 @@ def test_a_plan_counts_without_asking(builder, tmp_path):
     ] * 2
     assert all(call.prompt_tokens > 0 for call in plan.new)
     (known,) = plan.known
-    assert known.entry is not None and known.entry.text == "3"
+    assert known.entry is not None
+    assert known.entry.text == "3"
 
 
 def test_a_plan_says_when_it_depends_on_answers_to_come(builder, tmp_path):
