@@ -77,6 +77,10 @@ class OtherEntries(Experience):
         """List the runs for other entries."""
         return [] if self.nothing else super().list_like(node)
 
+    def list_previews(self, node: Node) -> list[SeenRun]:
+        """Know no previews."""
+        return []
+
 
 def hide_half(
     recorder: Recorder, params: Mapping[str, Any], session: Session, names: Collection[str] = ()

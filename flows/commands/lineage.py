@@ -15,7 +15,7 @@ from tasks.errors import BadInput
 from tasks.lineage.records import Graph
 from tasks.lineage.result import LineageResult
 from tasks.lines import say_line
-from tasks.work_board import WORK
+from tasks.models.work_board import WORK
 
 if TYPE_CHECKING:
     from tasks.lineage.walk import Lineage

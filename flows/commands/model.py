@@ -27,6 +27,8 @@ def pull(
 ) -> None:
     """Bring a model's file into the user's cache folder, held to its checksum.
 
+    The sample's models are 1,117 MB, 491 MB and 23 MB. How much has come, and the time left, are said.
+
     Example: benchloom model pull
     """
     from tasks.models.serving.fetching import pull_model

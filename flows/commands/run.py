@@ -15,7 +15,6 @@ from flows.graph_file import require_graph
 from flows.lineage.git import Git
 from flows.lineage.openlineage import FailedStage, emit_run, is_disabled
 from flows.parameters import validate
-from flows.previewing import PREVIEW, shrink_params
 from flows.run.binding import Places, bind
 from flows.run.engine.computing import Computing
 from flows.run.engine.engines import THREADS, ClusterEngine, read_settings, require_engine
@@ -25,6 +24,7 @@ from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
 from flows.run.lost_rows import require_rows
 from flows.run.outcomes import DONE, StageOutcome, find_last_time, save_outcome
+from flows.run.previewing import PREVIEW, shrink_params
 from flows.run.record.recorder import Recorder
 from flows.run.runner import Run, count_calls, describe_work, run_plain
 from flows.run.selection import explain_nothing, select_again, select_failed, select_nodes
@@ -33,6 +33,7 @@ from flows.settings import Workers, find_project, get_section, load_params, set_
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
 from tasks.lineage.records import CODE
 from tasks.models.sending.budget import NOTHING, Amount
+from tasks.models.work_board import WORK, WorkProgress
 
 if TYPE_CHECKING:
     from flows.run.session import Session
@@ -336,7 +337,8 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
             if not node.stage:
                 raise BadInput(name, "is a command of your own", hint="--limit is for our stages")
             bound = bind(node, params, places, run.make_ask)
-            work = bound.call(run.run_coroutine)
+            with WORK.follow(WorkProgress(name)):
+                work = bound.call(run.run_coroutine)
             require_rows(run.recorder.nodes, node, work, run.root, places.find)
             done.add(name)
             calls = count_calls(bound.ask) if bound.ask is not None else {}

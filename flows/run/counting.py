@@ -55,8 +55,8 @@ class StageCounter:
         """Count what a stage would ask about the inputs that lie there. Raises StageFailed if it fails."""
         plan, ended = self._follow(node, self.session.make_plan)
         own, likes = self.experience.find_own(node), self.experience.list_like(node)
-        runs = [own] if own else likes
-        kinds = collect_seen([call for run in (*runs, *likes) for call in run.calls], plan.known)
+        runs, previews = [own] if own else likes, self.experience.list_previews(node)
+        kinds = collect_seen([call for run in (*runs, *likes, *previews) for call in run.calls], plan.known)
         price = self.make_price(batch=plan.batch)
         following = expect_following(plan, runs)
         if plan.is_exact and ended and following is None:

@@ -7,6 +7,7 @@ ran them.
 from __future__ import annotations
 
 import inspect
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,13 @@ from typing import Any, get_origin, get_type_hints
 
 import pyarrow.parquet as pq
 
-from flows.previewing import PREVIEW
 from flows.run.binding import Places, find_function, name_files
 from flows.run.node import CALLS, Node
 from flows.run.outcomes import load_outcome
+from flows.run.previewing import PREVIEW, shrink_params
 from flows.run.record.recorder import Recorder
 from flows.run.switches import is_off
+from flows.settings import get_section
 
 COLUMNS = ["id", "row", "role", "prompt", "model", "attempt", "prompt_tokens", "completion_tokens"]
 
@@ -61,6 +63,12 @@ class Experience:
     def __init__(self, recorder: Recorder, params: Mapping[str, Any]) -> None:
         self._recorder, self._params = recorder, params
         self._runs: dict[tuple[str, str], list[SeenRun]] = {}
+        self._by_stage = defaultdict[str, list[Node]](list)
+        for node in recorder.nodes.values():
+            self._by_stage[node.stage].append(node)
+        self._shrunk: Mapping[str, Any] | None = None
+        self._asking: dict[str, list[Node]] = {}
+        """By stage: its entries that do not switch its calls off."""
 
     def find_own(self, node: Node) -> SeenRun | None:
         """Return the last run of a stage; None where its artifacts are missing."""
@@ -68,12 +76,22 @@ class Experience:
         return found[0] if found else None
 
     def list_like(self, node: Node) -> list[SeenRun]:
-        """List runs of the same stage for other entries, and of its preview."""
+        """List runs of the same stage for other entries."""
         root = self._recorder.root
-        likes = self._choose_likes(node)
-        runs = [self._read(other, Places(root, root)) for other in likes if other.name != node.name]
-        previews = [self._read(other, Places(root, root / PREVIEW)) for other in likes]
-        return [run for found in (*runs, *previews) for run in found]
+        likes = [like for like in self._choose_likes(node) if like.name != node.name]
+        return [run for like in likes for run in self._read(like, Places(root, root))]
+
+    def list_previews(self, node: Node) -> list[SeenRun]:
+        """List previews of the same stage, of whatever entry."""
+        root = self._recorder.root
+        previews = Places(root, root / PREVIEW)
+        return [run for like in self._choose_likes(node) for run in self._read(like, previews)]
+
+    def is_scaled(self, node: Node) -> bool:
+        """Tell whether a preview asks less of a stage than a run does, for each of its rows."""
+        if self._shrunk is None:
+            self._shrunk = shrink_params(self._params, 1)
+        return bool(get_section(self._shrunk, node.stage) != get_section(self._params, node.stage))
 
     def find_row_input(self, node: Node) -> str:
         """Name the file of the rows that a stage goes through; empty where it reads none."""
@@ -86,11 +104,10 @@ class Experience:
 
     def _choose_likes(self, node: Node) -> list[Node]:
         """Choose the entries whose calls are of the same kinds: of the same systems, if there are any."""
-        likes = [
-            other
-            for other in self._recorder.nodes.values()
-            if other.stage == node.stage and not is_off(other, self._params)
-        ]
+        if node.stage not in self._asking:
+            nodes = self._by_stage[node.stage]
+            self._asking[node.stage] = [other for other in nodes if not is_off(other, self._params)]
+        likes = self._asking[node.stage]
         same = [other for other in likes if list_systems(other) == list_systems(node)]
         return same if any(other.name != node.name for other in same) else likes
 

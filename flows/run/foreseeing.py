@@ -40,18 +40,22 @@ class Foresight:
         own = self.experience.find_own(node)
         if own is not None:
             return self._foresee_again(node, own)
-        likes = [run for run in self.experience.list_like(node) if run.calls or run.rows_in]
-        if likes:
-            calls = [call for run in likes for call in run.calls]
-            return self._weigh(node, self._span_like(node, likes), calls)
-        return self._foresee_usual(node)
+        likes, previews = self.experience.list_like(node), self.experience.list_previews(node)
+        calls = [call for run in (*likes, *previews) for call in run.calls]
+        runs = likes if likes or self.experience.is_scaled(node) else previews
+        if any(run.calls or run.rows_in for run in runs):
+            return self._weigh(node, self._span_like(node, runs), calls)
+        usual = self._foresee_usual(node)
+        if not calls or not math.isfinite(usual.calls.high):
+            return usual
+        return replace(self._weigh(node, usual.calls, calls), unseen=usual.unseen)
 
     def note(self, node: Node, new: float, recorded: float) -> None:
         """Note what a stage asks, once it is known: how many rows it will make, and how much of it is new."""
         upstream = [self._shares.get(name, 0.0) for name in node.upstream]
         self._shares[node.name] = new / (new + recorded) if new + recorded else max(upstream, default=0.0)
         own = self.experience.find_own(node)
-        runs = [own] if own else self.experience.list_like(node)
+        runs = [own] if own else self.experience.list_like(node) or self.experience.list_previews(node)
         rows = self._foresee_rows(runs, self.find_rows_in(node), new + recorded)
         if rows is not None:
             self._rows[node.artifact] = rows

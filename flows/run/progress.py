@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tasks.lines import SAID, clean, say_line, say_raw
 from tasks.models.sending.progress import Progress
 from tasks.models.stream_board import BOARD
-from tasks.work_board import WORK, WorkProgress
+from tasks.models.work_board import WORK, WorkProgress
 
 PAUSE_S, LOGGED_PAUSE_S = 5.0, 10.0
 """At a terminal somebody waits; a log is read afterwards."""

@@ -29,7 +29,7 @@ from flows.run.record.recorder import Begun, Recorder
 from flows.settings import get_section, load_params
 from tasks.errors import ChangedWhileRunning, StageFailed
 from tasks.lines import say_line
-from tasks.work_board import WORK, WorkProgress
+from tasks.models.work_board import WORK, WorkProgress
 
 if TYPE_CHECKING:
     from flows.run.binding import Work

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tasks.models.stream_board import format_time
-from tasks.work_board import format_rate
+from tasks.models.work_board import format_rate
 
 if TYPE_CHECKING:
     from tasks.models.sending.results import CallResult

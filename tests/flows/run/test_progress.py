@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 from flows.run import progress
 from flows.run.progress import IDLE, SAID, SHARED, Reporter, report_progress, say_line
-from tasks import work_board
+from tasks.models import work_board
 from tasks.models.sending.progress import Progress
 from tasks.models.stream_board import BOARD
-from tasks.work_board import WORK, WorkProgress
+from tasks.models.work_board import WORK, WorkProgress
 
 
 def test_a_line_is_said_while_calls_wait_and_none_when_nothing_does():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.work_board import WorkBoard, WorkProgress, format_rate
+from tasks.models.work_board import WorkBoard, WorkProgress, format_rate
 
 
 def test_the_time_left_is_by_the_rate():
