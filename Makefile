@@ -26,6 +26,7 @@ RUN := $(if $(LIVE),benchloom run,$(REPLAY))
 setup: $(SAMPLE) ## Make the environment of the sample (done by the other targets too)
 
 $(SAMPLE): requirements.lock pyproject.toml
+	@echo "setting up $(VENV); with the sample it is about five minutes and 3 GB in all" >&2
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benchloom needs Python 3.11 or later; set PYTHON=")'
 	$(MAKE_VENV) $(VENV)
 	$(INSTALL) --require-hashes -r requirements.lock
@@ -39,6 +40,7 @@ $(DEV): requirements-dev.lock $(SAMPLE)
 	@touch $@
 
 reproduce: $(if $(LIVE),$(DEV),$(SAMPLE)) ## Rebuild the sample dataset from its shipped ledger, to the byte; LIVE=1 asks the model
+	@echo "rebuilding the sample: $(if $(LIVE),benchloom plan says how long it takes,about five minutes and 3 GB)" >&2
 	@$(RUN)
 	@benchloom report
 

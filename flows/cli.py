@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -283,6 +284,21 @@ def run_command(words: Sequence[str]) -> int | None:
     return code
 
 
+def report_if_slow(words: Sequence[str]) -> AbstractContextManager[None]:
+    """Report how far a command is; not of servers, of commands that start others, and of their help."""
+    asks_help = not words or words[0].startswith("-") or "--help" in words
+    if asks_help or words[0] == "new" or words[1:2] in (["serve"], ["work"]):
+        return nullcontext()
+    if words[0] == "import":
+        from flows.import_process import is_inside
+
+        if not is_inside():
+            return nullcontext()
+    from flows.run.progress import report_command
+
+    return report_command(words[0])
+
+
 def explain_refused(error: OSError) -> str:
     """Return the message for a file that this account cannot write, or cannot use."""
     if error.errno in FULL:
@@ -296,7 +312,8 @@ def main() -> None:
     """Run the command line. Each `BenchloomError` becomes one line on stderr and an exit code."""
     collect_seldom()
     try:
-        code = run_command(sys.argv[1:])
+        with report_if_slow(sys.argv[1:]):
+            code = run_command(sys.argv[1:])
     except (typer.Abort, KeyboardInterrupt):
         code = 130
     except typer.TyperException as error:

@@ -26,6 +26,8 @@ FLIGHTS = tuple(
     for name in ("flights.csv.zip", "airlines.csv", "airports.csv", "planes.csv", "weather.csv")
 )
 NAME = ("company/town", "closed_check")
+BY_PEOPLE = {"databases.${key}.templates": ("instead",)}
+"""Templates of people's stand instead of a model's."""
 
 GRAMMAR = Flow(
     "grammar",
@@ -85,6 +87,7 @@ GRAMMAR = Flow(
             roles=("generator",),
             settings=("databases.${key}",),
             may_be_empty=True,
+            off={"params.propose": (False,)},
         ),
         DATABASE.stage("grammar.schema", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage(
@@ -98,6 +101,7 @@ GRAMMAR = Flow(
             prompts=("sql_template", "sql_template_free", "sql_template_any"),
             roles=("generator",),
             settings=("databases.${key}", "roles.generator.constrain"),
+            off=BY_PEOPLE,
         ),
         DATABASE.stage("grammar.fill_in", reads=("${item.file}", WORLDS)),
         DATABASE.stage(
@@ -105,13 +109,15 @@ GRAMMAR = Flow(
             prompts=("texts/*",),
             roles=("generator",),
             settings=("roles.generator.constrain", "grammar.sql_templates.dialect"),
+            off=BY_PEOPLE,
         ),
-        DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("reader",)),
+        DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("reader",), off=BY_PEOPLE),
         DATABASE.stage(
             "grammar.second_reading",
             prompts=("second_reading", "second_reading_way", "second_reading_sql"),
             roles=("reader",),
             reads=("${item.file}", "data/labels"),
+            off={"params.by": ("none", "file")},
         ),
         DATABASE.stage("grammar.unbalanced"),
         DATABASE.stage("grammar.balanced"),
@@ -125,6 +131,7 @@ GRAMMAR = Flow(
             prompts=("document_part", "machine_reading"),
             roles=("generator", "reader"),
             may_be_empty=True,
+            off={"params.written_by": ("plain",)},
         ),
         CLOSED.stage(
             "grammar.closed_documents", artifact="documents", reads=("${item.documents}",), may_be_empty=True
@@ -170,6 +177,7 @@ GRAMMAR = Flow(
             drops=False,
             asks_once=True,
             may_be_empty=True,
+            off={"entry.baselines": (False,)},
         ),
         ASSESSMENT.stage("grammar.closed_domain", settings=("systems.${item.system}",), drops=False),
         ASSESSMENT.stage(

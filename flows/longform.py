@@ -44,7 +44,11 @@ LONGFORM = Flow(
         ),
         SET.stage("longform.condense", prompts=("condense",), roles=("generator",)),
         SET.stage(
-            "longform.confirm", reads=(SOURCES, "data/labels"), prompts=("confirm",), roles=("reader",)
+            "longform.confirm",
+            reads=(SOURCES, "data/labels"),
+            prompts=("confirm",),
+            roles=("reader",),
+            off={"params.least": (0,)},
         ),
         # Conjecture, construct, conclude (section 2.2)
         SET.stage("longform.conjecture", reads=(SOURCES,), prompts=("conjecture",), roles=("generator",)),
@@ -54,7 +58,13 @@ LONGFORM = Flow(
             prompts=("construct", "construct_invented"),
             roles=("generator",),
         ),
-        SET.stage("longform.conclude", prompts=("conclude",), roles=("generator",), drops=False),
+        SET.stage(
+            "longform.conclude",
+            prompts=("conclude",),
+            roles=("generator",),
+            drops=False,
+            off={"params.rounds": (0,)},
+        ),
         SET.stage("longform.classify", prompts=("classify",), roles=("reader",)),
         SET.stage("longform.items", drops=False),
         SET.stage("longform.contracts", reads=(SOURCES,), beside=True, out="contracts"),
@@ -112,6 +122,7 @@ LONGFORM = Flow(
             settings=("longform.reference_verdicts", "longform.meta_reviews"),
             drops=False,
             may_be_empty=True,
+            off={"params.items": (0,)},
         ),
         EVALUATION.stage(
             "longform.revisions", prompts=("revise_step",), roles=("*",), drops=False, may_be_empty=True

@@ -23,7 +23,14 @@ QA = Flow(
     (
         SET.stage("qa.items", reads=("${item.file}",)),
         EVALUATION.stage("qa.answers", roles=("*",), drops=False),
-        EVALUATION.stage("qa.verdicts", prompts=JUDGING, roles=("*",), drops=False, may_be_empty=True),
+        EVALUATION.stage(
+            "qa.verdicts",
+            prompts=JUDGING,
+            roles=("*",),
+            drops=False,
+            may_be_empty=True,
+            off={"entry.judged": (False,)},
+        ),
         EVALUATION.stage(
             "qa.canaries",
             prompts=JUDGING,
@@ -31,6 +38,7 @@ QA = Flow(
             reads=(CANARIES,),
             drops=False,
             may_be_empty=True,
+            off={"entry.judged": (False,)},
         ),
         EVALUATION.stage("qa.scores", drops=False),
         EVALUATION.stage("qa.evaluation_page", out="data/reports/qa/${key}"),

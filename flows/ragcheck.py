@@ -39,7 +39,12 @@ RAGCHECK = Flow(
             "ragcheck.canaries", prompts=("grade",), roles=("*",), reads=(CANARIES,), settings=JUDGING
         ),
         CORRECTNESS.stage(
-            "ragcheck.baselines", roles=("*",), asks_once=True, may_be_empty=True, extra="retrieval"
+            "ragcheck.baselines",
+            roles=("*",),
+            asks_once=True,
+            may_be_empty=True,
+            extra="retrieval",
+            off={"entry.embedder": (None,)},
         ),
         CORRECTNESS.stage("ragcheck.ratings", reads=("${item.ratings}",), may_be_empty=True),
         CORRECTNESS.stage("ragcheck.correlations", may_be_empty=True),

@@ -84,12 +84,13 @@ class Scope:
         may_be_empty: bool = False,
         extra: str = "",
         may_ask: tuple[str, ...] = (),
+        off: Mapping[str, tuple[object, ...]] | None = None,
     ) -> Stage:
         """Declare a stage of this scope; see `Stage`."""
         flags = {"drops": drops, "asks_once": asks_once, "may_be_empty": may_be_empty}
         return Stage(
             name, self, artifact, out, prompts, roles, reads, covered, beside, settings, **flags,
-            extra=extra, may_ask=may_ask,
+            extra=extra, may_ask=may_ask, off=off or {},
         )  # fmt: skip
 
 
@@ -134,6 +135,9 @@ class Stage:
     """The extra of the package whose libraries it needs whatever its parameters say, as `retrieval`."""
     may_ask: tuple[str, ...] = ()
     """Fields of its entry that name roles which it asks in some cases alone."""
+    off: Mapping[str, tuple[object, ...]] = field(default_factory=dict, compare=False)
+    """Settings that switch its calls off: `params.` or `entry.` and a field, or a dotted name of params.yaml
+    with `${key}` -> values with which it asks no model. `plan` then counts none, whatever its inputs."""
 
     @property
     def paper(self) -> str:

@@ -15,6 +15,7 @@ from tasks.errors import BadInput
 from tasks.lineage.records import Graph
 from tasks.lineage.result import LineageResult
 from tasks.lines import say_line
+from tasks.models.work_board import WORK
 
 if TYPE_CHECKING:
     from tasks.lineage.walk import Lineage
@@ -83,9 +84,10 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
                     target, "is not an artifact whose rows can be named", hint=_name_outs(graph, path)
                 )
             ids = [row] if row is not None else list(lineage.lookup.index(root / path))
-            nodes = [lineage.trace_row(path, row) for row in ids]
+            nodes = [lineage.trace_row(path, row) for row in WORK.iterate(f"lineage of {path}", ids, "rows")]
         elif path == LOCK:
-            nodes = [lineage.trace_file(out) for out in graph.list_outs()]
+            outs = list(graph.list_outs())
+            nodes = [lineage.trace_file(out) for out in WORK.iterate("lineage", outs, "files")]
         else:
             if graph.find_file(path) is None:
                 raise BadInput(target, f"is not in {LOCK}", hint=_name_outs(graph, path))

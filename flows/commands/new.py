@@ -23,6 +23,7 @@ from benchloom.yaml_files import load_yaml
 from flows.adding.hosted import HOSTED, OPENAI_KEY
 from tasks.errors import BadInput
 from tasks.lines import print_line, say_line
+from tasks.models.stream_board import format_time
 
 LAUNCH = "import sys; sys.path.append(sys.argv.pop(1)); from benchloom.launcher import main; main()"
 PREVIEW = "data/.preview"
@@ -171,7 +172,7 @@ def show_project(project: NewProject, options: NewOptions, added: Mapping[str, A
     following = f"benchloom run grammar-dataset@{name}"
     if project.embedded:
         print_line(
-            f"The model is {project.model}, on this machine: a preview takes minutes, and a run hours. It "
+            f"The model is {project.model}, on this machine: a preview takes minutes, a run hours. It "
             "picks among queries that code composes. --model names another one."
         )
         if not is_pulled(project):
@@ -220,7 +221,9 @@ def describe_cost(plan: Mapping[str, Any]) -> str:
         + ("" if plan["usd"]["high"] else " (--input-price, --output-price say the price)"),
     ]
     if plan["seconds"] is not None:
-        parts.append(f"{show(plan['seconds'])} s")
+        low, high = (plan["seconds"][end] for end in ("low", "high"))
+        parts.append(format_time(low) if high is None else f"{format_time(low)} to {format_time(high)}")
+    parts += plan["measured"]
     return ", ".join(parts)
 
 

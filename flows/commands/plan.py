@@ -15,9 +15,12 @@ from typing import Any
 from flows.commands.cli_columns import join_reasons, print_columns, print_presets
 from flows.commands.cli_recorder import open_recorder
 from flows.presets import list_chosen
-from flows.run.planner import NOTHING, Range, StagePlan, find_stale, plan_stages
+from flows.run.estimates import ENOUGH, NOTHING, Range
+from flows.run.planner import StagePlan, find_stale, plan_stages
 from flows.run.selection import explain_nothing, select_again, select_nodes
 from flows.run.session import open_session
+from flows.run.speed_trial import SpeedTrial
+from flows.run.speeds import Speeds
 from flows.settings import find_project, load_params
 from tasks.console import CleanConsole
 from tasks.errors import BadInput
@@ -47,16 +50,22 @@ def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[s
             check_stale(root, params, [stage.node for stage in stale])
         session = open_session(root, params, replay=True, again=again)
         try:
-            plans = plan_stages(recorder, stale, params, session)
+            speeds = Speeds(session.dispatcher.ledger, session.identities, SpeedTrial(params).measure)
+            plans = plan_stages(recorder, stale, params, session, speeds)
         finally:
             session.close()
         chosen = list_chosen(params.written, {recorder.nodes[name].stage.partition(".")[0] for name in nodes})
     finally:
         recorder.close()
     if as_json:
-        print(json.dumps({**to_document(plans), "presets": [asdict(own) for own in chosen]}, indent=1))
+        measured = {"measured": speeds.describe()}
+        print(
+            json.dumps(
+                {**to_document(plans), **measured, "presets": [asdict(own) for own in chosen]}, indent=1
+            )
+        )
     else:
-        print_plan(plans)
+        print_plan(plans, speeds.describe())
         print_presets(chosen)
     return 0
 
@@ -86,8 +95,8 @@ def write_range(span: Range) -> dict[str, Any]:
     return {**asdict(span), "high": span.high if math.isfinite(span.high) else None}
 
 
-def print_plan(plans: Sequence[StagePlan]) -> None:
-    """Print a plan for people: a table, the reasons, the totals."""
+def print_plan(plans: Sequence[StagePlan], measured: Sequence[str] = ()) -> None:
+    """Print a plan for people: a table, the reasons, the totals, and how fast this machine's models are."""
     console = CleanConsole()
     if not plans:
         console.print("Nothing would run: all artifacts are up to date.")
@@ -109,6 +118,13 @@ def print_plan(plans: Sequence[StagePlan]) -> None:
         soft_wrap=True,
     )
     untimed = [plan for plan in plans if plan.seconds is None]
+    for line in measured:
+        console.print(line, soft_wrap=True)
+    if wide := [plan.stage for plan in plans if plan.unseen and math.isfinite(plan.calls.high)]:
+        console.print(
+            f"Wide, since fewer than {ENOUGH} calls of their kinds were seen: {join_reasons(wide)}.",
+            soft_wrap=True,
+        )
     for what, left in (
         ("how much they ask", [plan.stage for plan in plans if not math.isfinite(plan.calls.high)]),
         ("how long they take", [plan.stage for plan in untimed if not plan.calls.high]),

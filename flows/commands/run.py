@@ -16,7 +16,6 @@ from flows.graph_file import require_graph
 from flows.lineage.git import Git
 from flows.lineage.openlineage import FailedStage, emit_run, is_disabled
 from flows.parameters import validate
-from flows.previewing import shrink_params
 from flows.run.binding import Places, bind
 from flows.run.engine.computing import Computing
 from flows.run.engine.engines import THREADS, ClusterEngine, read_settings, require_engine
@@ -26,15 +25,17 @@ from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
 from flows.run.lost_rows import require_rows
 from flows.run.node import Node
-from flows.run.outcomes import DONE, StageOutcome, find_last_time
+from flows.run.outcomes import DONE, StageOutcome, find_last_time, save_outcome
+from flows.run.previewing import PREVIEW, shrink_params
 from flows.run.record.recorder import Recorder
-from flows.run.runner import Run, run_plain
+from flows.run.runner import Run, count_calls, describe_work, run_plain
 from flows.run.selection import explain_nothing, select_again, select_failed, select_nodes
 from flows.run.unanswered import CALLS, tell_unanswered
 from flows.settings import Workers, find_project, get_section, load_params, set_params
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
 from tasks.lineage.records import CODE
 from tasks.models.sending.budget import NOTHING, Amount
+from tasks.models.work_board import WORK, WorkProgress
 
 if TYPE_CHECKING:
     from flows.run.session import Session
@@ -44,7 +45,6 @@ PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMi
 SHOWN_FRESH = 200
 """With more stages than these, fresh ones are no tasks of Prefect's, in state `Cached`: one costs 20 ms."""
 COLUMNS = ["id", "model", "prompt_tokens", "completion_tokens"]
-PREVIEW = "data/.preview"
 
 
 def run_command(
@@ -94,6 +94,10 @@ def run_command(
     refresh_records(servers, (recorder.nodes[name].key for name in names), run.say)
     if limit is not None:
         return run_preview(run, names, limit)
+    if not replay:
+        from flows.run.long_runs import tell_length
+
+        tell_length(run, names, targets)
     return bring_up_stages(run, names, plain=plain, title=" ".join(targets) or "everything", engine=engine)
 
 
@@ -350,9 +354,13 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
                 )
             while fresh:
                 copy_tables(fresh.pop(), places)
-            work = bind(node, params, places, run.make_ask).call(run.run_coroutine)
+            bound = bind(node, params, places, run.make_ask)
+            with WORK.follow(WorkProgress(name)):
+                work = bound.call(run.run_coroutine)
             require_rows(run.recorder.nodes, node, work, run.root, places.find)
             done.add(name)
+            calls = count_calls(bound.ask) if bound.ask is not None else {}
+            save_outcome(places.outs_root, StageOutcome(**describe_work(node, work), **calls))
             run.say(f"{name}: {work.rows_out if work.rows_out is not None else 'written'} -> {PREVIEW}/")
     finally:
         run.finish()

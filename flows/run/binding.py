@@ -41,12 +41,10 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput, StageFailed
 from tasks.judging.comparison import EvaluatedRows
 from tasks.models.calls import Call
+from tasks.models.planning import SYSTEM
 
 CODE = "tasks/"
 """Dependencies that are code, prompts or pages: they make a stage stale and are no arguments."""
-
-SYSTEM = "system"
-"""The role in the row of a call to a system under test, which has none."""
 
 MakeAsk = Callable[[str, Path, str], Any]
 """(stage name, prompts folder, epoch) -> the object that is handed to the stage as `ask`."""

@@ -1,17 +1,20 @@
-"""Says on stderr, every so often, how far a run's model calls and its streams are."""
+"""Says on stderr, every so often, how far a command is: its model calls, streams and other work."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from tasks.lines import SAID, clean, say_line, say_raw
 from tasks.models.sending.progress import Progress
 from tasks.models.stream_board import BOARD
+from tasks.models.work_board import WORK, WorkProgress
 
-PAUSE_S, LOGGED_PAUSE_S = 5.0, 30.0
+PAUSE_S, LOGGED_PAUSE_S = 5.0, 10.0
 """At a terminal somebody waits; a log is read afterwards."""
 LOGGED_LINES = 40
 """The most lines at once where there is no terminal; at one it is its height."""
@@ -19,6 +22,8 @@ ERASE = "\x1b[{}A\x1b[J"
 """Go up so many lines, and clear from there."""
 
 
+MOST_WORKS = 10
+"""Pieces of work that are shown at once."""
 NAMED = 50
 """Problems that are named one by one."""
 
@@ -32,7 +37,7 @@ def tell_first(about: str, lines: Sequence[str]) -> None:
 
 
 class Reporter:
-    """Says a line while calls are waited for, and one for each stream; nothing while there are none."""
+    """Says a line while calls are waited for, and one for each stream and each other piece of work."""
 
     def __init__(
         self,
@@ -61,7 +66,9 @@ class Reporter:
             progress = self._look()
             size = shutil.get_terminal_size()
             lines = [progress.describe()] if progress.waiting else []
-            lines += BOARD.describe((size.lines - 2 if self._terminal else LOGGED_LINES) - len(lines))
+            most = size.lines - 2 if self._terminal else LOGGED_LINES
+            lines += BOARD.describe(most - len(lines))
+            lines += WORK.describe(min(MOST_WORKS, most - len(lines)), alone=not lines)
             if lines:
                 self._draw([line[: size.columns - 1] for line in lines] if self._terminal else lines)
 
@@ -69,3 +76,52 @@ class Reporter:
         over = self._terminal and self._drawn and self._said == SAID.count
         self._say((ERASE.format(self._drawn) if over else "") + "\n".join(map(clean, lines)))
         self._drawn, self._said = len(lines), SAID.count
+
+
+IDLE = Progress(0, 0, 0, 0.0, 0.0, 0)
+
+
+@dataclass
+class SharedReporter:
+    """The reporter of this process: started by the first that wants one, stopped by the last."""
+
+    looks: list[Callable[[], Progress]] = field(default_factory=list)
+    users: int = 0
+    reporter: Reporter | None = None
+    mutex: threading.Lock = field(default_factory=threading.Lock)
+
+    def look(self) -> Progress:
+        """Read the calls of the session that was opened last; idle without one."""
+        looks = list(self.looks)
+        return looks[-1]() if looks else IDLE
+
+
+SHARED = SharedReporter()
+
+
+@contextmanager
+def report_progress(look: Callable[[], Progress] | None = None) -> Iterator[None]:
+    """Report how far this process is until the block ends. look: reads the calls of a session."""
+    with SHARED.mutex:
+        SHARED.users += 1
+        if look is not None:
+            SHARED.looks.append(look)
+        SHARED.reporter = SHARED.reporter or Reporter(SHARED.look)
+    try:
+        yield
+    finally:
+        with SHARED.mutex:
+            SHARED.users -= 1
+            if look is not None:
+                SHARED.looks.remove(look)
+            ended = None if SHARED.users else SHARED.reporter
+            SHARED.reporter = SHARED.reporter if SHARED.users else None
+        if ended is not None:
+            ended.stop()
+
+
+@contextmanager
+def report_command(name: str) -> Iterator[None]:
+    """Report how far a command is; how long it has taken, where nothing else is known of it."""
+    with report_progress(), WORK.follow(WorkProgress(f"benchloom {name}", quiet=True)):
+        yield

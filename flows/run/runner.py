@@ -24,11 +24,12 @@ from flows.run.engine.stage_work import StageRun, digest_inputs, mark_inputs
 from flows.run.failures import Interrupted, describe_error
 from flows.run.lost_rows import require_rows
 from flows.run.node import Node
-from flows.run.outcomes import StageOutcome, State, describe_outcome, save_outcome
+from flows.run.outcomes import StageOutcome, State, describe_outcome, load_outcome, save_outcome
 from flows.run.record.recorder import Begun, Recorder
 from flows.settings import get_section, load_params
 from tasks.errors import ChangedWhileRunning, StageFailed
 from tasks.lines import say_line
+from tasks.models.work_board import WORK, WorkProgress
 
 if TYPE_CHECKING:
     from flows.run.binding import Work
@@ -115,7 +116,9 @@ class Run:
         again = node.name in self.again
         if not again and not self.recorder.explain(node.name):
             return StageOutcome(node.name, "fresh")
-        with self.recorder.hold(node.name):
+        last = load_outcome(self.root, node.name)
+        expected_s = last.seconds if last is not None and last.state == "ran" else 0.0
+        with WORK.follow(WorkProgress(node.name, expected_s=expected_s)), self.recorder.hold(node.name):
             for path, kept in self.recorder.keep_foreign(node.name):
                 self.say(f"{path}: was not written by a run of {node.name}; the file is kept as {kept}")
             if (hashes := self.recorder.restore(node.name, cached=not again)) is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from flows.run.collection import collect_seldom
 from flows.run.model_settings import read_mapping, read_models
-from flows.run.progress import Reporter
+from flows.run.progress import report_progress
 from tasks.lines import say_line
 from tasks.models.ask import Role
 from tasks.models.opening import open_dispatcher
@@ -44,7 +45,9 @@ class Session:
                 self._all_identities[name], *same = (base + identity for identity in served)
                 self._earlier[name] = [*same, base]
         self.count_to_come: CountToCome = lambda waiting: None
-        self._reporter = None if dispatcher.replay else Reporter(self.read_progress)
+        self._reporting = ExitStack()
+        if not dispatcher.replay:
+            self._reporting.enter_context(report_progress(self.read_progress))
 
     def make_ask(self, stage: str, prompts: Path, epoch: str) -> RecordedModel:
         """Make the `ask` of a stage that runs."""
@@ -53,6 +56,10 @@ class Session:
     def make_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
         """Make the `ask` of a stage that is only planned: it counts, and asks nobody."""
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher)
+
+    def make_blind_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
+        """Make an `ask` that counts as if nothing were recorded."""
+        return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher, blind=True)
 
     def read_progress(self) -> Progress:
         """Read how far the run's calls are, and what is to come of them."""
@@ -70,8 +77,7 @@ class Session:
         self.dispatcher.close()
         for note in self.dispatcher.list_notes():
             say_line(f"benchloom: {note}")
-        if self._reporter is not None:
-            self._reporter.stop()
+        self._reporting.close()
         self.dispatcher.ledger.close()
 
     def _builder(self, stage: str, prompts: Path, epoch: str) -> RequestBuilder:

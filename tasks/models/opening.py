@@ -50,7 +50,7 @@ def open_dispatcher(
     ledger = Ledger(find_ledger(run.ledger), [path for path in shipped if path.exists()])
     budget = Budget(run.budget, list_prices(run, models))
     if replay:
-        return Dispatcher(ledger, None, budget)
+        return Dispatcher(ledger, None, budget, run.batch)
     from tasks.models.sending.systems import SystemClient
 
     client = open_client(run, models, budget, ledger)

@@ -11,28 +11,56 @@ from typing import Any, TypeVar
 from tasks.models.ask import Answer, Request, Send, Tool
 from tasks.models.calls import Call
 from tasks.models.logprobs import read_logprobs
+from tasks.models.recording.entries import LedgerEntry
 from tasks.models.request_builder import RequestBuilder, is_system_call, read_system, read_vector
 from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.sending.replies import estimate_worst_case
 from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")
+SYSTEM = "system"
+"""The role of calls to a system under test, which has none."""
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """One call that a stage would make. prompt_tokens, max_tokens: the most that it can cost, estimated.
+
+    entry: what the ledger has for it; None where it would be asked. attempts: how often it may be asked.
+    """
+
+    key: str
+    row: str
+    role: str
+    prompt: str
+    model: str
+    prompt_tokens: int
+    max_tokens: int
+    attempt: int = 0
+    attempts: int = 1
+    entry: LedgerEntry | None = None
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The role and the prompt: calls of one kind cost about the same."""
+        return self.role, self.prompt
 
 
 @dataclass(frozen=True)
 class CallPlan:
-    """The calls that a stage would make. Prompt tokens are estimates; completions are at most their limit."""
+    """The calls that a stage would make: new ones, and those with a reply in a ledger."""
 
-    new_calls: int
-    ledger_calls: int
-    prompt_tokens: int
-    max_completion_tokens: int
-    min_usd: float
-    max_usd: float
+    new: tuple[PlannedCall, ...]
+    known: tuple[PlannedCall, ...]
+    unanswered: int
+    """Number of requests without a reply in a ledger. Requests that differ only in earlier replies are equal
+    while these are missing, and count as one new call."""
     sure_calls: int
     """New calls that will be asked whatever the answers are."""
     is_exact: bool
     """Whether the number of first attempts is known; answers that do not parse are asked again."""
+    batch: bool = False
+    """Whether new calls go by the Batch API, at its share of the price."""
 
 
 class PlanningModel:
@@ -46,12 +74,13 @@ class PlanningModel:
 
     row_type = Call
 
-    def __init__(self, builder: RequestBuilder, dispatcher: Dispatcher) -> None:
-        self._builder, self._dispatcher = builder, dispatcher
-        self._known: set[str] = set()
-        self._new: dict[str, Request] = {}
+    def __init__(self, builder: RequestBuilder, dispatcher: Dispatcher, *, blind: bool = False) -> None:
+        """blind: count as if nothing were recorded."""
+        self._builder, self._dispatcher, self._blind = builder, dispatcher, blind
+        self._known: dict[str, PlannedCall] = {}
+        self._new: dict[str, PlannedCall] = {}
         self._has_missing = False
-        self._sure = 0
+        self._sure = self._unanswered = 0
         self.is_exact = True
 
     async def __call__(
@@ -81,11 +110,10 @@ class PlanningModel:
             )  # fmt: skip
             request = self._dispatcher.choose(self._builder.stage, self._builder.list_variants(request))
             key = request.key()
+            entry = self._count(key, row, request, role, rendered.name, found_role.attempts)
             attempt += 1
-            if (entry := self._dispatcher.find_recorded(key)) is None:
-                self._new[key] = request
+            if entry is None:
                 return await self._answer_missing(key, attempt)
-            self._known.add(key)
             value, problem, is_final = parse_entry(entry, request, found_role, parse)
             if is_final:
                 logprobs = read_logprobs(entry.extra)
@@ -101,12 +129,7 @@ class PlanningModel:
             )
             for text in texts
         ]
-        entries = {(key := request.key()): self._dispatcher.find_recorded(key) for request in requests}
-        for request in requests:
-            if entries[key := request.key()] is None:
-                self._new[key] = request
-            else:
-                self._known.add(key)
+        entries = {(key := request.key()): self._count(key, row, request, role) for request in requests}
         if None in entries.values():
             await self._answer_missing("", 0)
         found = [entries[request.key()] for request in requests]
@@ -128,10 +151,8 @@ class PlanningModel:
             self._builder.stage, [self._builder.system_call(name, version, request)]
         )
         key = asked.key()
-        if (entry := self._dispatcher.find_recorded(key)) is None:
-            self._new[key] = asked
+        if (entry := self._count(key, row, asked, SYSTEM)) is None:
             return await self._answer_missing(key, 1)
-        self._known.add(key)
         value, problem = read_system(entry, parse)
         return Answer(value, entry.text, key, 1, problem or "")
 
@@ -140,25 +161,29 @@ class PlanningModel:
         return []
 
     def count(self) -> CallPlan:
-        """Sum up what was counted so far."""
-        prompt_tokens, completion_tokens, min_usd, max_usd = 0, 0, 0.0, 0.0
-        for request in self._new.values():
-            if is_system_call(request):  # the cost of systems is unknown
-                continue
-            prompt, completion = estimate_worst_case([request])
-            prompt_tokens, completion_tokens = prompt_tokens + prompt, completion_tokens + completion
-            min_usd += self._dispatcher.budget.price(request.model, prompt, 0).usd
-            max_usd += self._dispatcher.budget.price(request.model, prompt, completion).usd
+        """Return what was counted so far."""
         return CallPlan(
-            len(self._new),
-            len(self._known),
-            prompt_tokens,
-            completion_tokens,
-            min_usd,
-            max_usd,
+            tuple(self._new.values()),
+            tuple(self._known.values()),
+            self._unanswered,
             self._sure if self._has_missing else len(self._new),
             self.is_exact,
+            self._dispatcher.batch.covers(self._builder.stage),
         )
+
+    def _count(
+        self, key: str, row: str, request: Request, role: str, prompt: str = "", attempts: int = 1
+    ) -> LedgerEntry | None:
+        """Count a call; return what the ledger has for it."""
+        entry = None if self._blind else self._dispatcher.find_recorded(key)
+        if entry is not None and entry.is_unanswered:
+            entry = None  # a live run asks it again
+        # What systems under test cost is not known.
+        tokens = (0, 0) if is_system_call(request) else estimate_worst_case([request])
+        call = PlannedCall(key, row, role, prompt, request.model, *tokens, request.attempt, attempts, entry)
+        self._unanswered += entry is None
+        (self._new if entry is None else self._known)[key] = call
+        return entry
 
     async def _answer_missing(self, key: str, attempt: int) -> Answer[Any]:
         # Questions that are asked concurrently must all begin before the first of them is answered.

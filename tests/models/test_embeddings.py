@@ -108,7 +108,8 @@ def test_a_plan_counts_texts(tmp_path, embedder):
         ask = make_ask(dispatcher, PlanningModel)
         assert [bool(vector) for vector in embed(ask, TEXTS)] == [True] * 2 + [False] * 5
         plan = ask.count()
-    assert (plan.new_calls, plan.ledger_calls, plan.max_completion_tokens) == (5, 2, 0)
+    assert (len(plan.new), len(plan.known)) == (5, 2)
+    assert {call.max_tokens for call in plan.new} == {0}
     assert len(bodies) == asked
 
 

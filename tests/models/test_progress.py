@@ -79,3 +79,8 @@ def test_the_time_left_is_of_the_whole_run_where_it_is_known_what_is_to_come():
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (59.6, "1:00"), (3_723, "1:02:03")])
 def test_times_are_written_as_people_do(seconds, text):
     assert format_time(seconds) == text
+
+
+def test_the_line_says_what_is_spent_of_the_budget():
+    line = Progress(10, 0, 6, 1.5, 0.25, 900, limit_usd=2.0, limit_tokens=5_000).describe()
+    assert "900 of 5,000 tokens, $0.2500 of $2.00, time left about 0:04" in line

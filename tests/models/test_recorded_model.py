@@ -148,9 +148,14 @@ def test_a_plan_counts_without_asking(builder, tmp_path):
         answers = asyncio.run(stage(ask))
         plan = ask.count()
     assert [answer.value for answer in answers] == [3, None, None, None]
-    assert (plan.new_calls, plan.ledger_calls, plan.max_completion_tokens) == (2, 1, 16)
     assert plan.is_exact
-    assert 0 < plan.min_usd < plan.max_usd
+    assert [(call.role, call.prompt, call.max_tokens, call.entry) for call in plan.new] == [
+        ("counter", "count", 8, None)
+    ] * 2
+    assert all(call.prompt_tokens > 0 for call in plan.new)
+    (known,) = plan.known
+    assert known.entry is not None
+    assert known.entry.text == "3"
 
 
 def test_a_plan_says_when_it_depends_on_answers_to_come(builder, tmp_path):

@@ -88,7 +88,10 @@ class Dispatcher:
         """Read how many calls are answered, failed and waiting, and which endpoints fail."""
         clients = [client for client in (self._client, self._systems) if client is not None]
         failing = tuple(report for client in clients for report in client.list_failing())
-        return replace(self.counter.read_progress(), failing=failing)
+        limits = self.budget.limits
+        return replace(
+            self.counter.read_progress(), failing=failing, limit_usd=limits.usd, limit_tokens=limits.tokens
+        )
 
     def list_notes(self) -> list[str]:
         """List what endpoints are sent in another form than roles say, a line each."""

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tasks.models.stream_board import format_time
+from tasks.models.work_board import format_rate
 
 if TYPE_CHECKING:
     from tasks.models.sending.results import CallResult
 
 WINDOW = 512
 """The rate is over this many last calls: over all it would hide a stall, over few it would jump."""
-SLOW = 0.1
-"""Calls a second below which people count by the minute: an embedded model's."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,9 @@ class Progress:
     """A line per endpoint whose last calls all failed."""
     to_come: int | None = None
     """Calls of the whole run that are not begun, as far as earlier runs tell; None where they do not."""
+    limit_usd: float | None = None
+    limit_tokens: int | None = None
+    """The budget of the run; None where there is no limit."""
 
     @property
     def left_s(self) -> float | None:
@@ -47,11 +49,12 @@ class Progress:
         left = "unknown" if self.left_s is None else f"about {format_time(self.left_s)}"
         of = "for these" if self.to_come is None else f"with {self.to_come} to come"
         failed = f", {self.failed} failed" if self.failed else ""
-        slow = 0 < self.per_second < SLOW
-        rate = f"{self.per_second * 60:.1f} a minute" if slow else f"{self.per_second:.1f} a second"
+        of_usd = "" if self.limit_usd is None else f" of ${self.limit_usd:.2f}"
+        of_tokens = "" if self.limit_tokens is None else f" of {self.limit_tokens:,}"
         line = (
             f"calls: {self.answered} answered{failed}, {self.waiting} waiting, "
-            f"{rate}, {self.tokens:,} tokens, ${self.usd:.4f}, time left {left} {of}"
+            f"{format_rate(self.per_second)}, {self.tokens:,}{of_tokens} tokens, ${self.usd:.4f}{of_usd}, "
+            f"time left {left} {of}"
         )
         return "; ".join([line, *self.failing])
 

@@ -8,10 +8,11 @@ import pytest
 
 from flows.commands.plan import print_plan, show, to_document
 from flows.discovery import list_flows
-from flows.run import planner
+from flows.run import foreseeing, pace
+from flows.run.estimates import UNKNOWN, Range
 from flows.run.needs import find_models
 from flows.run.node import PARAMS, Node
-from flows.run.planner import UNKNOWN, Range, find_stale, plan_stages
+from flows.run.planner import find_stale, plan_stages
 from flows.run.selection import order_nodes
 from flows.stage import Flow, Scope, Usual
 from tasks.errors import StageFailed
@@ -69,7 +70,7 @@ def test_where_nothing_has_run_a_range_follows_from_what_the_flow_declares(trial
     usual = {"trial.answers": Usual((3, 5), 20, 5)}
     stages = (Scope(folder="data/trial").stage("trial.answers"),)
     flow = Flow("trial", "Trial", stages, usual=usual)
-    monkeypatch.setattr(planner, "find_flow_of", lambda stage: flow if flow.find(stage) else None)
+    monkeypatch.setattr(foreseeing, "find_flow_of", lambda stage: flow if flow.find(stage) else None)
     plans = plan(trial)
     answers = plans["trial-answers"]
     assert answers.calls == Range(1.5, 10, exact=False)
@@ -111,7 +112,7 @@ def test_the_models_of_a_stage_are_of_its_roles_or_of_those_that_its_entry_names
 
 
 def test_a_stage_of_all_roles_has_a_time_where_the_models_of_its_entry_are_embedded(trial, monkeypatch):
-    monkeypatch.setattr(planner, "find_models", lambda *given: ("tester", "other"))
+    monkeypatch.setattr(pace, "find_models", lambda *given: ("tester", "other"))
     trial.run()
     trial.write("source.txt", "quince olive fig")
     (trial.root / ".benchloom/stages/trial-answers.json").unlink()  # what tells how long a call took
@@ -124,7 +125,7 @@ def test_a_stage_of_all_roles_has_a_time_where_the_models_of_its_entry_are_embed
                 run.recorder, find_stale(run.recorder, order_nodes(run.recorder.nodes)), run.params, session
             )
             (answers,) = [listed_plan for listed_plan in planned if listed_plan.stage == "trial-answers"]
-            slow, quick = planner.EMBEDDED_TOKENS_PER_S
+            slow, quick = pace.EMBEDDED_TOKENS_PER_S
             span = Range(
                 round(answers.tokens.low / quick, 1), round(answers.tokens.high / slow, 1), exact=False
             )

@@ -1,9 +1,13 @@
 import sys
 import threading
+from types import SimpleNamespace
 
-from flows.run.progress import SAID, Reporter, say_line
+from flows.run import progress
+from flows.run.progress import IDLE, SAID, SHARED, Reporter, report_progress, say_line
+from tasks.models import work_board
 from tasks.models.sending.progress import Progress
 from tasks.models.stream_board import BOARD
+from tasks.models.work_board import WORK, WorkProgress
 
 
 def test_a_line_is_said_while_calls_wait_and_none_when_nothing_does():
@@ -88,3 +92,78 @@ def test_a_log_has_no_codes_of_a_terminal():
     said = []
     report(said.append, terminal=False)
     assert "\x1b" not in "".join(said)
+
+
+def test_a_log_has_a_line_every_ten_seconds(monkeypatch):
+    """Redirected to a file: a clock of ten minutes, on which the reporter alone waits."""
+    now, said = [1_000.0], []
+
+    class Clock:
+        def wait(self, seconds):
+            now[0] += seconds
+            return now[0] >= 1_000 + 600
+
+        def set(self):
+            pass
+
+    monkeypatch.setattr(progress, "threading", SimpleNamespace(Event=Clock, Thread=threading.Thread))
+    monkeypatch.setattr(work_board.time, "monotonic", lambda: now[0])
+    with WORK.follow(WorkProgress("grammar-contracts@films", 600, "rows", begun_at=1_000.0)) as work:
+
+        def look():
+            work.done = round((now[0] - 1_000) / 2)  # one row in two seconds
+            return IDLE
+
+        reporter = Reporter(look, said.append, terminal=False)
+        reporter.stop()
+    assert len(said) == 600 / 10 - 1
+    assert said[0] == "grammar-contracts@films: 5 of 600 rows, 0.5 a second, time left about 19:50"
+    assert said[-1].startswith(
+        "grammar-contracts@films: 295 of 600 rows, 0.5 a second, time left about 10:10"
+    )
+
+
+def test_the_calls_of_a_session_come_before_other_work_and_a_command_is_shown_alone_if_at_all():
+    with WORK.follow(WorkProgress("benchloom run", quiet=True)):
+        assert [line.split(":")[0] for line in WORK.describe(5, alone=True)] == ["benchloom run"]
+        assert WORK.describe(5, alone=False) == []
+        with WORK.follow(WorkProgress("grammar-contracts@films", expected_s=90.0)):
+            lines = WORK.describe(5, alone=True)
+    assert len(lines) == 1
+    assert lines[0].startswith("grammar-contracts@films: 0:00 so far, 1:30 last time, time left about 1:")
+
+
+def test_one_reporter_serves_all_that_want_one():
+    with report_progress():
+        first = SHARED.reporter
+        with report_progress(lambda: Progress(3, 0, 5, 2.0, 0.01, 30)):
+            assert SHARED.reporter is first
+            assert SHARED.look().waiting == 5
+        assert SHARED.look() == IDLE
+    assert SHARED.reporter is None
+
+
+def test_a_stage_without_calls_is_shown_while_it_runs_with_its_last_time(trial, monkeypatch):
+    """As in a redirected run: the stage's own lines, by a reporter that waits 20 ms."""
+    trial.run()
+    trial.write("source.txt", "quince olive fig")
+    run, said, looked = trial.open(), [], threading.Event()
+    plain = run.recorder.begin
+
+    def begin(name):
+        if name == "trial-words":
+            assert looked.wait(10)
+        return plain(name)
+
+    monkeypatch.setattr(run.recorder, "begin", begin)
+
+    def say(text):
+        said.append(text)
+        looked.set()
+
+    reporter = Reporter(lambda: IDLE, say, pause_s=0.02, terminal=False)
+    run.bring_up("trial-words")
+    reporter.stop()
+    run.finish()
+    run.recorder.close()
+    assert said[0].startswith("trial-words: 0:00 so far")

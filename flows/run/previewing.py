@@ -9,6 +9,8 @@ from flows.discovery import list_flows
 from flows.parameters import Parameters
 from flows.run.loading import load_function
 
+PREVIEW = "data/.preview"
+"""Where a preview's artifacts lie, and in its own `.benchloom` what its stages did."""
 Shrink = Callable[[Mapping[str, Any], int], dict[str, Any]]
 
 

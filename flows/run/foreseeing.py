@@ -1,0 +1,160 @@
+"""Foresees what stages ask whose inputs another stage will only make: by earlier runs, and by rows to come.
+
+A stage asks about its rows. How many rows there will be follows from stage to stage: of what goes in, the
+same share comes out as before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean, pstdev
+from typing import Any
+
+from flows.discovery import find_flow_of
+from flows.run.counting import Counted, StageCounter
+from flows.run.estimates import ENOUGH, GROWTH, UNKNOWN, WIDEST, Range, widen, widen_freely
+from flows.run.experience import Experience, SeenCall, SeenRun, count_rows
+from flows.run.needs import find_models
+from flows.run.node import Node
+from flows.run.weighing import Weight
+from tasks.errors import BenchloomError
+
+
+class Foresight:
+    """What the stages of one plan ask and make, in the order of the graph."""
+
+    def __init__(self, counter: StageCounter, params: Mapping[str, Any]) -> None:
+        self.counter, self.params, self.session = counter, params, counter.session
+        self.experience: Experience = counter.experience
+        self._rows: dict[str, float] = {}
+        """Rows to come, by artifact."""
+        self._shares: dict[str, float] = {}
+        """By stage: the share of its calls that is new, or of those that it stands on."""
+
+    def foresee(self, node: Node) -> Weight:
+        """Weigh the calls of a stage whose inputs are not there yet, or not yet what they will be."""
+        if self.find_rows_in(node) == 0:
+            return Weight()
+        own = self.experience.find_own(node)
+        if own is not None:
+            return self._foresee_again(node, own)
+        likes, previews = self.experience.list_like(node), self.experience.list_previews(node)
+        calls = [call for run in (*likes, *previews) for call in run.calls]
+        runs = likes if likes or self.experience.is_scaled(node) else previews
+        if any(run.calls or run.rows_in for run in runs):
+            return self._weigh(node, self._span_like(node, runs), calls)
+        usual = self._foresee_usual(node)
+        if not calls or not math.isfinite(usual.calls.high):
+            return usual
+        return replace(self._weigh(node, usual.calls, calls), unseen=usual.unseen)
+
+    def note(self, node: Node, new: float, recorded: float) -> None:
+        """Note what a stage asks, once it is known: how many rows it will make, and how much of it is new."""
+        upstream = [self._shares.get(name, 0.0) for name in node.upstream]
+        self._shares[node.name] = new / (new + recorded) if new + recorded else max(upstream, default=0.0)
+        own = self.experience.find_own(node)
+        runs = [own] if own else self.experience.list_like(node) or self.experience.list_previews(node)
+        rows = self._foresee_rows(runs, self.find_rows_in(node), new + recorded)
+        if rows is not None:
+            self._rows[node.artifact] = rows
+
+    def find_rows_in(self, node: Node) -> float | None:
+        """Find how many rows a stage will go through; None where it reads none, or nobody knows."""
+        path = self.experience.find_row_input(node) if node.stage else ""
+        if not path:
+            return None
+        return self._rows[path] if path in self._rows else count_rows(self.counter.root / path)
+
+    def _foresee_rows(self, runs: Sequence[SeenRun], rows_in: float | None, calls: float) -> float | None:
+        if not runs:
+            return None
+        made, asked = sum(run.rows_out for run in runs), sum(len(run.calls) for run in runs)
+        if asked and calls:
+            return made * calls / asked
+        read = sum(run.rows_in or 0 for run in runs)
+        return made * rows_in / read if rows_in is not None and read else made / len(runs)
+
+    def _foresee_again(self, node: Node, own: SeenRun) -> Weight:
+        """Weigh the calls of a stage that has run: about its old inputs, for as many rows as will come."""
+        counted = self._count_old(node)
+        recorded, new = (counted.recorded, counted.new) if counted else (len(own.calls), 0.0)
+        rows = self.find_rows_in(node)
+        growth = rows / own.rows_in if rows is not None and own.rows_in else 1.0
+        share = max((self._shares.get(name, 0.0) for name in node.upstream), default=0.0)
+        total, surely = (recorded + new) * growth, (new + recorded * share) * growth
+        if len(own.calls) < ENOUGH:
+            span = replace(widen_freely(total), low=surely / GROWTH)
+        else:
+            span = widen(total, surely)
+        return self._weigh(node, span, own.calls or self._list_like_calls(node))
+
+    def _count_old(self, node: Node) -> Counted | None:
+        """Count the calls about the inputs of the last run; None where they, or the code, do not fit."""
+        try:
+            return self.counter.count(node)
+        except (BenchloomError, OSError):
+            return None
+
+    def _list_like_calls(self, node: Node) -> list[SeenCall]:
+        return [call for run in self.experience.list_like(node) for call in run.calls]
+
+    def _span_like(self, node: Node, likes: Sequence[SeenRun]) -> Range:
+        """Foresee the calls of a stage by those of other entries: so many for a row, or for an entry."""
+        counts = [float(len(run.calls)) for run in likes]
+        rows = self.find_rows_in(node)
+        read = [run for run in likes if run.rows_in]
+        low, high = min(counts), max(counts)
+        if rows is not None and read:
+            shares = [len(run.calls) / (run.rows_in or 1) for run in read]
+            of_rows = rows * sum(len(run.calls) for run in read) / sum(run.rows_in or 0 for run in read)
+            low, high = of_rows, of_rows
+            if len(read) == 1 or spread(counts) < spread(shares):
+                low, high = min(of_rows, fmean(counts)), max(of_rows, fmean(counts))
+            elif max(shares) > min(shares) * WIDEST**2:  # entries differ, and nothing tells which one is like
+                low, high = rows * min(shares), rows * max(shares)
+        margin = WIDEST if sum(counts) >= ENOUGH else GROWTH
+        return Range(math.floor(low / margin), math.ceil(high * margin), exact=False)
+
+    def _foresee_usual(self, node: Node) -> Weight:
+        """Weigh the calls of a stage that never ran here, by what its flow declares, if it does."""
+        flow = find_flow_of(node.stage)
+        usual = flow.usual.get(node.stage) if flow is not None else None
+        if usual is None:
+            return Weight(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, (("", ""),))
+        calls = Range(usual.calls[0] / GROWTH, usual.calls[1] * GROWTH, exact=False)
+        models = find_models(node, self.params, self.session.roles)
+        price = self.counter.make_price(batch=self.session.dispatcher.batch.covers(node.name))
+        paid = [price(model, usual.prompt_tokens, usual.completion_tokens) for model in models] or [0.0]
+        prompt, completion = (
+            calls.times(tokens, tokens) for tokens in (usual.prompt_tokens, usual.completion_tokens)
+        )
+        usd = calls.times(min(paid), max(paid))
+        return Weight(calls, prompt, completion, usd, (("", ""),) if calls.high else ())
+
+    def _weigh(self, node: Node, calls: Range, seen: Sequence[SeenCall]) -> Weight:
+        """Weigh calls by the mean of those that were seen, at the prices of today's models."""
+        if not seen:
+            return Weight(calls, calls, calls, UNKNOWN) if calls.high else Weight()
+        price = self.counter.make_price(batch=self.session.dispatcher.batch.covers(node.name))
+        prompt, completion = (
+            fmean(getattr(call, name) for call in seen) for name in ("prompt_tokens", "completion_tokens")
+        )
+        paid = fmean(
+            price(self._find_model(call), call.prompt_tokens, call.completion_tokens) for call in seen
+        )
+        return Weight(
+            calls, calls.times(prompt, prompt), calls.times(completion, completion), calls.times(paid, paid),
+            () if len(seen) >= ENOUGH or not calls.high else tuple({call.kind for call in seen}),
+        )  # fmt: skip
+
+    def _find_model(self, call: SeenCall) -> str:
+        role = self.session.roles.get(call.role)
+        return role.model if role is not None else call.model
+
+
+def spread(values: Sequence[float]) -> float:
+    """Return the standard deviation as a share of the mean; 0 where all values are 0."""
+    mean = fmean(values)
+    return pstdev(values) / mean if mean else 0.0
