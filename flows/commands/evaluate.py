@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import flows
-from flows.commands.compare import Alone, CompareOptions, compare_sides, print_comparison, to_document
+from flows.commands.cli_compare import Alone, print_comparison
+from flows.commands.compare import CompareOptions, compare_sides, to_document
 from flows.discovery import list_flows
 from flows.evaluation import (
     FIGURES,

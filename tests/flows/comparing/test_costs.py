@@ -52,7 +52,7 @@ def list_costs(project):
     return [system.cost for system in metric.systems]
 
 
-def test_tokens_dollars_and_seconds_are_of_one_answer(project):
+def test_tokens_dollars_and_seconds_are_of_one_answer(project, capsys, monkeypatch):
     keys = write_calls(project, "films-all", ["big"])
     write_calls(project, "films-half", ["big", "unknown"])
     set_prices(project, big={"input_usd_per_million": 10, "output_usd_per_million": 100})
@@ -64,6 +64,9 @@ def test_tokens_dollars_and_seconds_are_of_one_answer(project):
     assert (whole.seconds, whole.why) == (0.5, "")
     assert (half.tokens, half.usd, half.seconds) == (41 * 100 / 40, None, None)
     assert half.why == "run.prices has no price of unknown"
+    _, out, _ = run(capsys, monkeypatch, "films-all", "films-half", "--draws", "500")
+    assert " ".join(out.split()).count("102 0.0019 0.50") == 1
+    assert "price not shown: run.prices has no price of unknown" in out
 
 
 def test_without_calls_or_a_ledger_nothing_is_told(project):

@@ -1,0 +1,186 @@
+"""Print a comparison as tables in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
+
+from rich.markup import escape
+
+from flows.commands.cli_columns import print_columns
+from flows.comparing.sides import join_names
+from tasks.console import CleanConsole
+from tasks.judging.comparison import ChangedCase, Comparison, StrandComparison
+from tasks.judging.item_analysis import ItemAnalysis
+from tasks.judging.priced_means import PricedMetric
+from tasks.scoring.statistics import Interval
+
+Alone = Mapping[str, Sequence[str]]
+"""A side's letter -> what only that side has, by name."""
+HEADER = (
+    "metric", "pairs", "clusters", "A", "B", "B - A", "95% interval", "p", "Holm", "detectable",
+    "needed", "fell", "rose",
+)  # fmt: skip
+TEXT = 300
+"""Characters of a text that the table shows."""
+
+
+def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone, items: int) -> None:
+    """Print a comparison as tables; two sides with the items that changed, more with what the items tell."""
+    named = list(zip(ascii_uppercase, comparison.sides, strict=False))
+    console.print("\n".join(f"{letter}: {escape(side)}" for letter, side in named), soft_wrap=True)
+    for metric in comparison.means:
+        print_means(console, metric)
+        for analysis in comparison.items:
+            if name_analysed(analysis) == name_analysed(metric):
+                print_items(console, analysis, items)
+    for strand in comparison.strands:
+        console.print(f"\n[bold]{escape(name_strand(strand))}[/bold]", soft_wrap=True)
+        print_columns(console, tabulate(strand))
+        console.print(describe_changes(strand), soft_wrap=True)
+        for side, alone_there in zip(strand.letters, (strand.only_a, strand.only_b), strict=True):
+            if alone_there:
+                listed = join_names(list(alone_there))
+                console.print(f"items only in {side}: {len(alone_there)} ({escape(listed)})", soft_wrap=True)
+        for case in strand.changed[: items if len(named) == 2 else 0]:
+            print_case(console, case, strand.letters)
+    tests = "1 test" if comparison.n_tests == 1 else f"{comparison.n_tests} tests"
+    console.print(
+        f"\n{tests}, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap "
+        f"draws of whole clusters.\nDetectable: the smallest true difference found with 80% power at "
+        f"{comparison.alpha:g} / {max(comparison.n_tests, 1)}. Needed: pairs that would find "
+        f"a difference of {comparison.distance:g} so.",
+        soft_wrap=True,
+    )
+    for letter, names in alone.items():
+        if names:
+            console.print(f"only in {letter}: {escape(join_names(names))}", soft_wrap=True)
+    for caution in comparison.cautions:
+        console.print(f"caution: {escape(caution)}", soft_wrap=True)
+
+
+def print_means(console: CleanConsole, metric: PricedMetric) -> None:
+    """Print the systems' means over the same items, and what an answer cost."""
+    head = f"{metric.section}: {metric.metric} of {metric.n_items:,} items that all systems scored"
+    console.print(f"\n[bold]{escape(head)}[/bold]", soft_wrap=True)
+    rows = [("system", "mean", "95% interval", "tokens", "USD", "seconds")]
+    rows += [
+        (
+            mean.system,
+            f"{mean.mean:.3f}",
+            write_interval(mean.interval) if mean.interval else "-",
+            write_number(mean.cost.tokens, ",.0f"),
+            write_number(mean.cost.usd, ".2g"),
+            write_number(mean.cost.seconds, ".2f"),
+        )
+        for mean in metric.systems
+    ]
+    print_columns(console, align(rows))
+    told = dict.fromkeys(mean.cost.why for mean in metric.systems if mean.cost.why)
+    why = f"; price not shown: {'; '.join(told)}" if told else ""
+    console.print(f"tokens, USD and seconds of one answer{escape(why)}", soft_wrap=True)
+
+
+def print_items(console: CleanConsole, analysis: ItemAnalysis, items: int) -> None:
+    """Print the items that tell the systems apart worst."""
+    console.print(describe_items(analysis), soft_wrap=True)
+    for item in analysis.items[:items]:
+        if item.discrimination is not None:
+            scores = ", ".join(f"{score:.3g}" for score in item.scores)
+            line = f"  {item.discrimination:+.2f}  {item.case}  {shorten(item.question)}  [{scores}]"
+            console.print(line, markup=False, soft_wrap=True)
+
+
+def name_analysed(analysed: ItemAnalysis | PricedMetric) -> tuple[str, str, tuple[str, ...]]:
+    """Name the section, the metric and the systems that were analysed together."""
+    return analysed.section, analysed.metric, tuple(mean.system for mean in analysed.systems)
+
+
+def describe_items(analysis: ItemAnalysis) -> str:
+    """Say how many items tell the systems apart, and how well."""
+    told = [item for item in analysis.items if item.discrimination is not None]
+    apart = f"{len(told):,} items tell the systems apart"
+    if analysis.mean_discrimination is not None:
+        apart += (
+            f" (mean discrimination {analysis.mean_discrimination:.2f}), {analysis.against:,} the wrong way"
+        )
+    left = f"; {analysis.left_out:,} items lack a score of a system" if analysis.left_out else ""
+    return (
+        f"{apart}; on {analysis.alike:,} all score alike ({analysis.best:,} at the highest score, "
+        f"{analysis.worst:,} at the lowest){left}"
+    )
+
+
+def name_strand(strand: StrandComparison) -> str:
+    """Name what is compared: one name where both sides have the same."""
+    names = strand.a if strand.a == strand.b else f"{strand.a} -> {strand.b}"
+    return f"{strand.section}: {names}"
+
+
+def tabulate(strand: StrandComparison) -> list[list[str]]:
+    """Write a strand's metrics as rows of cells, the header first; figures end below each other."""
+    a, b = strand.letters
+    rows = [[{"A": a, "B": b, "B - A": f"{b} - {a}"}.get(word, word) for word in HEADER]]
+    for change in strand.metrics:
+        interval = "-" if change.low is None else f"{change.low:+.3f} to {change.high:+.3f}"
+        rows.append(
+            [
+                change.metric,
+                f"{change.n_pairs:,}",
+                f"{change.clusters:,}",
+                write_number(change.mean_a, ".3f"),
+                write_number(change.mean_b, ".3f"),
+                write_number(change.difference, "+.3f"),
+                interval,
+                write_number(change.p_value, ".4f"),
+                write_number(change.adjusted, ".4f"),
+                write_number(change.detectable, ".3f"),
+                write_number(change.needed, ",d"),
+                f"{change.fell:,}",
+                f"{change.rose:,}",
+            ]
+        )
+    return align(rows)
+
+
+def align(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Pad the cells of all columns but the first, so that figures end below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        [row[0], *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        for row in rows
+    ]
+
+
+def write_interval(interval: Interval) -> str:
+    """Write an interval."""
+    return f"{interval[0]:.3f} to {interval[1]:.3f}"
+
+
+def write_number(value: float | None, form: str) -> str:
+    """Write a number; a dash where there is none."""
+    return "-" if value is None else format(value, form)
+
+
+def describe_changes(strand: StrandComparison) -> str:
+    """Say how many items changed."""
+    return (
+        f"{strand.n_cases:,} items of both: {len(strand.changed):,} with another score, "
+        f"{strand.reworded:,} with another answer"
+    )
+
+
+def print_case(console: CleanConsole, case: ChangedCase, letters: tuple[str, str]) -> None:
+    """Print a changed item, with both answers below each other."""
+    lines = [f"  {case.case}  {shorten(case.question)}", f"    true  {shorten(case.reference)}"]
+    for name, side in zip(letters, (case.a, case.b), strict=True):
+        scores = ", ".join(f"{metric} {write_number(value, '.3g')}" for metric, value in side.scores.items())
+        lines.append(f"    {name}     {shorten(side.answer)}  [{scores}]")
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def shorten(text: str) -> str:
+    """Write a text in one line, with its end left out if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= TEXT else f"{line[:TEXT]}…"
