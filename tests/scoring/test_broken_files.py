@@ -28,12 +28,12 @@ def answer(**changes):
 
 
 BAD_LINES = [
-    ("hotpotqa", "not json at all", "is no JSON"),
-    ("hotpotqa", '{"id": 2, "gold": "a"', "is no JSON"),
-    ("hotpotqa", "{'id': 2}", "is no JSON"),
-    ("hotpotqa", '{"id": 2, "gold": "a", "prediction": "a",}', "is no JSON"),
-    ("hotpotqa", '{"id": 2} {"id": 3}', "is no JSON"),
-    ("hotpotqa", '{"id": 2, "gold": "a\tb\x01"}', "is no JSON"),
+    ("hotpotqa", "not json at all", "is not valid JSON"),
+    ("hotpotqa", '{"id": 2, "gold": "a"', "is not valid JSON"),
+    ("hotpotqa", "{'id': 2}", "is not valid JSON"),
+    ("hotpotqa", '{"id": 2, "gold": "a", "prediction": "a",}', "is not valid JSON"),
+    ("hotpotqa", '{"id": 2} {"id": 3}', "is not valid JSON"),
+    ("hotpotqa", '{"id": 2, "gold": "a\tb\x01"}', "is not valid JSON"),
     ("hotpotqa", '[{"id": 2}]', "is not a JSON object but a list"),
     ("hotpotqa", '"text"', "is not a JSON object but text"),
     ("hotpotqa", "17", "is not a JSON object but a number"),

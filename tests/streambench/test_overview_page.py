@@ -266,7 +266,7 @@ def test_an_evaluation_that_is_not_there_is_told(
     evaluations: dict[str, MadeEvaluation], tmp_path: Path
 ) -> None:
     own = {"first": evaluations["first"]}
-    with pytest.raises(BadInput, match=r"nothing: is not under streambench.evaluations \(there: first\)"):
+    with pytest.raises(BadInput, match=r"nothing: is not under streambench.evaluations \(known: first\)"):
         write_overview(tmp_path, own, StreamOverview(evaluations=("nothing",)))
     (tmp_path / "data/streambench/sample/first/scores.parquet").unlink()
     with pytest.raises(BadInput, match="the evaluation has not run"):

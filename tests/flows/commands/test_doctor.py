@@ -65,7 +65,7 @@ def test_a_database_without_its_file_or_password_is_named(healthy):
     write_params(healthy, {"server": {"url": "sqlite+nothing://host/x", "password_env": "NO_SUCH_VARIABLE"}})
     assert find(healthy, "database server").state == "missing"
     write_params(healthy, {})
-    assert find(healthy, "databases").detail == "params.yaml names none"
+    assert find(healthy, "databases").detail == "params.yaml lists no database"
 
 
 def test_a_key_that_the_environment_lacks_is_named_and_never_shown(healthy, monkeypatch):
