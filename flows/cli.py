@@ -43,13 +43,13 @@ app = typer.Typer(
 
 def init(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="A new or empty folder; with --upgrade a project.")
+        Path | None, typer.Argument(metavar="DIR", help="A new or empty folder; with --upgrade, a project.")
     ] = None,
     upgrade: Annotated[
-        bool, typer.Option("--upgrade", help="Bring a project's code to the installed version, by a merge.")
+        bool, typer.Option("--upgrade", help="Merge the installed version's code into a project.")
     ] = False,
 ) -> None:
-    """Make a project of your own: its code, and a database and a model to fill in.
+    """Create a project: its code, and entries for a database and a model.
 
     Example: benchloom init my-benchmark
     """
@@ -71,17 +71,17 @@ def new(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The model; without it one of OpenAI's if OPENAI_API_KEY is set, or the embedded one."
+            help="The model. Default: an OpenAI model if OPENAI_API_KEY is set, otherwise the embedded one."
         ),
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where it is asked, by the OpenAI protocol, up to /v1.")
+        str | None, typer.Option(metavar="URL", help="The model's URL for the OpenAI protocol, up to /v1.")
     ] = None,
     key_env: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The environment variable that holds its key.")
+        str | None, typer.Option(metavar="NAME", help="The environment variable with the API key.")
     ] = None,
     served_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Its name at the endpoint, if it is another.")
+        str | None, typer.Option(metavar="NAME", help="The model's name at the endpoint, if it differs.")
     ] = None,
     password_env: Annotated[
         str | None, typer.Option(metavar="NAME", help="The environment variable with the URL's password.")
@@ -92,9 +92,9 @@ def new(
     output_price: Annotated[
         float | None, typer.Option(min=0, help="US dollars per million tokens of replies.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Questions in the preview.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Number of questions in the preview.")] = 20,
 ) -> None:
-    """Make a project from a database and a model: profile, cost, and a preview of 20 questions.
+    """Create a project from a database and a model, with a profile, the cost and 20 questions.
 
     Example: benchloom new shop --database shop.sqlite --model gpt-5-mini
     """
@@ -121,7 +121,7 @@ def describe(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Build question-answering benchmarks from databases, and re-evaluate systems on them.
+    """Build question-answering benchmarks from databases, and evaluate systems on them.
 
     Example: benchloom run grammar
     """
@@ -129,9 +129,9 @@ def describe(
 
 
 def report(
-    open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    open_it: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
-    """Build the front page over the reports.
+    """Build the front page of the reports.
 
     Example: benchloom report --open
     """
@@ -146,22 +146,26 @@ def publish(
         typer.Argument(help="An entry: films, longform.sets.sample, films-good; or a folder of TANQ items"),
     ],
     target: Annotated[
-        str, typer.Argument(help="Where to: a folder, as --to, or hub:OWNER/NAME, as --hub.")
+        str, typer.Argument(help="The target: a folder, like --to, or hub:OWNER/NAME, like --hub.")
     ] = "",
     to: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A new folder, or an earlier one of this dataset.")
     ] = None,
     hub: Annotated[
-        str, typer.Option(metavar="OWNER/NAME", help="A repository of a hub: HF_ENDPOINT, HF_TOKEN.")
+        str, typer.Option(metavar="OWNER/NAME", help="A repository on a hub; uses HF_ENDPOINT and HF_TOKEN.")
     ] = "",
-    public: Annotated[bool, typer.Option("--public", help="For everybody; else it is private.")] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Make the repository public instead of private.")
+    ] = False,
     private_sources: Annotated[
         bool,
         typer.Option(
-            "--private-sources", help="Even what is made from sources without a licence, or not for others."
+            "--private-sources", help="Publish even if a source has no licence, or one that forbids it."
         ),
     ] = False,
-    language: Annotated[str, typer.Option(help="Of the questions, where no stage says it.")] = "en",
+    language: Annotated[
+        str, typer.Option(help="The language of the questions, if no stage states it.")
+    ] = "en",
     prediction_key: Annotated[
         str,
         typer.Option(
@@ -171,7 +175,7 @@ def publish(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Publish a dataset or an evaluation's items: rows, calls and their ledger, card, licences, checksums.
+    """Publish a dataset or an evaluation: rows, ledger of calls, card, licences and checksums.
 
     Example: benchloom publish films films-dataset
     """
@@ -188,7 +192,7 @@ def publish(
 
 
 def doctor(as_json: Json = False) -> None:
-    """Say what is missing on this machine, and the command that mends it.
+    """List what is missing on this machine, with the command that fixes it.
 
     Example: benchloom doctor --json
     """
@@ -198,7 +202,7 @@ def doctor(as_json: Json = False) -> None:
 
 
 def stop() -> None:
-    """End the background servers of this project (Prefect, and the embedded model).
+    """Stop the background servers of this project: Prefect and the embedded model.
 
     Example: benchloom stop
     """

@@ -14,7 +14,7 @@ from tasks.plugs import list_plugs
 from tasks.sources.base_importer import BaseImporter
 
 GROUP = "importers"
-INSTALLED = "Bring in a source by the importer of an installed package (docs/plugs.md)."
+INSTALLED = "Import a source by the importer of an installed package (docs/plugs.md)."
 
 
 def list_importers() -> dict[str, str]:

@@ -19,20 +19,18 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The entry's name in params.yaml.")]
 NoTry = Annotated[bool, typer.Option("--no-try", help="Write the entry without trying it.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Write it in place of an entry of that name.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace an entry with the same name.")]
 Endpoint = Annotated[
-    str | None, typer.Option(metavar="URL", help="Where it is asked, by the OpenAI protocol, up to /v1.")
+    str | None, typer.Option(metavar="URL", help="The model's URL for the OpenAI protocol, up to /v1.")
 ]
-KeyEnv = Annotated[
-    str | None, typer.Option(metavar="VAR", help="The environment variable that holds its key.")
-]
+KeyEnv = Annotated[str | None, typer.Option(metavar="VAR", help="The environment variable with the API key.")]
 ServedModel = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Its name at the endpoint, if it is another.")
+    str | None, typer.Option(metavar="NAME", help="The model's name at the endpoint, if it differs.")
 ]
 InputPrice = Annotated[float | None, typer.Option(min=0, help="US dollars per million tokens of prompts.")]
 OutputPrice = Annotated[float | None, typer.Option(min=0, help="US dollars per million tokens of replies.")]
 
-app = typer.Typer(help="Write an entry into params.yaml after trying it once.", no_args_is_help=True)
+app = typer.Typer(help="Try something once, and write its entry into params.yaml.", no_args_is_help=True)
 
 
 @app.callback()
@@ -49,14 +47,14 @@ def database(
     place: Annotated[
         str, typer.Argument(metavar="FILE|URL", help="A SQLite file, or dialect://user@host/database.")
     ],
-    title: Annotated[str, typer.Option(help="What people call it.")] = "",
-    licence: Annotated[str, typer.Option(help="Of its content: CC0-1.0, proprietary, ...")] = "",
-    source: Annotated[str, typer.Option(help="Where it comes from.")] = "",
-    attribution: Annotated[str, typer.Option(help="Who is to be named.")] = "",
-    description: Annotated[str, typer.Option(help="What it holds, in a sentence.")] = "",
+    title: Annotated[str, typer.Option(help="The title for people.")] = "",
+    licence: Annotated[str, typer.Option(help="The licence of the content: CC0-1.0, proprietary, ...")] = "",
+    source: Annotated[str, typer.Option(help="The source of the content.")] = "",
+    attribution: Annotated[str, typer.Option(help="The authors to credit.")] = "",
+    description: Annotated[str, typer.Option(help="The content, in one sentence.")] = "",
     password_env: Annotated[
         str | None,
-        typer.Option(metavar="VAR", help="The environment variable that holds the URL's password."),
+        typer.Option(metavar="VAR", help="The environment variable with the URL's password."),
     ] = None,
     no_try: NoTry = False,
     replace: Replace = False,
@@ -93,7 +91,7 @@ def model(
             "--role",
             "--roles",
             metavar="ROLES",
-            help="Roles that it plays: generator,reader. All but the embedder's.",
+            help="Roles for the model: generator,reader. Default: all except the embedder's.",
         ),
     ] = None,
     input_price: InputPrice = None,
@@ -102,9 +100,9 @@ def model(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a model: ask one token, a JSON schema, a grammar, a tool call and log probabilities.
+    """Add a model: try one token, a JSON schema, a grammar, a tool call and log probabilities.
 
-    Without --endpoint it is a model of `models:`, or one of OpenAI's if OPENAI_API_KEY is set.
+    Without --endpoint, the model is an entry of `models:`, or OpenAI's if OPENAI_API_KEY is set.
 
     Example: benchloom add model gpt-mini --endpoint https://api.openai.com/v1 --key-env OPENAI_API_KEY
     """
@@ -130,7 +128,8 @@ def judge(
     key_env: KeyEnv = None,
     served_model: ServedModel = None,
     role: Annotated[
-        str, typer.Option("--as", metavar="ROLE", help="The role: judge, or a new role for a further judge.")
+        str,
+        typer.Option("--as", metavar="ROLE", help="The role: judge, or a new role for an additional judge."),
     ] = "judge",
     input_price: InputPrice = None,
     output_price: OutputPrice = None,
@@ -138,9 +137,9 @@ def judge(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Make a model the judge of answers, or with --as a further judge.
+    """Make a model the judge of answers; with --as, an additional judge.
 
-    It is one of `run.endpoints`, or a new one by its address.
+    The model is an entry of `run.endpoints`, or a new one with an address.
 
     Example: benchloom add judge gpt-mini --as second_judge
     """
@@ -161,26 +160,29 @@ def judge(
 @app.command()
 def system(
     name: Name,
-    url: Annotated[str | None, typer.Option(help="Of a system behind HTTP.")] = None,
+    url: Annotated[str | None, typer.Option(help="The URL of an HTTP system.")] = None,
     key_env: KeyEnv = None,
-    path: Annotated[str, typer.Option(help="Appended to the URL: /answer.")] = "",
+    path: Annotated[str, typer.Option(help="The path after the URL: /answer.")] = "",
     body: Annotated[
-        str, typer.Option(metavar="JSON", help="What is posted; {question} stands for the question.")
+        str, typer.Option(metavar="JSON", help="The JSON to post; {question} stands for the question.")
     ] = '{"question": "{question}"}',
-    text: Annotated[str, typer.Option(help="Where the reply holds the answer (JMESPath).")] = "answer",
+    text: Annotated[str, typer.Option(help="The answer's place in the reply (JMESPath).")] = "answer",
     passages: Annotated[
-        str | None, typer.Option(help="Where it lists the retrieved passages, best first.")
+        str | None, typer.Option(help="The place of the list of retrieved passages, best first.")
     ] = None,
-    contexts: Annotated[str | None, typer.Option(help="Where a passage holds its text.")] = None,
-    ids: Annotated[str | None, typer.Option(help="Where a passage holds its document's id.")] = None,
-    system_version: Annotated[str, typer.Option(help="Change it when the system changes.")] = "1",
+    contexts: Annotated[str | None, typer.Option(help="The text's place in a passage.")] = None,
+    ids: Annotated[str | None, typer.Option(help="The document id's place in a passage.")] = None,
+    system_version: Annotated[
+        str, typer.Option(help="The system's version; change it when the system changes.")
+    ] = "1",
     retriever: Annotated[
-        str | None, typer.Option(help="Of the built-in RAG: keyword, bm25, dense, hybrid or none.")
+        str | None,
+        typer.Option(help="The retriever of the built-in RAG: keyword, bm25, dense, hybrid or none."),
     ] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Passages in its prompt.")] = None,
-    question: Annotated[str, typer.Option(help="What it is asked once.")] = "",
+    top_k: Annotated[int | None, typer.Option(min=1, help="Number of passages in the prompt.")] = None,
+    question: Annotated[str, typer.Option(help="The question to try.")] = "",
     database: Annotated[
-        str | None, typer.Option(help="Whose questions it is asked: writes an entry of assessments, too.")
+        str | None, typer.Option(help="Also write an assessment on this database's questions.")
     ] = None,
     no_try: NoTry = False,
     replace: Replace = False,

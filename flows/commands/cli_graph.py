@@ -13,29 +13,29 @@ from flows.commands.cli_options import AskAgain, BudgetTokens, BudgetUsd, Json, 
 def run(
     targets: Targets = None,
     replay: Replay = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Without Prefect.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Run without Prefect.")] = False,
     engine: Annotated[
         str | None,
         typer.Option(
-            metavar="threads|dask|ray", help="What does the shards of stages that split; see docs/engines.md."
+            metavar="threads|dask|ray", help="Where shards run: threads, dask or ray (docs/engines.md)."
         ),
     ] = None,
     only_failed: Annotated[
-        bool, typer.Option("--only-failed", help="Only what failed or was stopped in its last run.")
+        bool, typer.Option("--only-failed", help="Run only what failed or was stopped last time.")
     ] = False,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Edit params.yaml first; repeatable."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a value in params.yaml first; repeatable."),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Only the first N items, into data/.preview/; dvc.lock stays as it is."),
+        typer.Option(min=1, help="Make only N items, in data/.preview/; dvc.lock does not change."),
     ] = None,
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
     ask_again: AskAgain = None,
 ) -> None:
-    """Bring artifacts up to date: stale stages run, fresh ones are left alone.
+    """Run stale stages, and leave fresh ones alone.
 
     Example: benchloom run grammar --set roles.generator.temperature=0.7
     """
@@ -58,11 +58,11 @@ def run(
 
 
 def stage(
-    name: Annotated[str, typer.Argument(help="Its name, as in dvc.yaml: grammar.fill_in")],
-    key: Annotated[str, typer.Argument(help="What it is fanned out over: a database's name.")] = "",
+    name: Annotated[str, typer.Argument(help="The stage's name in dvc.yaml: grammar.fill_in")],
+    key: Annotated[str, typer.Argument(help="The entry that the stage runs for: a database's name.")] = "",
     replay: Replay = False,
 ) -> None:
-    """Run one stage and write its outputs, as `dvc repro` does; nothing is recorded.
+    """Run one stage and write its outputs, as `dvc repro` does, without recording the run.
 
     Example: benchloom stage grammar.fill_in films
     """
@@ -72,11 +72,9 @@ def stage(
 
 
 def graph(
-    check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; end with 1 on a difference.")
-    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if a file differs.")] = False,
 ) -> None:
-    """Write dvc.yaml and the parameters' schema from the flows' declarations; stages of your own stay.
+    """Write dvc.yaml and params.schema.json from the flows' declarations; your own stages stay.
 
     Example: benchloom graph --check
     """
@@ -86,7 +84,7 @@ def graph(
 
 
 def plan(targets: Targets = None, ask_again: AskAgain = None, as_json: Json = False) -> None:
-    """Say what would run and why, and what it would ask and cost. Touches nothing.
+    """Show what would run and why, with the calls and the cost. Changes nothing.
 
     Example: benchloom plan grammar --json
     """
@@ -98,12 +96,14 @@ def plan(targets: Targets = None, ask_again: AskAgain = None, as_json: Json = Fa
 def status(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FLOW|STAGE|ENTRY]...", help="Flows, stages, entries of params.yaml; all."),
+        typer.Argument(
+            metavar="[FLOW|STAGE|ENTRY]...", help="Flows, stages or entries of params.yaml. Default: all."
+        ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every artifact, the fresh ones too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List every artifact, fresh ones too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show how much of each flow is fresh, and what is stale (why), missing or failed.
+    """Show how much of each flow is fresh, and what is stale (and why), missing or failed.
 
     Example: benchloom status films
     """
@@ -114,10 +114,10 @@ def status(
 
 def snapshot(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[DATABASE]...", help="Databases with a url; all of them.")
+        list[str] | None, typer.Argument(metavar="[DATABASE]...", help="Databases with a url. Default: all.")
     ] = None,
 ) -> None:
-    """Write down what database servers hold, for DVC to hash; `run` does it before every run.
+    """Record the content of database servers for DVC; `run` does this before every run.
 
     Example: benchloom snapshot warehouse
     """
@@ -128,18 +128,23 @@ def snapshot(
 
 def lineage(
     target: Annotated[
-        str, typer.Argument(help="An artifact's path, or report.json#/pointer of a figure.", metavar="TARGET")
+        str,
+        typer.Argument(
+            help="The path of an artifact, or report.json#/pointer for a figure.", metavar="TARGET"
+        ),
     ],
-    row: Annotated[str | None, typer.Option(help="The id of one of its rows, or its beginning.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Walk all of its rows.")] = False,
+    row: Annotated[str | None, typer.Option(help="A row id, or a unique prefix of one.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Trace all rows.")] = False,
     as_json: Json = False,
-    html: Annotated[bool, typer.Option("--html", help="Write a page to walk.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="Write the trace as a page.")] = False,
     openlineage: Annotated[
-        bool, typer.Option("--openlineage", help="Write the stages as OpenLineage events, or send them.")
+        bool, typer.Option("--openlineage", help="Write or send the stages as OpenLineage events.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the page or the events go.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The path of the page or the events.")
+    ] = None,
 ) -> None:
-    """Trace a figure, an artifact, or one of its rows, back to the sources. Exit 1 where there is a gap.
+    """Trace a figure, an artifact or a row back to its sources. Exit 1 if there is a gap.
 
     Example: benchloom lineage data/grammar/films/balanced.parquet --row 0066af
     """

@@ -8,17 +8,17 @@ import typer
 
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FLOW|STAGE]...", help="Flows or stages; everything where none is named."),
+    typer.Argument(metavar="[FLOW|STAGE]...", help="Flows, stages or entries. Default: everything."),
 ]
 AskAgain = Annotated[
     list[str] | None,
-    typer.Option(metavar="STAGE", help="Ask the recorded calls of a stage again, once; repeatable."),
+    typer.Option(metavar="STAGE", help="Repeat the recorded calls of a stage once; repeatable."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
-Replay = Annotated[bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")]
+Json = Annotated[bool, typer.Option("--json", help="Print only one JSON document on stdout.")]
+Replay = Annotated[bool, typer.Option("--replay", help="Call no model: every call must be in a ledger.")]
 BudgetUsd = Annotated[
-    float | None, typer.Option(min=0, help="Stop before it has paid more than so many dollars.")
+    float | None, typer.Option(min=0, help="Stop before the run spends more dollars than this.")
 ]
 BudgetTokens = Annotated[
-    int | None, typer.Option(min=0, help="Stop before it has used more than so many tokens.")
+    int | None, typer.Option(min=0, help="Stop before the run uses more tokens than this.")
 ]

@@ -12,38 +12,43 @@ from flows.commands.cli_options import BudgetTokens, BudgetUsd, Json, Replay
 
 
 def score(
-    metric: Annotated[str, typer.Argument(help="Its name: rms, grammar, hotpotqa, ... (docs/scoring.md)")],
-    file: Annotated[str, typer.Argument(help=".jsonl, .csv, .tsv or .parquet; - reads JSON Lines.")],
+    metric: Annotated[str, typer.Argument(help="The metric: rms, grammar, hotpotqa, ... (docs/scoring.md)")],
+    file: Annotated[
+        str, typer.Argument(help="A .jsonl, .csv, .tsv or .parquet file; - reads JSON Lines from stdin.")
+    ],
     rule: Annotated[
-        str | None, typer.Option(help="Where a metric has several; all nests the figures by rule.")
+        str | None, typer.Option(help="The rule, if the metric has several; all reports each of them.")
     ] = None,
     items: Annotated[
-        Path | None, typer.Option(metavar="OUT.jsonl", help="Write every item's own scores there.")
+        Path | None, typer.Option(metavar="OUT.jsonl", help="Write the scores of each item to this file.")
     ] = None,
     ci: Annotated[bool, typer.Option("--ci", help="Add 95% bootstrap intervals.")] = False,
-    draws: Annotated[int, typer.Option(min=1, help="How many draws --ci takes.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of --ci.")] = 0,
+    draws: Annotated[int, typer.Option(min=1, help="Number of bootstrap samples for --ci.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="The seed for --ci.")] = 0,
     databases: Annotated[Path | None, typer.Option(help="execution: DIR/<db_id>/<db_id>.sqlite")] = None,
     url: Annotated[str | None, typer.Option(help="execution: a database's SQLAlchemy URL.")] = None,
-    timeout: Annotated[float | None, typer.Option(help="execution: seconds for a query; 30.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="execution: timeout of a query in seconds. Default: 30.")
+    ] = None,
     keep_distinct: Annotated[
-        bool, typer.Option("--keep-distinct", help="execution, test-suite: leave DISTINCT in.")
+        bool, typer.Option("--keep-distinct", help="execution, test-suite: keep DISTINCT.")
     ] = False,
     reading: Annotated[
         str | None,
         typer.Option(help="execution, ds1000: how replies are read: lenient (default), released or none."),
     ] = None,
     closed: Annotated[
-        bool, typer.Option("--closed", help="grammar: an answer without all its true documents is incorrect.")
+        bool,
+        typer.Option("--closed", help="grammar: count an answer without all true documents as incorrect."),
     ] = False,
-    turns: Annotated[int | None, typer.Option(help="multiturn: the most turns; 5.")] = None,
+    turns: Annotated[int | None, typer.Option(help="multiturn: maximum number of turns. Default: 5.")] = None,
     drop_zero: Annotated[
-        bool, typer.Option("--drop-zero", help="correlation: leave out items with a 0.")
+        bool, typer.Option("--drop-zero", help="correlation: skip items with a score of 0.")
     ] = False,
     level: Annotated[str | None, typer.Option(help="agreement: nominal, ordinal or interval.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Score predictions of your own; no project, server or model is needed.
+    """Score your predictions, without a project, server or model.
 
     Example: benchloom score hotpotqa answers.jsonl --rule all --ci --json
     """
@@ -75,7 +80,7 @@ def score(
 
 
 QaColumn = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="qa: the column with it; '' reads none.")
+    str | None, typer.Option(metavar="COLUMN", help="qa: the name of this column; '' reads none.")
 ]
 
 
@@ -83,66 +88,72 @@ def evaluate(
     flow: Annotated[
         str,
         typer.Argument(
-            help="By whose rules: grammar, longform, qa, ragcheck, streambench or tanq.", metavar="FLOW"
+            help="The flow: grammar, longform, qa, ragcheck, streambench or tanq.", metavar="FLOW"
         ),
     ],
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The dataset, as --dataset.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="The dataset, like --dataset.")
+    ] = None,
     dataset: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="A folder or file of questions with answers; see the FLOW's page."),
+        typer.Option(
+            metavar="PATH", help="A folder or file with questions and answers; see the page of the flow."
+        ),
     ] = None,
     system: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="A name of `systems` in params.yaml, or for --answers; repeatable."
+            metavar="NAME", help="A name under `systems` in params.yaml, or a name for --answers; repeatable."
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A model alone, as the role `answerer` asks it; repeatable."),
+        typer.Option(
+            metavar="NAME", help="A model without retrieval, asked as the role `answerer`; repeatable."
+        ),
     ] = None,
     answers: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Judge the answers of this file; no system is asked."),
+        typer.Option(metavar="FILE", help="Judge the answers in this file instead of asking a system."),
     ] = None,
     endpoint: Annotated[
         str,
-        typer.Option(
-            metavar="URL", help="Where the models of --model and --judge are, up to /v1 (OpenAI's)."
-        ),
+        typer.Option(metavar="URL", help="The URL for --model and --judge, up to /v1. Default: OpenAI's."),
     ] = "",
     key_env: Annotated[
         str, typer.Option(metavar="NAME", help="The environment variable with the key for --endpoint.")
     ] = "",
     documents: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="What the built-in RAG retrieves from.")
+        Path | None, typer.Option(metavar="PATH", help="The documents for the built-in RAG.")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Only N groups or questions, drawn by seed.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Sample only N groups or questions.")] = None,
     turns: Annotated[
-        int | None, typer.Option(min=1, help="ragcheck: lead conversations too, of N turns at most.")
+        int | None, typer.Option(min=1, help="ragcheck: also hold conversations of at most N turns.")
     ] = None,
     language: Annotated[
-        str, typer.Option(metavar="CODE", help="ragcheck: of the questions; default: en, of JSQuAD ja.")
+        str,
+        typer.Option(
+            metavar="CODE", help="ragcheck: the language of the questions. Default: en; ja for JSQuAD."
+        ),
     ] = "",
     score: Annotated[
         str,
         typer.Option(metavar="HOW", help="qa: rules (default), judge or both (default with --judge)."),
     ] = "",
     judge: Annotated[
-        str, typer.Option(metavar="NAME", help="qa: the model that judges; default: the role `judge`.")
+        str, typer.Option(metavar="NAME", help="qa: the model that judges. Default: the role `judge`.")
     ] = "",
     question: QaColumn = None,
     answer: QaColumn = None,
     contexts: QaColumn = None,
     item_id: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="qa: the column with it; '' reads none.")
+        str | None, typer.Option("--id", metavar="COLUMN", help="qa: the name of this column; '' reads none.")
     ] = None,
     group: QaColumn = None,
     tags: QaColumn = None,
     as_of: Annotated[
-        str, typer.Option(metavar="LABEL", help="Ask anew under it; default: `evaluation.as_of`.")
+        str,
+        typer.Option(metavar="LABEL", help="Repeat the calls under this label. Default: `evaluation.as_of`."),
     ] = "",
     replay: Replay = False,
     budget_usd: BudgetUsd = None,
@@ -150,12 +161,13 @@ def evaluate(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Default: data/evaluations/<system>-<hash>; of several, DIR/<system>."
+            metavar="DIR",
+            help="The folder to write. Default: data/evaluations/<system>-<hash>; for several, DIR/<system>.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run systems of yours over a dataset, and judge them; the graph and dvc.lock stay as they are.
+    """Run your systems on a dataset and judge their answers, outside the graph.
 
     Example: benchloom evaluate grammar --dataset questions.jsonl --system good --documents corpus/
     """
@@ -212,27 +224,33 @@ def evaluate(
 
 def compare(
     a: Annotated[
-        str, typer.Argument(help="An entry, ENTRY/SYSTEM, system, night, run's folder, git revision.")
+        str,
+        typer.Argument(
+            help="An entry, ENTRY/SYSTEM, a system, a night, a folder of a run, or a git revision."
+        ),
     ],
-    b: Annotated[str, typer.Argument(help="What it is compared with; `workspace` is what lies here now.")],
-    more: Annotated[
-        list[str] | None, typer.Argument(help="Further ones; every two of them are compared.")
+    b: Annotated[str, typer.Argument(help="What to compare it with; `workspace` is the current state.")],
+    more: Annotated[list[str] | None, typer.Argument(help="More of them; every pair is compared.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Entries or systems. Default: all.")
     ] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Entries or systems; all.")] = None,
-    metric: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Metrics to compare; all.")] = None,
-    items: Annotated[int, typer.Option(min=0, help="How many items each table names.")] = 5,
-    draws: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Its seed.")] = 0,
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Metrics to compare. Default: all.")
+    ] = None,
+    items: Annotated[int, typer.Option(min=0, help="Number of items that each table lists.")] = 5,
+    draws: Annotated[int, typer.Option(min=100, help="Number of bootstrap samples.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the bootstrap.")] = 0,
     distance: Annotated[
-        float, typer.Option(min=0.0001, help="The difference that `needed` says how many pairs it takes for.")
+        float,
+        typer.Option(min=0.0001, help="The difference for which `needed` computes the number of pairs."),
     ] = 0.05,
     html: Annotated[bool, typer.Option("--html", help="Write a page with all changed items.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the page goes.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The path of the page.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare systems, runs, nights or git revisions, in pairs over the same items.
+    """Compare systems, runs, nights or git revisions on the same items.
 
-    With three or more it also prints how well each item tells the systems apart.
+    For three or more, it also prints the discrimination of each item.
 
     Example: benchloom compare films-weak films-good films-alone
     """

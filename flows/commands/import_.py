@@ -42,12 +42,14 @@ class ImportGroup(TyperGroup):
         }
 
 
-app = typer.Typer(cls=ImportGroup, help="Bring in what others, or you, have written.", no_args_is_help=True)
+app = typer.Typer(
+    cls=ImportGroup, help="Import datasets, articles, templates and answers.", no_args_is_help=True
+)
 
 
 @app.callback()
 def describe() -> None:
-    """Bring in what others, or you, have written.
+    """Import datasets, articles, templates and answers.
 
     Example: benchloom import templates my-templates.jsonl --database shop --instead
     """

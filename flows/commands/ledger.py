@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tasks.models.recording.ledger import Ledger, ModelStats, PossiblyPaid
     from tasks.models.settings import EmbeddedModel, ModelRun
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Every model call ever made, by content.")
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="The store of all model calls.")
 
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 DAY_S = 86_400
 
 
 @app.command()
 def stats(as_json: AsJson = False) -> None:
-    """Count calls, tokens and dollars, by model, and what was possibly paid.
+    """Count calls, tokens and dollars by model, including possible payments.
 
     Example: benchloom ledger stats --json
     """
@@ -46,15 +46,17 @@ def stats(as_json: AsJson = False) -> None:
 
 @app.command()
 def export(
-    flow: Annotated[str, typer.Argument(help="The flow whose calls are shipped.")],
+    flow: Annotated[str, typer.Argument(help="The flow whose calls to write.")],
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="Also the calls of stages that have not finished, and those shipped."),
+        typer.Option("--partial", help="Include calls of unfinished stages, and calls that shipped before."),
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Default: data/ledger/FLOW.jsonl.gz")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write. Default: data/ledger/FLOW.jsonl.gz")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the calls that a flow's artifacts used as the ledger that ships with the project.
+    """Write the ledger that ships with the project, with the calls of a flow's artifacts.
 
     Example: benchloom ledger export grammar
     """
@@ -98,7 +100,7 @@ def export(
 def import_(
     path: Annotated[Path, typer.Argument(help="A shipped ledger (.jsonl.gz).")], as_json: AsJson = False
 ) -> None:
-    """Copy a shipped ledger's calls into the live one; a call that is there already stays as it is.
+    """Copy a shipped ledger's calls into the live ledger; existing calls stay.
 
     Example: benchloom ledger import colleague.jsonl.gz
     """
@@ -115,14 +117,14 @@ def import_(
 
 @app.command()
 def verify(
-    flow: Annotated[str | None, typer.Argument(help="Default: every flow.")] = None,
+    flow: Annotated[str | None, typer.Argument(help="The flow. Default: every flow.")] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="How many calls, drawn by seed; default: all.")
+        int | None, typer.Option(min=1, help="Number of calls to sample. Default: all.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the sample.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Ask recorded calls again, live and past the ledger, and compare the texts; exit 1 if any differs.
+    """Repeat recorded calls live, and compare the texts. Exit 1 if any differs.
 
     Example: benchloom ledger verify --sample 30
     """
@@ -171,20 +173,20 @@ def verify(
 @app.command()
 def prune(
     older_than_days: Annotated[
-        float | None, typer.Option(min=0, help="Delete live calls recorded before that.")
+        float | None, typer.Option(min=0, help="Delete live calls from before this date.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help='Only calls to this model; "" is those with no model recorded.')
+        str | None, typer.Option(help='Only calls to this model; "" means calls without a recorded model.')
     ] = None,
     damaged: Annotated[
-        bool, typer.Option("--damaged", help="Delete live calls that do not have their checksums.")
+        bool, typer.Option("--damaged", help="Delete live calls that do not match their checksums.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the calls.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete old or damaged calls from the live ledger, and say what asking old ones again would cost.
+    """Delete old or damaged calls from the live ledger, and estimate the cost of repeating old ones.
 
-    Shipped ledgers are never touched.
+    Shipped ledgers do not change.
 
     Example: benchloom ledger prune --older-than-days 365 --model my-model --dry-run
     """
@@ -213,18 +215,18 @@ def prune(
 
 @app.command()
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free one.")] = 8093,
-    latency: Annotated[float, typer.Option(min=0, help="Seconds a reply takes.")] = 0.0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free port.")] = 8093,
+    latency: Annotated[float, typer.Option(min=0, help="Delay of a reply in seconds.")] = 0.0,
     faults: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of calls that fail when first asked.")
+        float, typer.Option(min=0, max=1, help="Share of calls that fail at the first attempt.")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Draws the faults.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the failures.")] = 0,
     requests_per_minute: Annotated[
-        int | None, typer.Option(min=1, help="More than that are refused with 429.")
+        int | None, typer.Option(min=1, help="Maximum number of concurrent requests; others get a 429.")
     ] = None,
-    batch_seconds: Annotated[float, typer.Option(min=0, help="Seconds a batch takes.")] = 0.0,
+    batch_seconds: Annotated[float, typer.Option(min=0, help="Duration of a batch in seconds.")] = 0.0,
 ) -> None:
-    """Answer the OpenAI protocol (chat, embeddings, batches) on loopback from the ledger, until Ctrl-C.
+    """Serve the ledger on loopback with the OpenAI protocol (chat, embeddings, batches), until Ctrl-C.
 
     Example: benchloom ledger serve --port 8093 --latency 0.05 --faults 0.3 --seed 7
     """

@@ -13,19 +13,21 @@ from flows.commands.ledger import AsJson, load_models
 if TYPE_CHECKING:
     from tasks.models.settings import EmbeddedModel
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="The embedded models: files and servers.")
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="Manage the files and servers of embedded models."
+)
 
 Name = Annotated[
-    str | None, typer.Argument(help="A name under `models:` in params.yaml; default: the only or first.")
+    str | None, typer.Argument(help="A name under `models:` in params.yaml. Default: the first.")
 ]
 
 
 @app.command()
 def pull(
     name: Name = None,
-    file: Annotated[Path | None, typer.Option(help="A copy of yours, instead of a download.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A local copy, instead of a download.")] = None,
 ) -> None:
-    """Bring a model's file into the user's cache folder, held to its checksum.
+    """Download a model's file into your cache folder, and verify its checksum.
 
     Example: benchloom model pull
     """
@@ -39,11 +41,13 @@ def pull(
 @app.command()
 def serve(
     name: Name = None,
-    idle: Annotated[float, typer.Option(min=0, help="Seconds without a call until it ends; 0: never.")] = 0,
+    idle: Annotated[
+        float, typer.Option(min=0, help="Seconds without a call until the server stops; 0 means never.")
+    ] = 0,
 ) -> None:
-    """Start a model's server on loopback, where none runs, and print its address.
+    """Start a model's server on loopback, unless one runs, and print its address.
 
-    Runs and colleagues' processes find it; `benchloom model stop` ends it.
+    Runs and other processes find the server; `benchloom model stop` stops it.
 
     Example: benchloom model serve
     """
@@ -80,7 +84,7 @@ def list_(as_json: AsJson = False) -> None:
 
 @app.command()
 def stop(name: Name = None) -> None:
-    """End a model's server, or all of them.
+    """Stop a model's server, or all servers.
 
     Example: benchloom model stop
     """

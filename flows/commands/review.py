@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="People's decisions and ratings on rows of artifacts.\n\n"
+    help="Collect people's decisions and ratings on rows of artifacts.\n\n"
     "Example: benchloom review serve data/grammar/films/questions.parquet",
 )
 
-Artifact = Annotated[
-    Path, typer.Argument(metavar="ARTIFACT.parquet", help="Any artifact with ids and texts.")
-]
-Take = Annotated[int | None, typer.Option(min=1, metavar="N", help="Only N items, drawn by seed.")]
-Seed = Annotated[int, typer.Option(help="Draws the items.")]
+Artifact = Annotated[Path, typer.Argument(metavar="ARTIFACT.parquet", help="An artifact with ids and texts.")]
+Take = Annotated[int | None, typer.Option(min=1, metavar="N", help="Sample only N items.")]
+Seed = Annotated[int, typer.Option(help="The seed of the sample.")]
 Beside = Annotated[
     list[Path] | None,
-    typer.Option(metavar="ARTIFACT.parquet", help="Show the row of it that an item names, too; repeatable."),
+    typer.Option(
+        metavar="ARTIFACT.parquet", help="Also show the row of this artifact that an item names; repeatable."
+    ),
 ]
 NAMED_LINES = 50
 
@@ -39,7 +39,8 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.csv|.jsonl", help="Default: FLOW-...-STAGE.csv, named after the artifact."
+            metavar="FILE.csv|.jsonl",
+            help="The file to write. Default: FLOW-...-STAGE.csv, after the artifact.",
         ),
     ] = None,
     take: Take = None,
@@ -47,7 +48,7 @@ def export(
     beside: Beside = None,
     as_json: Json = False,
 ) -> None:
-    """Write items as a form that people fill in: decision, edited, rating, reviewer, note.
+    """Write items as a form to fill in: decision, edited, rating, reviewer, note.
 
     Example: benchloom review export data/grammar/films/questions.parquet --out form.csv --take 50
     """
@@ -70,12 +71,10 @@ def export(
 @app.command(name="import")
 def import_(
     file: Annotated[Path, typer.Argument(help="A filled-in form, .csv or .jsonl.")],
-    reviewer: Annotated[
-        str, typer.Option(metavar="NAME", help="Who decided in lines that name nobody.")
-    ] = "",
+    reviewer: Annotated[str, typer.Option(metavar="NAME", help="The reviewer of lines without a name.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Merge a filled-in form's decisions into data/labels/review; exit 1 if a line was refused.
+    """Merge a form's decisions into data/labels/review. Exit 1 if a line is refused.
 
     Example: benchloom review import form.csv --reviewer Anna
     """
@@ -123,15 +122,15 @@ def import_(
 @app.command()
 def serve(
     artifact: Artifact,
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free port.")] = 0,
     take: Take = None,
     seed: Seed = 0,
     beside: Beside = None,
 ) -> None:
-    """Serve a page on loopback to decide item by item, by keys; every decision is saved at once.
+    """Serve a page on loopback to review items with the keyboard; decisions are saved at once.
 
-    Several people may decide at once, each under a name; Ctrl-C ends it, and then it is told how every two
-    people agree, and which items are split.
+    Several people can review at the same time, each with a name. Ctrl-C stops the server, and
+    it prints the agreement of each pair and the split items.
 
     Example: benchloom review serve data/grammar/films/questions.parquet --take 50
     """
@@ -197,7 +196,7 @@ def print_import(facts: dict[str, Any]) -> None:
 
 
 def describe_people(pairs: list[PairAgreement], split: list[str]) -> list[str]:
-    """Say how every two people agree, and which items are split."""
+    """Say how every two it prints the agreement of each pair and the split items."""
     lines = []
     for pair in pairs:
         kappa = "-" if pair.kappa is None else f"{pair.kappa:.4f}"

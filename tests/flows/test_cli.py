@@ -69,7 +69,7 @@ def test_the_help_of_evaluate_names_every_flow_that_evaluates():
     flows = [own.name for own in list_flows() if any(scope.evaluates for scope in own.list_scopes())]
     command = typer.main.get_command(cli.app).commands["evaluate"]
     (flow,) = [param for param in command.params if param.name == "flow"]
-    assert flow.help == f"By whose rules: {', '.join(flows[:-1])} or {flows[-1]}."
+    assert flow.help == f"The flow: {', '.join(flows[:-1])} or {flows[-1]}."
 
 
 @pytest.mark.parametrize(

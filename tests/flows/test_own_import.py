@@ -142,7 +142,7 @@ def test_an_importer_of_a_new_project_is_one_file_and_its_fields_are_options(tmp
     (project / "notes/a.txt").write_text("Zwei Äpfel\n", encoding="utf-8")
     listed = [line.split()[:3] for line in run(project, "import", "--help").stdout.splitlines()]
     assert ["notes", "Bring", "in"] in listed
-    assert ["bird", "Bring", "in"] in listed
+    assert ["bird", "Import", "BIRD's"] in listed
     told = " ".join(run(project, "import", "notes", "--help").stdout.split())
     assert "FOLDER <path> Of text files. [required]" in told
     assert "--language CODE That they are written in. [default: en]" in told

@@ -25,7 +25,7 @@ COLUMNS = "grammar.columns"
 
 
 class Templates(BaseImporter):
-    """Bring in SQL templates with texts of your own, for questions over a database (docs/templates.md).
+    """Import SQL templates with texts of your own, for questions over a database (docs/templates.md).
 
     A line: {"sql": "SELECT films.runtime FROM films WHERE films.title = '[films.title]'",
     "texts": {"short": "runtime of the film [films.title]", "long": ["...", "..."]}, "tag": "lengths"}

@@ -32,9 +32,9 @@ Row = TypeVar("Row")
 
 
 class Mtrag(BaseImporter):
-    """Bring in published answers of models with people's ratings of them (docs/ragcheck.md).
+    """Import published answers of models with people's ratings (docs/ragcheck.md).
 
-    Each model becomes a system that replays its answers; the ratings are what judges are held against.
+    Each model becomes a system that replays its answers. Judges are compared with the ratings.
 
     Example: benchloom import mtrag mtrag-human.json --metric completeness
     """

@@ -20,7 +20,7 @@ TABLES = ("dev_tables.json", "tables.json", "train_tables.json", "mini_dev_sqlit
 
 
 class Bird(SqlImporter):
-    """Bring in BIRD's development split, for streambench.
+    """Import BIRD's development split, for streambench.
 
     Example: benchloom import bird dev --databases dev/dev_databases
     """

@@ -20,7 +20,7 @@ SPLIT = re.compile(r"""('[^']*'|"[^"]*")|([<>!])\s+=""")
 
 
 class Cosql(SqlImporter):
-    """Bring in CoSQL, each turn of its dialogues a question of its own, for streambench.
+    """Import CoSQL for streambench, with each dialogue turn as a question.
 
     Example: benchloom import cosql cosql_dataset.zip
     """

@@ -34,7 +34,7 @@ TAKEN = 36 * LABELS
 
 
 class Ddxplus(Importer):
-    """Bring in patients of DDXPlus, as many of each diagnosis, for streambench.
+    """Import DDXPlus patients for streambench, evenly over diagnoses.
 
     Example: benchloom import ddxplus ddxplus --take 490
     """

@@ -13,9 +13,9 @@ from tasks.sources.stream_dataset import DatasetItem, LeftOutRecord, tidy, tidy_
 
 
 class Ds1000(Importer):
-    """Bring in DS-1000's problems with their test programs, for streambench.
+    """Import DS-1000's problems with their test programs, for streambench.
 
-    There is one split: shots are a file of one's own.
+    The dataset has one split; shots are in a separate file.
 
     Example: benchloom import ds1000 ds1000.jsonl.gz --shots data/shots/ds1000.jsonl
     """

@@ -15,7 +15,7 @@ from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
 
 
 class Hotpotqa(Importer):
-    """Bring in HotpotQA's distractor questions with their paragraphs, for streambench.
+    """Import HotpotQA's distractor questions with their paragraphs, for streambench.
 
     Example: benchloom import hotpotqa hotpot_dev_distractor_v1.json --take 1500
     """

@@ -42,7 +42,7 @@ NAMED = 20
 
 
 class Spider(SqlImporter):
-    """Bring in databases of Spider with the questions about them (docs/databases.md, docs/streambench.md).
+    """Import databases of Spider with the questions about them (docs/databases.md, docs/streambench.md).
 
     Example: benchloom import spider spider_data.zip --database concert_singer --take 5
     """

@@ -97,10 +97,10 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
 
 
 class Streambench(SqlImporter):
-    """Bring in StreamBench's released datasets, whose streams `order: released` orders as the paper does.
+    """Import StreamBench's released datasets; `order: released` is the paper's order.
 
-    PATH is a folder with a folder for each configuration, or the set's name on the hub. Of each
-    configuration that is there one dataset is made, named like it.
+    PATH is a folder with one folder per configuration, or the set's name on the hub. Each
+    configuration becomes a dataset with the same name.
 
     Example: benchloom import streambench StreamBench --config bird --databases dev_databases
     """

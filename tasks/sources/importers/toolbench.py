@@ -23,9 +23,9 @@ TEST, DESCRIPTIONS, LISTED = "tool_test.json", "API_descriptions.json", "API_lis
 
 
 class Toolbench(Importer):
-    """Bring in the tests of STE's 50 APIs, with the descriptions of all 817, for streambench.
+    """Import the tests of STE's 50 APIs, with the descriptions of all 817, for streambench.
 
-    There is one split: shots are a file of one's own.
+    The dataset has one split; shots are in a separate file.
 
     Example: benchloom import toolbench STE/tool_metadata
     """

@@ -69,7 +69,7 @@ IN_MEMORY = 4_096
 
 
 class Wikidata(BaseImporter):
-    """Bring in entities and claims of Wikidata as Parquet files (docs/wikidata.md).
+    """Import entities and claims of Wikidata as Parquet files (docs/wikidata.md).
 
     Example: benchloom import wikidata latest-all.json.bz2 --class Q11424 --property P57 --property P577
     """

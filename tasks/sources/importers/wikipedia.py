@@ -55,7 +55,7 @@ class ImportCounts:
 
 
 class Wikipedia(BaseImporter):
-    """Bring in Wikipedia's articles as sentences, table cells and infobox entries (docs/wikipedia.md).
+    """Import Wikipedia's articles as sentences, table cells and infobox entries (docs/wikipedia.md).
 
     Example: benchloom import wikipedia enwiki-latest-pages-articles.xml.bz2 --name english --title Dublin
     """

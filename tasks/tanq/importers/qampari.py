@@ -36,7 +36,7 @@ SOURCE = "qampari"
 
 
 class Qampari(RecordsImporter):
-    """Bring in list questions of QAMPARI, which tanq extends (docs/tanq.md).
+    """Import list questions of QAMPARI, which tanq extends (docs/tanq.md).
 
     Example: benchloom import qampari dev_data.jsonl.gz --graph data/raw/wikidata/main
     """

@@ -53,7 +53,7 @@ OWN_FILES = ("data/items.jsonl", "tanq/test.jsonl", "test.jsonl")
 
 
 class Tanq(RecordsImporter):
-    """Bring in published records of TANQ as a dataset for `evaluate tanq` (docs/tanq.md).
+    """Import published records of TANQ as a dataset for `evaluate tanq` (docs/tanq.md).
 
     Example: benchloom import tanq test.jsonl
     """
