@@ -35,7 +35,7 @@ def check_papers(root: Path) -> None:
             raise BadInput(
                 f"{TASKS}/{folder.name}",
                 f"has no flow: declare its stages in flows/{folder.name}.py",
-                hint="or list it in flows/code.py: ROOMS, if papers stand on it",
+                hint="or list it in flows/code.py: ROOMS, if papers depend on it",
             )
     for page in sorted((root / FLOWS).glob("*.py")):
         if _declares_flow(page) and not (root / TASKS / page.stem / "__init__.py").is_file():

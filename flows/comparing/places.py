@@ -133,7 +133,7 @@ def read_evaluation(folder: Path, label: str) -> Place | None:
 
     def find(name: str) -> Path:
         if not (folder / f"{name}.parquet").is_file():
-            raise BadInput(folder, f"has no {name}.parquet", hint="benchloom evaluate makes it anew")
+            raise BadInput(folder, f"has no {name}.parquet", hint="benchloom evaluate makes it again")
         return folder / f"{name}.parquet"
 
     scopes = [scope for own in list_flows() if own.name == flow for scope in own.list_scopes()]
@@ -229,6 +229,6 @@ def open_cache(root: Path) -> Callable[[str], Path]:
     try:
         repo = Repo(str(root))
     except DvcException as error:
-        raise BadInput(root, f"is no DVC repository: {error}", hint="dvc init") from error
+        raise BadInput(root, f"is not a DVC repository: {error}", hint="dvc init") from error
     cache = repo.cache.local
     return lambda md5: Path(cache.oid_to_path(md5))

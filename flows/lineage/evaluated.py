@@ -101,7 +101,7 @@ def add_evaluation(graph: Graph, root: Path, folder: str) -> Graph:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(
-            path, "is no record of an evaluation", hint="benchloom evaluate makes it anew"
+            path, "is no record of an evaluation", hint="benchloom evaluate makes it again"
         ) from error
     return replace(graph, stages=(*graph.stages, stage))
 

@@ -196,7 +196,9 @@ def read_destination(params: Mapping[str, object]) -> Destination:
         CREDENTIALS.search(found.url) or not found.url.startswith(("http://", "https://"))
     ):
         raise BadInput(
-            "params.yaml: run.openlineage.url", "is no http(s) address without a password", hint="use key_env"
+            "params.yaml: run.openlineage.url",
+            "is not an http(s) address without a password",
+            hint="use key_env",
         )
     return found
 

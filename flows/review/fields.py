@@ -72,7 +72,7 @@ def read_name(fields: Mapping[str, object]) -> str:
     if not name:
         raise BadItem("names no reviewer (in the column `reviewer`, or by --reviewer)")
     if len(name) > MAX_NAME or not name.isprintable() or name.startswith(FORMULA):
-        raise BadItem(f"reviewer is {name[:MAX_NAME]!r}; at most {MAX_NAME} characters of a name are wanted")
+        raise BadItem(f"reviewer is {name[:MAX_NAME]!r}; expected at most {MAX_NAME} characters of a name")
     return name
 
 
@@ -83,7 +83,7 @@ def read_rating(fields: Mapping[str, object]) -> int | None:
         return None
     digit = value.strip() if isinstance(value, str) else str(value)
     if isinstance(value, bool | float) or digit not in {"1", "2", "3", "4", "5"}:
-        raise BadItem(f"rating is {digit[:40]!r}; a whole number from 1 to 5 is wanted")
+        raise BadItem(f"rating is {digit[:40]!r}; expected a whole number from 1 to 5")
     return int(digit)
 
 
@@ -98,7 +98,7 @@ def read_time(fields: Mapping[str, object], now: datetime) -> str:
             raise BadItem(f"at is {text[:40]!r}, which is in the future")
         return format_time(moment)
     except (ValueError, OverflowError) as error:
-        raise BadItem(f"at is {text[:40]!r}; a time such as 2031-11-23T14:05 is wanted") from error
+        raise BadItem(f"at is {text[:40]!r}; expected a time such as 2031-11-23T14:05") from error
 
 
 def read_cell(fields: Mapping[str, object], name: str) -> str:

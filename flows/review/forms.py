@@ -200,6 +200,6 @@ def _check_texts(
         shown = cut_cell(text) if is_csv else text
         if not isinstance(cell, str) or not is_same_text(cell, shown):
             raise BadItem(
-                f"{name} is not what {artifact.path} has: it was made anew since, or edited in place "
+                f"{name} is not what {artifact.path} has: it was made again since, or edited in place "
                 "(a new text goes under `edited`)"
             )

@@ -158,7 +158,7 @@ def read_port(root: Path) -> int | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise BadInput(file, "holds no port", hint="`benchloom nightly deploy` writes it anew") from error
+        raise BadInput(file, "holds no port", hint="`benchloom nightly deploy` writes it again") from error
 
 
 def describe_url(port: int | None) -> str | None:

@@ -128,7 +128,7 @@ class DatabaseEntry(BaseModel):
     def locate_file(self) -> Path:
         """Return the SQLite file. Raises BadInput if there is none."""
         if self.file is None or self.url is not None:
-            raise BadInput(self.label, "is no SQLite file")
+            raise BadInput(self.label, "is not a SQLite file")
         if not self.file.is_file():
             raise BadInput(
                 self.file,

@@ -60,7 +60,7 @@ class Correlation(Metric[ScorePair]):
         ratings: list[Any] = human if isinstance(human, list) else [human]
         for rating in ratings:
             if not is_number(rating):
-                raise BadItem(f"human holds {describe_type(rating)}; a number or a list of numbers is wanted")
+                raise BadItem(f"human holds {describe_type(rating)}; expected a number or a list of numbers")
         if not ratings:
             raise BadItem("human is an empty list")
         if judge is not None and not is_number(judge):

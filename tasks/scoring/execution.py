@@ -201,7 +201,7 @@ class TestSuites:
 
     def _open(self, name: str) -> list[Snapshot]:
         if name != Path(name).name or name == "..":
-            raise BadItem(f"db_id {quote_name(name)} is no plain name")
+            raise BadItem(f"db_id {quote_name(name)} is not a plain name")
         own = self._folder / name / f"{name}.sqlite"
         try:
             others = sorted(path for path in own.parent.glob("*.sqlite") if path != own)

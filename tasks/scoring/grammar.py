@@ -117,7 +117,7 @@ def read_ids(record: Record, field: str) -> Ids:
     """Read a list of document ids as a set. Raises BadItem."""
     ids = record.get(field)
     if not isinstance(ids, list):
-        raise BadItem(f"{field} is {describe_type(ids)}; a list of document ids is wanted")
+        raise BadItem(f"{field} is {describe_type(ids)}; expected a list of document ids")
     if not ID_TYPES.issuperset(map(type, ids)):
         wrong = next(given for given in ids if type(given) not in ID_TYPES)
         raise BadItem(f"{field} holds {describe_type(wrong)}; ids are text or whole numbers")

@@ -40,7 +40,7 @@ class MultiTurn(Metric[Scores]):
         """Read a list of 1 to `turns` scores."""
         scores = record.get("scores")
         if not isinstance(scores, list):
-            raise BadItem(f"scores is {describe_type(scores)}; a list of numbers is wanted")
+            raise BadItem(f"scores is {describe_type(scores)}; expected a list of numbers")
         if not 1 <= len(scores) <= self.turns:
             raise BadItem(f"scores has {len(scores)} turns; 1 to {self.turns} are wanted (--turns)")
         for score in scores:

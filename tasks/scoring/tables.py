@@ -68,7 +68,7 @@ def read_value(value: object, field: str) -> str:
     if isinstance(value, str) or is_number(value):
         return str(value).strip().lower()
     raise BadItem(
-        f"{field} holds {describe_type(value)} as a cell; text, a number, null or a list of them is wanted"
+        f"{field} holds {describe_type(value)} as a cell; expected text, a number, null or a list of them"
     )
 
 

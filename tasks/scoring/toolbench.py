@@ -99,9 +99,9 @@ class ToolBench(Metric[ToolCall]):
         """Read both calls; arguments are objects or JSON text."""
         well_formed, judged = record.get("well_formed"), record.get("judged")
         if not isinstance(well_formed, bool):
-            raise BadItem(f"well_formed is {describe_type(well_formed)}; true or false is wanted")
+            raise BadItem(f"well_formed is {describe_type(well_formed)}; expected true or false")
         if judged is not None and not isinstance(judged, bool):
-            raise BadItem(f"judged is {describe_type(judged)}; true, false or null is wanted")
+            raise BadItem(f"judged is {describe_type(judged)}; expected true, false or null")
         arguments = read_arguments(record, "arguments")
         if arguments is None:
             raise BadItem("arguments is no object, nor the JSON text of one")
@@ -162,5 +162,5 @@ def read_arguments(record: Record, field: str) -> Arguments | None:
             return None
         return value if isinstance(value, dict) and not is_deeper(value, MAX_DEPTH) else None
     if value is not None and not isinstance(value, dict):
-        raise BadItem(f"{field} is {describe_type(value)}; an object or its JSON text is wanted")
+        raise BadItem(f"{field} is {describe_type(value)}; expected an object or its JSON text")
     return value

@@ -69,7 +69,7 @@ def read_squad(path: Path) -> tuple[list[Item], list[Paragraph]]:
     try:
         articles = json.loads(file.read_text(encoding="utf-8"))["data"]
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(file, f"is no SQuAD file: {type(error).__name__}: {error}") from error
+        raise BadInput(file, f"is not a SQuAD file: {type(error).__name__}: {error}") from error
     items: list[Item] = []
     paragraphs: list[Paragraph] = []
     for number, article in enumerate(articles if isinstance(articles, list) else [articles]):

@@ -73,7 +73,7 @@ class WebServer:
                 "--contact", "is missing", hint=f"{host} asks programs for an address of who runs them"
             )
         if any(mark in self.contact for mark in "()\r\n") or not self.contact.isprintable():
-            raise BadInput("--contact", f"{self.contact[:40]!r} is no mail address or page")
+            raise BadInput("--contact", f"{self.contact[:40]!r} is not a mail address or page")
 
 
 class NotYet(Exception):

@@ -70,7 +70,7 @@ def require_project(root: Path) -> None:
     if not root.is_dir():
         raise BadInput(
             root,
-            f"is no project on {socket.gethostname()}, where a shard was sent to",
+            f"is not a project on {socket.gethostname()}, where a shard was sent to",
             hint="all machines of an engine need the project at the same path; see docs/engines.md",
         )
     check_code(root)
