@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from flows.nights.subset import NightPlan, WholeNight
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Evaluate anew, and compare with the last good night."
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Repeat evaluations, and compare them with the last accepted night.",
 )
 
 
@@ -25,16 +27,16 @@ def once(
         str | None,
         typer.Option(
             metavar="LABEL",
-            help="The night's label; default: of one that is not over, else this minute, UTC.",
+            help="The night's label. Default: the label of an unfinished night, otherwise the time in UTC.",
         ),
     ] = None,
     replay: Replay = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Without Prefect.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Run without Prefect.")] = False,
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,
 ) -> None:
-    """Ask what `nightly.assessments` names anew, now, on a branch of its own; exit 5 where it really fell.
+    """Re-evaluate `nightly.assessments` now, on a separate branch. Exit 5 if a metric dropped significantly.
 
     Example: benchloom nightly once --as-of 2031-07-09
     """
@@ -64,7 +66,7 @@ def inside(
     budget_tokens: BudgetTokens = None,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
-    """Carry a night out in its worktree: what `nightly once` calls there.
+    """Run a night in its worktree; `nightly once` calls this command.
 
     Example: benchloom nightly inside /path/of/the/project 2031-07-09
     """
@@ -138,9 +140,9 @@ def _carry_out(
 
 @app.command()
 def accept(
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="The label of an alarmed night.")],
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="The label of a night with an alarm.")],
 ) -> None:
-    """Take an alarmed night as the new state: the next nights are compared with it.
+    """Accept a night with an alarm: the next nights are compared with it.
 
     Example: benchloom nightly accept 2031-07-09
     """
@@ -153,7 +155,7 @@ def accept(
 
 @app.command()
 def serve() -> None:
-    """Stay here and run a night whenever `nightly.cron` says so; Ctrl-C ends it.
+    """Run nights on the schedule `nightly.cron`, until Ctrl-C.
 
     Example: benchloom nightly serve
     """
@@ -174,7 +176,7 @@ def serve() -> None:
 
 Pool = Annotated[
     str | None,
-    typer.Option(help="A Prefect work pool of type process; made where missing. Default: prefect.yaml's."),
+    typer.Option(help="A Prefect work pool of type process, created if missing. Default: prefect.yaml's."),
 ]
 
 
@@ -182,13 +184,11 @@ Pool = Annotated[
 def deploy(
     pool: Pool = None,
     port: Annotated[
-        int, typer.Option(min=1, max=65535, help="Where the project's Prefect server stays from now on.")
+        int, typer.Option(min=1, max=65535, help="The port of the project's Prefect server.")
     ] = 4210,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Take the deployment back, and its server.")
-    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the deployment and its server.")] = False,
 ) -> None:
-    """Make it a Prefect deployment, with a server that stays and files that bring up server and worker.
+    """Create a Prefect deployment, a permanent server, and files that start server and worker.
 
     Example: benchloom nightly deploy --port 4210
     """
@@ -230,7 +230,7 @@ def deploy(
 
 @app.command(hidden=True)
 def work(pool: Pool = None) -> None:
-    """Keep a deployment's server and a worker: what its unit and its compose file call.
+    """Run a deployment's server and worker; its unit and compose file call this command.
 
     Example: benchloom nightly work --pool benchloom
     """

@@ -31,7 +31,7 @@ def read_history(home: Path) -> list[Night]:
     try:
         return TypeAdapter(list[Night]).validate_json(path.read_bytes())
     except ValidationError as error:
-        raise BadInput(path, "is no history of nights", hint="move it away to begin anew") from error
+        raise BadInput(path, "is not a history of nights", hint="move it away to start again") from error
 
 
 def find_night(history: Sequence[Night], label: str) -> Night | None:

@@ -141,7 +141,7 @@ class NightWork:
         self.run.say(f"the night goes on with {f'{parts} parts of the items' if parts else 'all items'}")
         begun = read_unfinished(self.home)
         if begun is None or begun.label != self.label:
-            raise BadInput(self.label, "is no night that has begun", hint="benchloom nightly once")
+            raise BadInput(self.label, "is not a night that has begun", hint="benchloom nightly once")
         write_unfinished(self.home, replace(begun, parts=parts, why=why))
         return GOES_ON
 

@@ -221,6 +221,6 @@ def check_ground(recorder: Recorder, chosen: Sequence[str]) -> None:
         name, reasons = stale[0]
         raise BadInput(
             name,
-            f"is not up to date in what is committed ({reasons[0]}), and the night stands on it",
+            f"is not up to date in what is committed ({reasons[0]}), and the night depends on it",
             hint=f"benchloom run {name}, then commit dvc.lock",
         )
