@@ -161,6 +161,8 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--all", action="store_true", help="check every file")
     arguments = parser.parse_args(words)
     texts = list_checked(arguments.paths, arguments.all)
+    if not texts:
+        parser.error(f"no text that people read is in {' '.join(arguments.paths)}")
     findings = list_findings(texts)
     for finding in findings:
         print(finding)

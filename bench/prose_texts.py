@@ -16,7 +16,7 @@ import typer
 from flows.cli import app
 from tests.documented import ROOT
 
-GENERATED = {"docs/commands.md", "docs/parameters.md"}
+GENERATED = {"docs/bytes.md", "docs/commands.md", "docs/parameters.md"}
 """Pages whose texts stand in the code; `help` and `docstrings` cover them."""
 PACKAGES = ("benchloom", "flows", "tasks")
 SPEAKING = {"say", "say_line", "print_line"}
