@@ -68,7 +68,9 @@ class Reporter:
             lines = [progress.describe()] if progress.waiting else []
             most = size.lines - 2 if self._terminal else LOGGED_LINES
             lines += BOARD.describe(most - len(lines))
-            lines += WORK.describe(min(MOST_WORKS, most - len(lines)), alone=not lines)
+            # Most stages take less than a second: without the limit each tick would name those just begun.
+            room, least_s = min(MOST_WORKS, most - len(lines)), self._pause_s / 2
+            lines += WORK.describe(room, alone=not lines, least_s=least_s)
             if lines:
                 self._draw([line[: size.columns - 1] for line in lines] if self._terminal else lines)
 

@@ -86,13 +86,17 @@ class WorkBoard:
                 yield item
                 work.tell()
 
-    def describe(self, most: int, *, alone: bool) -> list[str]:
-        """Format at most so many lines, of what began first. alone: whether nothing else is shown."""
+    def describe(self, most: int, *, alone: bool, least_s: float = 0.0) -> list[str]:
+        """Format at most so many lines, of what began first.
+
+        alone: whether nothing else is shown. least_s: work that began fewer seconds ago is not shown.
+        """
         with self._mutex:
             works = list(self._works)
+        now = time.monotonic()
+        works = [work for work in works if now - work.begun_at >= least_s]
         loud = [work for work in works if not work.quiet]
         shown = loud or (works if alone else [])
-        now = time.monotonic()
         return [work.describe(now) for work in shown[: max(most, 0)]]
 
 

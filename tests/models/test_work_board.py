@@ -1,5 +1,7 @@
 """Rate and time left of work that asks no model, in cases worked by hand."""
 
+import time
+
 import pytest
 
 from tasks.models.work_board import WorkBoard, WorkProgress, format_rate
@@ -32,3 +34,10 @@ def test_items_are_counted_as_they_are_done():
     for number, _ in enumerate(board.iterate("lineage", range(4), "rows")):
         assert board.describe(3, alone=True)[0].startswith(f"lineage: {number} of 4 rows")
     assert board.describe(3, alone=True) == []
+
+
+def test_work_that_has_just_begun_is_not_shown():
+    board = WorkBoard()
+    with board.follow(WorkProgress("old", begun_at=time.monotonic() - 60)), board.follow(WorkProgress("new")):
+        assert [line.partition(":")[0] for line in board.describe(5, alone=True, least_s=5)] == ["old"]
+        assert len(board.describe(5, alone=True)) == 2
