@@ -107,7 +107,7 @@ def model(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a model after testing one token, a JSON schema, a grammar, a tool call and log probabilities.
+    """Add a model after testing a short reply, a JSON schema, a grammar, a tool call and log probabilities.
 
     Without --endpoint, NAME is an embedded model of `models:`, or an OpenAI model if OPENAI_API_KEY is set.
 

@@ -171,7 +171,7 @@ def evaluate(
         str,
         typer.Option(
             metavar="LABEL",
-            help="Label of the calls; a new label repeats them. Default: `evaluation.as_of`.",
+            help="Label for the calls; use a new label to repeat them. Default: `evaluation.as_of`.",
         ),
     ] = "",
     replay: Replay = False,

@@ -173,7 +173,7 @@ def show_project(project: NewProject, options: NewOptions, added: Mapping[str, A
     if project.embedded:
         print_line(
             f"The model is {project.model}, on this machine: a preview takes minutes, a run hours. It "
-            "picks among queries that code composes. --model names another one."
+            "chooses among queries that Benchloom composes. Use --model to name another model."
         )
         if not is_pulled(project):
             print_line(f"next: cd {project.folder} && benchloom model pull && {following}")

@@ -158,7 +158,7 @@ def read_cases(path: Path, model: type[Case]) -> tuple[Case, ...]:
             raise BadInput(path, f"a canary's {where}: {first['msg']}") from error
     ids = [case.id for case in cases]
     if repeated := sorted({case_id for case_id in ids if ids.count(case_id) > 1}):
-        raise BadInput(path, f"has two canaries {repeated[0]!r}")
+        raise BadInput(path, f"has two canaries with the id {repeated[0]!r}")
     return tuple(sorted(cases, key=lambda case: case.id))
 
 

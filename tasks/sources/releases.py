@@ -131,7 +131,7 @@ class _Place:
             raise BadInput(self._path, f"has more than {MOST_FILES:,} files")
         place = PurePosixPath(name.replace("\\", "/"))
         if not place.parts:
-            raise BadInput(self._path, f"has a file in it without a name: {name[:80]!r}")
+            raise BadInput(self._path, f"contains a file without a name: {name[:80]!r}")
         if place.is_absolute() or ".." in place.parts or "\0" in name or ":" in place.parts[0]:
             raise BadInput(self._path, f"has a path in it that leads out: {name[:80]!r}")
         target = self._folder / place

@@ -108,7 +108,7 @@ GOOD = "- {id: a, kind: label, query: q, answer: a, response: r, accepted: [Corr
         ("", "cannot be read as a list of canaries"),
         ("just text", "cannot be read as a list of canaries"),
         ("- [", "cannot be read as a list of canaries"),
-        (GOOD + GOOD, "two canaries 'a'"),
+        (GOOD + GOOD, "two canaries with the id 'a'"),
         (GOOD.replace("kind: label", "kind: mood"), "kind"),
         (GOOD.replace("label", "score"), "scores 0 to 5"),
         (GOOD.replace("[Correct]", "[]"), "accepted"),

@@ -160,7 +160,7 @@ def group_columns(variant: ClosedVariant, schema: Sequence[Column]) -> dict[str,
             if kinds.setdefault(name, kind) != kind:
                 raise BadInput(
                     f"params.yaml: closed: columns.{configured}",
-                    f"{name} is called {kinds[name]} and {kind}",
+                    f"{name} is listed both as {kinds[name]} and as {kind}",
                 )
     for name in variant.texts:
         if _require_text(name, columns, variant) in kinds:

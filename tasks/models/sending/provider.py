@@ -65,7 +65,9 @@ class ProviderClient:
         """
         if is_embedding(request):
             raise BadInput(
-                self._place, "is of kind provider, which embeds nothing here", hint="see docs/providers.md"
+                self._place,
+                "is a provider, and providers cannot embed texts here",
+                hint="see docs/providers.md",
             )
         api, sending = self._open(), Sending()
         SENDING.set(sending)
