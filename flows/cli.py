@@ -294,9 +294,9 @@ def report_if_slow(words: Sequence[str]) -> AbstractContextManager[None]:
 
         if not is_inside():
             return nullcontext()
-    from flows.run.progress import report_command
+    from flows.run.progress import follow_command
 
-    return report_command(words[0])
+    return follow_command(words[0])
 
 
 def explain_refused(error: OSError) -> str:

@@ -72,7 +72,9 @@ def read_name(fields: Mapping[str, object]) -> str:
     if not name:
         raise BadItem("has no reviewer (fill in the column `reviewer`, or give --reviewer)")
     if len(name) > MAX_NAME or not name.isprintable() or name.startswith(FORMULA):
-        raise BadItem(f"reviewer is {name[:MAX_NAME]!r}; expected at most {MAX_NAME} characters")
+        raise BadItem(
+            f"reviewer is {name[:MAX_NAME]!r}; expected a name of at most {MAX_NAME} printable characters"
+        )
     return name
 
 

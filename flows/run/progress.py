@@ -123,7 +123,7 @@ def report_progress(look: Callable[[], Progress] | None = None) -> Iterator[None
 
 
 @contextmanager
-def report_command(name: str) -> Iterator[None]:
+def follow_command(name: str) -> Iterator[None]:
     """Report how far a command is; how long it has taken, where nothing else is known of it."""
     with report_progress(), WORK.follow(WorkProgress(f"benchloom {name}", quiet=True)):
         yield

@@ -52,6 +52,7 @@ class NightSubset(Settings):
     """From how many past whole nights items are chosen, and their scores expected. As many nights are whole
     at first."""
     seed: int = 0
+    """Seed of the order in which items become parts."""
 
 
 def count_part(items: int, share: float) -> int:

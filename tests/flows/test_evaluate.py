@@ -288,8 +288,8 @@ def test_several_systems_and_models_are_asked_judged_and_compared(project, model
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--system", "weak", "--system", "weak"), "a name is given twice"),
-        (("--system", "weak", "--answers", "a.csv", "--model", "m"), "is one system's file"),
+        (("--system", "weak", "--system", "weak"), "the same name is given twice"),
+        (("--system", "weak", "--answers", "a.csv", "--model", "m"), "holds one system's answers"),
         (("--model", "weak"), "--model weak: is a system of params.yaml"),
         (("--system", "weak", "--system", "nobody"), "--system nobody: is not under `systems`"),
     ],

@@ -119,7 +119,7 @@ def test_a_missing_file_and_no_system_are_one_line(project):
     assert "nowhere.csv: no such file or directory" in done.stderr
     done = evaluate(project)
     assert done.returncode == 2
-    assert "name one, or give --model NAME or --answers FILE" in done.stderr
+    assert "give --system NAME, --model NAME or --answers FILE" in done.stderr
 
 
 def test_answers_by_question_and_under_the_names_of_score_are_found(project, tmp_path, monkeypatch):

@@ -99,7 +99,7 @@ def test_a_file_that_changed_since_is_refused(root):
     bring_in(root, Mtrag(file=write(root, make_file())))
     entry = parse_section(load_params(root), "systems.mtrag-gpt", ReplayEntry)
     Path(entry.file).write_text("")
-    with pytest.raises(BadInput, match="is not the file"):
+    with pytest.raises(BadInput, match="does not match the `version`"):
         ReplayedSystem("mtrag-gpt", entry)
 
 
@@ -146,7 +146,7 @@ def test_names_and_metrics_that_are_none_are_refused(root):
     path = write(root, make_file())
     with pytest.raises(BadInput, match="people rated no 'bert'"):
         bring_in(root, Mtrag(file=path, metric="bert"))
-    with pytest.raises(BadInput, match="no name"):
+    with pytest.raises(BadInput, match="is not a valid name"):
         bring_in(root, Mtrag(file=path, called="MT RAG"))
     path.write_text("{")
     with pytest.raises(BadInput, match="is not valid JSON"):

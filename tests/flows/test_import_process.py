@@ -106,5 +106,5 @@ def test_a_file_that_may_not_become_so_large_is_one_line(project, site):
 
     done = call_odd(project, site, "draft.write_bytes(bytes(1 << 22))", preexec_fn=limit)
     assert done.returncode == 1
-    assert "a file became larger than `ulimit -f` lets it be" in done.stderr
+    assert "a file exceeds the size limit of `ulimit -f`" in done.stderr
     assert not (project / "data").exists()

@@ -71,7 +71,7 @@ def test_a_dump_becomes_entities_and_claims(root, tmp_path):
         "main: 2 entities, 3 claims (data/raw/wikidata/main)",
         "skipped: broken line: 1",
         "skipped: no item: 1",
-        "each of these is a line of data/raw/wikidata/main/skipped.jsonl, values of other types by property",
+        "data/raw/wikidata/main/skipped.jsonl lists all of them, values of other types by property",
         "licence: CC0-1.0; Wikidata, the Wikidata contributors "
         "(structured data under CC0 1.0; credit is asked, not required)",
     ]

@@ -112,9 +112,9 @@ def test_a_public_api_is_not_asked_without_a_contact(root, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("../x", "is not a name"),
+        ("../x", "is not a valid name"),
         ("small", "contains no article (4 redirect_circle"),
-        ("A b", "is not a name"),
+        ("A b", "is not a valid name"),
     ],
 )
 def test_what_gives_no_article_changes_nothing(root, tmp_path, name, said):

@@ -50,7 +50,7 @@ def test_a_database_without_tables_is_one_line(tmp_path, script):
 def test_tables_without_rows_are_one_line_that_names_them(tmp_path):
     entry = make_entry(tmp_path, BOATS)
     with pytest.raises(
-        BadInput, match=r"shop.sqlite: has no rows in any table \(boats\) \(named by databases.shop; "
+        BadInput, match=r"shop.sqlite: has no rows in any table \(boats\) \(used by databases.shop; "
     ) as said:
         schema([], [], entry)
     assert "\n" not in str(said.value)

@@ -74,7 +74,7 @@ def test_a_file_elsewhere_is_copied_with_its_write_ahead_log(project, tmp_path, 
 
 
 def test_what_cannot_be_read_is_not_written(project, tmp_path):
-    assert "no such database file" in refuse(project, "database", "shop", "gone.sqlite")
+    assert "the database file does not exist" in refuse(project, "database", "shop", "gone.sqlite")
     (tmp_path / "text.sqlite").write_text("no database at all")
     assert "is not a SQLite file" in refuse(project, "database", "shop", str(tmp_path / "text.sqlite"))
     empty = make_shop(tmp_path / "empty.sqlite", rows=0)
@@ -85,7 +85,7 @@ def test_what_cannot_be_read_is_not_written(project, tmp_path):
     error = refuse(project, "database", "shop", address)
     assert "password_env" in error
     assert "s3cret" not in error
-    assert "cannot be a name" in refuse(project, "database", "../shop", str(empty))
+    assert "is not a valid name" in refuse(project, "database", "../shop", str(empty))
 
 
 def test_an_entry_is_replaced_only_where_that_is_said(project, tmp_path, capsys):
@@ -191,7 +191,7 @@ def test_a_further_judge_has_a_role_of_its_own_with_the_settings_of_the_first(pr
     line = said["lines"]["roles.second_judge"]
     there = refuse(project, "judge", "small", "--as", "second_judge")
     assert there.startswith(f"params.yaml, line {line}: roles.second_judge: is there already")
-    assert "cannot be a name" in refuse(project, "judge", "small", "--as", "second judge")
+    assert "is not a valid name" in refuse(project, "judge", "small", "--as", "second judge")
 
 
 def test_roles_are_named_in_one_word_with_commas_or_all_at_once(project, capsys):

@@ -105,7 +105,7 @@ def test_only_stages_of_the_run_that_ask_can_ask_again(trial):
     nodes, everything = run.recorder.nodes, order_nodes(run.recorder.nodes)
     run.recorder.close()
     assert select_again(nodes, everything, ["trial.answers"]) == AGAIN
-    with pytest.raises(BadInput, match="--ask-again trial-words: asks no model"):
+    with pytest.raises(BadInput, match="--ask-again trial-words: calls no model"):
         select_again(nodes, everything, ["trial-words"])
     with pytest.raises(BadInput, match="trial-answers is not among the stages of this run"):
         select_again(nodes, ["trial-words"], ["trial-answers"])
