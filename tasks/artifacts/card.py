@@ -216,7 +216,7 @@ def _write_models(card: DatasetCard) -> Iterable[str]:
     estimated = f" (tokens estimated for {totals.estimated} calls)" if totals.estimated else ""
     price = f", {card.dollars:.2f} US dollars" if card.dollars is not None else ""
     yield (
-        f"In total: {totals.calls:,} calls, {totals.prompt_tokens:,} tokens in, "
+        f"Total model use: {totals.calls:,} calls, {totals.prompt_tokens:,} tokens in, "
         f"{totals.completion_tokens:,} tokens out{estimated}{price}."
     )
 

@@ -141,7 +141,7 @@ def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
         noun="question",
         nouns="questions",
         placeholder="words of a question, its answer or its SQL",
-        empty="Select a question to see its SQL, its answer, the other questions of its group and its calls.",
+        empty="Choose a question to see its SQL, its answer, the other questions of its group and its calls.",
         filters=(
             Filter("set", "Set", ((BALANCED, BALANCED),), BALANCED),
             Filter("criterion", "Criterion"),
