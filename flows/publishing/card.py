@@ -38,8 +38,8 @@ HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 NOT_SHOWN = frozenset({"databases", "systems"})
 """Sections of params.yaml, at any depth, that say where things lie and how they are reached."""
 LIMITS = (
-    "Rows that a stage dropped are counted above, with their reasons, and are not in the folder.",
-    "The texts of replies in `ledger/` are a model's, as it gave them.",
+    "The folder does not contain dropped rows. The tables above count dropped rows by reason.",
+    "The replies in `ledger/` are the unchanged texts of the models.",
 )
 
 
@@ -68,7 +68,7 @@ def make_card(
             title=title,
             summary=own.summary
             or f"{lead.rows:,} rows of `{lead.name}`: the entry `{choice.entry}` of a Benchloom project, "
-            "and what they were made by.",
+            "with the artifacts from which they were made.",
             language=own.metadata.get("language", [language])[0],
             tasks=("question-answering",),
             tags=own.metadata.get("tags") or (flow.name, "synthetic"),
@@ -112,8 +112,8 @@ def write_licences(sources: Iterable[DatasetSource]) -> str:
     """Write LICENSE.md: under which terms each source stands, and whom it wants named."""
     return (
         f"# Licences of the sources\n\n{draw_list(map(describe_source, sources))}\n\n"
-        "Rows of these were selected, joined and put into questions and answers by the stages that README.md "
-        "lists; a passage of a source stands as it is where it is quoted as evidence.\n"
+        "The stages that README.md lists selected and joined rows of these sources, and made questions and "
+        "answers from them. Passages that are quoted as evidence are unchanged.\n"
     )
 
 
@@ -179,7 +179,7 @@ def list_parameters(nodes: Sequence[Node], params: Mapping[str, Any]) -> dict[st
 def list_rebuilding(choice: Choice, calls: int) -> list[str]:
     """List the commands that make the dataset again in its project."""
     asked = [f"benchloom ledger import {LEDGER}   # the recorded replies"] if calls else []
-    return [*asked, f"benchloom run --replay {choice.lead.name}   # to the byte, and asks nobody"]
+    return [*asked, f"benchloom run --replay {choice.lead.name}   # byte for byte, without model calls"]
 
 
 def make_folder_card(
@@ -208,10 +208,10 @@ def make_folder_card(
         artifacts=(),
         columns=list_columns(root / choice.lead.artifact, OwnCard({}, "", {})),
         made=[
-            f"`{artifact.name}`: {artifact.rows:,} rows as they lay in the folder" for artifact in artifacts
+            f"`{artifact.name}`: {artifact.rows:,} rows, unchanged from the folder" for artifact in artifacts
         ],
         rebuild=[f"benchloom import {layout} FOLDER   # this folder"],
-        limits=("No stage of the project made the items: they are those of the sources named above.",),
+        limits=("No stage of the project made the items. The items come from the sources named above.",),
     )
     head, sections = split_sections(write_card(card))
     del sections[BY_STAGE]
@@ -229,7 +229,7 @@ def describe_files(choice: Choice, calls: int, layout: str = "") -> str:
             *([f"`{LEDGER}`: {calls:,} recorded replies, for `benchloom ledger import`"] if calls else []),
             *([f"`{layout}/`: the items in the layout of the paper's release"] if layout else []),
             f"`{LICENCES}`: the licences and attributions of the sources",
-            "`SHA256SUMS`: of every file (`sha256sum -c SHA256SUMS`)",
+            "`SHA256SUMS`: the checksum of every file (`sha256sum -c SHA256SUMS`)",
             *(f"left out: `{Path(path).stem}` ({why})" for path, why in sorted(choice.left_out.items())),
         ]
     )
@@ -242,5 +242,5 @@ def cite(title: str, choice: Choice, sources: Sequence[DatasetSource], version: 
     note = f"Made by Benchloom {version} from: {', '.join(source.title for source in sources)}"
     fields = [("title", title), ("note", note)]
     body = ",\n".join(f"  {name} = {{{text}}}" for name, text in fields)
-    attribution = f"Whoever uses it names: {escape(named)}.\n\n" if named else ""
+    attribution = f"If you use the dataset, name: {escape(named)}.\n\n" if named else ""
     return f"{attribution}```bibtex\n@misc{{{key},\n{body}\n}}\n```"

@@ -139,7 +139,7 @@ def _make_metadata(card: DatasetCard) -> dict[str, object]:
 def _write_sets(card: DatasetCard) -> Iterable[str]:
     yield "## What is in it"
     yield draw_table(
-        ("set", "rows", "file", "holds"),
+        ("set", "rows", "file", "contents"),
         [(f"`{config.name}`", config.rows, f"`{config.file}`", config.description) for config in card.sets],
     )
     yield f"Columns of `{card.sets[0].name}`:"
@@ -213,10 +213,10 @@ def _write_models(card: DatasetCard) -> Iterable[str]:
         ],
     )
     totals = sum_calls(call for artifact in card.artifacts for call in artifact.calls)
-    estimated = f" ({totals.estimated} calls by estimate)" if totals.estimated else ""
+    estimated = f" (tokens estimated for {totals.estimated} calls)" if totals.estimated else ""
     price = f", {card.dollars:.2f} US dollars" if card.dollars is not None else ""
     yield (
-        f"Paid for the artifact in all: {totals.calls:,} calls, {totals.prompt_tokens:,} tokens in, "
+        f"Total model use: {totals.calls:,} calls, {totals.prompt_tokens:,} tokens in, "
         f"{totals.completion_tokens:,} tokens out{estimated}{price}."
     )
 

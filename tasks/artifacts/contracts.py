@@ -110,7 +110,7 @@ def expect_no_nulls(columns: Iterable[str]) -> RowRule:
     """Expect that these columns hold no NULL: one check, since each takes Great Expectations its time."""
     return RowRule(
         "no_nulls",
-        "No cell is NULL that must not be.",
+        "Required columns contain no NULL.",
         tuple(columns),
         lambda record: next((f"{name} is NULL" for name, cell in record.items() if cell is None), ""),
         nulls="only",
@@ -151,20 +151,20 @@ class OriginIndex:
         """Make the rule that every row names at least one origin, and that all of them exist."""
         return RowRule(
             "origins",
-            "Every row names rows or calls that it comes from, and they exist.",
+            "Every row names at least one origin, such as a row or a call, and every origin exists.",
             ("origin",),
             self._check,
         )
 
     def _check(self, record: Record) -> str:
         if not record["origin"]:
-            return "names no origin"
+            return "has no origin"
         missing = [
             origin for origin in record["origin"] if not self._exists(origin["kind"], origin["reference"])
         ]
         if not missing:
             return ""
-        return f"comes from the {missing[0]['kind']} {missing[0]['reference']}, which is not there"
+        return f"comes from the {missing[0]['kind']} {missing[0]['reference']}, which does not exist"
 
     def _exists(self, kind: str, reference: str) -> bool:
         if kind == "row":
@@ -215,7 +215,7 @@ def raise_if_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
     described = [describe_broken(finding) for finding in broken[:REPORTED]]
     more = [f"and {len(broken) - REPORTED} more contracts"] if len(broken) > REPORTED else []
     raise ContractBroken(
-        f"{folder.parent}: {'; '.join([*described, *more])}; all of it in {folder.name}/index.html"
+        f"{folder.parent}: {'; '.join([*described, *more])}; {folder.name}/index.html lists all findings"
     )
 
 

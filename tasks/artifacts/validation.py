@@ -43,14 +43,14 @@ WIDEST = 500
 """Maximum length of an id or a detail in characters."""
 ONE_AT_A_TIME = threading.Lock()
 """Great Expectations keeps its context in a global of the process."""
-UNCHECKED = "What must hold of its rows; they are read when all columns are right."
+UNCHECKED = "The contracts on rows are not checked until all columns are correct."
 PLACE = "place"
 """The column of row numbers in every frame, since ids may be NULL or repeated."""
 PROBLEMS = "ExpectColumnValuesToBeNull"
 """The expectation on the column of problems that a row rule fills."""
 COLUMNS_MATCH = Expectation(
     "columns",
-    "The columns are those of its rows, in their order and of their types.",
+    "The artifact has the columns of its row type, in the same order and with the same types.",
     "ExpectColumnPairValuesToBeEqual",
     {"column_A": "found", "column_B": "expected"},
 )
@@ -134,7 +134,7 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Co
         rows = list(_read_rows(expectation, result["result"]))
         if "element_count" not in result["result"] or result["success"] == bool(rows):
             raise StageFailed(
-                f"{check.suite}: {expectation.type} contains no result: {_find_message(result)}"
+                f"{check.suite}: {expectation.type} returned no result: {_find_message(result)}"
             )
         for place, row, detail in rows:
             broken[check.owners[place], expectation.name].setdefault(place, (row, detail))
@@ -169,7 +169,7 @@ def _read_rows(expectation: Expectation, result: Mapping[str, Any]) -> Iterable[
     for row in result.get("unexpected_index_list") or ():
         cells = [_format(row[name]) for name in expectation.columns if name != "id"]
         if expectation is COLUMNS_MATCH:
-            detail = f"{cells[0]}; due: {cells[1]}"
+            detail = f"found: {cells[0]}; expected: {cells[1]}"
         elif expectation.type == PROBLEMS:
             detail = cells[0]
         else:
@@ -186,7 +186,7 @@ def _format(value: Any) -> str:
 def _find_message(result: Mapping[str, Any]) -> str:
     info = result["exception_info"]
     first = next((member for member in info.values() if isinstance(member, Mapping)), info)
-    return " ".join(str(first.get("exception_message") or "no rows are named").split())
+    return " ".join(str(first.get("exception_message") or "it names no broken rows").split())
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _compare_columns(path: Path, row: type) -> Iterable[tuple[str, str, str]]:
 
 
 def _describe_place(columns: Mapping[str, str], name: str) -> str:
-    return f"number {list(columns).index(name) + 1}, {columns[name]}" if name in columns else "no such column"
+    return f"column {list(columns).index(name) + 1}, {columns[name]}" if name in columns else "no such column"
 
 
 def describe_type(kind: pa.DataType) -> str:
@@ -262,7 +262,7 @@ def check_rows(contract: Contract) -> Check:
     checked = {}
     for rule in rules:
         if rule.name in frame:
-            raise ValueError(f"{contract.path.name}: the rule {rule.name} has the name of a column")
+            raise ValueError(f"{contract.path.name}: the rule {rule.name} has the same name as a column")
         problems = list(find_problems(contract.path, rule))
         checked[rule.name] = sum(problem is not None for problem in problems)
         frame[rule.name] = pd.Series([problem or None for problem in problems], dtype=object)

@@ -78,7 +78,7 @@ def test_ours_and_great_expectations_own_name_their_rows_alike(tmp_path):
         f"{tmp_path}: replies.parquet breaks ends in 1 of 3 rows: b (text is No it is not); "
         "replies.parquet breaks words in 1 of 3 rows: b (words is 4); "
         "replies.parquet breaks counted in 1 of 3 rows: c (has not 3 words); "
-        "all of it in contracts/index.html"
+        "contracts/index.html lists all findings"
     )
 
 
@@ -97,7 +97,7 @@ def test_columns_in_another_order_are_named(tmp_path):
     found = validate({path: Reply}, lambda: pytest.fail("rows are not read"), tmp_path / "contracts")
     columns = next(finding for finding in found if finding.contract == "columns")
     assert columns.ids == ("text", "words")
-    assert columns.details[0] == "number 3, string; due: number 2, string"
+    assert columns.details[0] == "found: column 3, string; expected: column 2, string"
 
 
 def test_a_file_that_is_no_parquet_is_bad_input(tmp_path):

@@ -120,7 +120,7 @@ def test_from_a_file_to_a_dataset_with_no_model(root):
     }  # fmt: skip
     assert {question.criterion for question in busiest} == {"short", "long"}
     card = (folder / "dataset/README.md").read_text()
-    assert "A person brought SQL templates" in card
+    assert "A person wrote SQL templates" in card
     assert "A model" not in card
     assert not read_rows(folder / "profiles.parquet", EntityProfile)
     assert set(run(root, "grammar-report@clinic").values()) == {"fresh", "ran"}

@@ -35,12 +35,12 @@ def test_a_claim_that_its_database_bears_out_holds() -> None:
 @pytest.mark.parametrize(
     ("script", "claims", "problem"),
     [
-        (SCRIPT, [], "it has no claim"),
+        (SCRIPT, [], "it has no claims"),
         (SCRIPT, [{**CLAIM, "rows": json.dumps([[2, 30.5]])}], "the database says [[1, 30.5]]"),
         (SCRIPT, [{**CLAIM, "sql": "SELECT yard FROM boats"}], "no such column"),
         (SCRIPT, [{**CLAIM, "sql": "DELETE FROM boats"}], "SELECT"),
         (SCRIPT, [{**CLAIM, "rows": "no JSON"}], "Expecting value"),
-        (LOST, [CLAIM], "a row of boats refers to no row of yards"),
+        (LOST, [CLAIM], "a row of boats refers to a missing row of yards"),
         ("CREATE TABL", [CLAIM], "syntax"),
     ],
 )  # fmt: skip

@@ -124,7 +124,7 @@ def test_every_predicted_cell_has_its_state(page: Path) -> None:
 def test_a_prediction_has_its_scores_failures_and_chain(page: Path) -> None:
     spoilt, _, good = read_answer(page, "i1")["predictions"]
     assert (good["system"], good["traced"]) == ("open · agent", ["predictions", "p-open"])
-    assert find_blocks(good, "tags")[0][1] == [["no failure that a rule can tell", "good"]]
+    assert find_blocks(good, "tags")[0][1] == [["no failure detected by a rule", "good"]]
     ((_, columns, (released, paper), *_),) = find_blocks(good, "table")
     assert (columns[-1], released[0], paper[0]) == ("F1", "released rule", "paper's rule")
     assert float(paper[3]) > float(released[1]) / 9 > 0
@@ -143,7 +143,7 @@ def test_a_prediction_has_its_scores_failures_and_chain(page: Path) -> None:
 
 def test_what_has_no_table_says_so(page: Path) -> None:
     silent, failed = read_answer(page, "i2")["predictions"]
-    assert (silent["cells"], silent["note"]) == (None, "No table could be read in the reply.")
+    assert (silent["cells"], silent["note"]) == (None, "The reply contains no readable table.")
     assert find_blocks(silent, "table")[0][2][0] == ["released rule", "100.0", "0.0", "0.0"]
     assert ["list", ["proof 7"], "plain mono"] in find_blocks(silent, "fold")[-1][-1]
     assert (failed["cells"], failed["states"], failed["note"]) == (

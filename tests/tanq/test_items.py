@@ -228,7 +228,7 @@ def change_cell(item, row, place, values):
 
 def test_a_planted_wrong_cell_is_named():
     found = check(change_cell(MADE.rows[0], 1, 0, ("Bergen",)))
-    assert found["cells_follow"] == "capital of Sweden is Bergen; its facts make it Stockholm"
+    assert found["cells_follow"] == "capital of Sweden is Bergen; expected Stockholm"
 
 
 def test_a_planted_wrong_pass_is_named():
@@ -321,7 +321,7 @@ def test_each_planted_fault_alone_ends_the_run_and_is_named(tmp_path, fault):
     planted, said = {
         "cell": (
             change_cell(item, 1, 0, ("Bergen",)),
-            "capital of Sweden is Bergen; its facts make it Stockholm",
+            "capital of Sweden is Bergen; expected Stockholm",
         ),
         "proof": (
             replace(item, proofs=(other, *item.proofs[1:])),
@@ -352,7 +352,7 @@ def test_a_proof_that_denies_its_fact_ends_the_run_though_text_and_verdict_agree
 
     turned = [replace(row, proofs=tuple(deny(row.proofs))) for row in MADE.rows]
     said = find_broken(tmp_path, {"proofs": deny(PROOFS), "items": turned}, item)
-    assert f"the proof {name} from Sweden does not bear it out ({objection}): {text}" in said
+    assert f"the proof {name} from Sweden does not support the fact ({objection}): {text}" in said
 
 
 def find_broken(folder, rows, item):

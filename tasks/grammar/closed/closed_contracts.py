@@ -46,9 +46,11 @@ def expect_new(renamings: Sequence[Renaming]) -> RowRule:
 
     def check(record: Record) -> str:
         found = find(record["new"])
-        return f"{record['new']} holds {found}, a name of the database" if found else ""
+        return f"{record['new']} contains {found}, a name of the database" if found else ""
 
-    return RowRule("new_name", "Its successor neither is nor holds a name of the database.", ("new",), check)
+    return RowRule(
+        "new_name", "The new name neither equals nor contains a name of the database.", ("new",), check
+    )
 
 
 def expect_one_each(renamings: Sequence[Renaming]) -> RowRule:
@@ -66,10 +68,10 @@ def expect_one_each(renamings: Sequence[Renaming]) -> RowRule:
         )
         for name, others in pairs:
             if len(others) > 1:
-                return f"{name} goes with {', '.join(sorted(others))}"
+                return f"{name} is paired with {', '.join(sorted(others))}"
         return ""
 
-    says = "A name has one successor wherever it stands, and no other has the same."
+    says = "Every old name has exactly one new name, and no two old names share a new name."
     return RowRule("one_successor", says, ("old", "new"), check)
 
 
@@ -80,6 +82,8 @@ def expect_closed(renamings: Sequence[Renaming]) -> RowRule:
 
     def check(record: Record) -> str:
         found = find(rewrite(f"{record['title']}\n{record['text']}", blanked))
-        return f"still says {found}" if found else ""
+        return f"still contains {found}" if found else ""
 
-    return RowRule("closed", "It says no name of the database.", ("title", "text"), check)
+    return RowRule(
+        "closed", "The title and the text contain no name of the database.", ("title", "text"), check
+    )

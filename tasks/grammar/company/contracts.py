@@ -127,7 +127,7 @@ def expect_consistent(part: str, inconsistencies: Sequence[Inconsistency]) -> Ro
     for inconsistency in inconsistencies:
         if inconsistency.part == part:
             problems[inconsistency.row].append(inconsistency.problem)
-    says = "It contradicts nothing in the rest of the company."
+    says = "The row is consistent with the rest of the company."
     return RowRule("fits", says, ("id",), lambda record: "; ".join(problems.get(record["id"], ())))
 
 
@@ -137,28 +137,35 @@ def expect_filled(employees: Path) -> RowRule:
     dropped = read_ids(name_beside(employees, "dropped"))
 
     def check(record: Record) -> str:
-        return "" if record["number"] in held or record["id"] in dropped else f"nobody is {record['title']}"
+        return (
+            "" if record["number"] in held or record["id"] in dropped else f"no employee is {record['title']}"
+        )
 
-    return RowRule("held", "Somebody holds it, or it was dropped.", ("id", "number", "title"), check)
+    return RowRule(
+        "held",
+        "An employee holds the position, or the position is dropped.",
+        ("id", "number", "title"),
+        check,
+    )
 
 
 def expect_written(plans: Sequence[DocumentPlan], documents: Path) -> RowRule:
     """Expect every planned document in the corpus or among the dropped rows."""
     known = read_ids(documents) | read_ids(name_beside(documents, "dropped"))
     missing = [plan.title for plan in plans if plan.id not in known]
-    problem = f"{len(missing)} of its documents are nowhere: {missing[0]}" if missing else ""
-    says = "Every document that it should have is in the corpus, or was dropped."
+    problem = f"{len(missing)} planned documents are missing: {missing[0]}" if missing else ""
+    says = "Every planned document of the company is in the corpus, or is dropped."
     return RowRule("documents_exist", says, ("id",), lambda _: problem)
 
 
 def expect_planned(planned: Collection[str]) -> RowRule:
     """Expect a document to be a planned one."""
-    says = "It is one of the documents that this company should have."
+    says = "The document is one of the company's planned documents."
     return RowRule(
         "planned",
         says,
         ("id",),
-        lambda record: "" if record["id"] in planned else "is none of this company's",
+        lambda record: "" if record["id"] in planned else "is not a planned document of this company",
     )
 
 
@@ -241,7 +248,7 @@ def _check_supervisor(employee: Employee, above: Employee | None) -> str:
     if above is None:
         return "has a supervisor who does not exist"
     if above.number >= employee.number:
-        return "is led by somebody below them"
+        return "is led by a subordinate"
     if not employee.leads and above.department != employee.department:
         return "is led from another department"
     return ""
@@ -258,7 +265,7 @@ def _check_projects(company: CompanyData) -> Iterator[Inconsistency]:
             yield Inconsistency(
                 "projects",
                 project.id,
-                f"{project.name} is directed by {name} of {department}, who does not fit",
+                f"{project.name} is directed by {name} of {department}, who may not direct this service",
             )
         if project.director in overload and len(fitting) > 1:
             yield Inconsistency(
@@ -276,17 +283,17 @@ def _check_project(
 ) -> Iterator[str]:
     team = [project.director, project.manager, *project.members]
     if len(set(team)) < len(team):
-        yield "has somebody twice"
+        yield "lists an employee twice"
     if any(number not in staff for number in team):
-        yield "has staff that do not exist"
+        yield "has staff who do not exist"
     elif any(staff[number].hired > project.start for number in team):
         yield "has staff hired after its start"
     if project.client not in clients:
         yield "has a client that does not exist"
     elif str(clients[project.client].since) > project.start[:4]:
-        yield "is older than its client's first year"
+        yield "starts before its client's first year"
     if project.service not in services:
-        yield "is of a service that is not offered"
+        yield "has a service that the company does not offer"
     if project.start >= project.end:
         yield "ends before it starts"
     if project.budget <= 0:

@@ -26,7 +26,7 @@ UnreadFacts = Collection[tuple[str, str]]
 
 def expect_no_bracket() -> Expectation:
     """Expect prose without brackets of any kind."""
-    return expect_no_match("no_bracket_left", "No bracket stands in it.", "text", r"[\[\]{}<>]")
+    return expect_no_match("no_bracket_left", "The text contains no brackets.", "text", r"[\[\]{}<>]")
 
 
 def expect_lengths(bounds: Mapping[str, tuple[int, int]]) -> RowRule:
@@ -36,10 +36,12 @@ def expect_lengths(bounds: Mapping[str, tuple[int, int]]) -> RowRule:
         words = len(record["text"].split())
         minimum, maximum = bounds.get(record["id"], (words, words))
         return (
-            "" if minimum <= words <= maximum else f"has {words:,} words; {minimum:,} to {maximum:,} are due"
+            "" if minimum <= words <= maximum else f"has {words:,} words; expected {minimum:,} to {maximum:,}"
         )
 
-    return RowRule("words", "It is as long as it should be.", ("id", "text"), check)
+    return RowRule(
+        "words", "The number of words is within the limits for the document.", ("id", "text"), check
+    )
 
 
 def expect_facts_named(facts: FactsByDocument, left_out: UnreadFacts = frozenset()) -> RowRule:
@@ -52,7 +54,12 @@ def expect_facts_named(facts: FactsByDocument, left_out: UnreadFacts = frozenset
                 return f"does not name {fact.attribute}: {', '.join(missing)}"
         return ""
 
-    return RowRule("facts_told", "It names every value of its facts.", ("id", "text"), check)
+    return RowRule(
+        "facts_told",
+        "The text names every value of the document's facts, except the dropped facts.",
+        ("id", "text"),
+        check,
+    )
 
 
 def expect_readable(
@@ -73,11 +80,11 @@ def expect_readable(
         found = len(expected) - len(missing)
         if found >= least * len(expected):
             return ""
-        return f"{found} of {len(expected)} facts were read, not {missing[0].attribute}"
+        return f"{found} of {len(expected)} facts were read; {missing[0].attribute} was not"
 
     says = (
-        f"At least {100 * least:g}% of its facts were read back from it. "
-        f"Facts read: {read[PLAIN]:,} by rule in plain sentences, {read[MODEL]:,} by the reader in others."
+        f"The read-back finds at least {100 * least:g}% of the document's facts in the text. Facts found: "
+        f"{read[PLAIN]:,} by rule in plain sentences, {read[MODEL]:,} by the reader in other sentences."
     )
     return RowRule("facts_read", says, ("id",), check)
 
@@ -95,9 +102,9 @@ def expect_sentences(
     left_out = Counter(row.reason for row in dropped if row.reason in SENTENCE_REASONS)
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(left_out.items()))
     says = (
-        f"Each of its sentences names its writer: of {written.total():,}, a model wrote {written[MODEL]:,} "
-        f"({written[MODEL] / total:.0%}), and {written[PLAIN]:,} are written plainly from the facts. "
-        f"Left out: {left_out.total():,}{f' ({reasons})' if reasons else ''}."
+        f"Every sentence names its writer. Of {written.total():,} sentences, a model wrote "
+        f"{written[MODEL]:,} ({written[MODEL] / total:.0%}) and code wrote {written[PLAIN]:,} from the "
+        f"facts. Dropped sentences: {left_out.total():,}{f' ({reasons})' if reasons else ''}."
     )
     texts = {record["id"]: record["sentences"] for record in documents}
     faults = {
@@ -108,9 +115,9 @@ def expect_sentences(
     def check_writers(record: Record) -> str:
         own = texts.get(record["id"]) or ()
         if unknown := [sentence["writer"] for sentence in own if sentence["writer"] not in (MODEL, PLAIN)]:
-            return f"{unknown[0]!r} is no writer"
+            return f"unknown writer {unknown[0]!r}"
         joined = " ".join(sentence["text"] for sentence in own)
-        return "" if joined == " ".join(record["text"].split()) else "is not what its sentences say"
+        return "" if joined == " ".join(record["text"].split()) else "the text differs from its sentences"
 
     def find_fault_of(record: Record, *, words: bool) -> str:
         found = faults.get(record["id"], ())
@@ -120,13 +127,13 @@ def expect_sentences(
         RowRule("writers", says, ("id", "text"), check_writers),
         RowRule(
             "no_broken_word",
-            "No sentence holds a broken or senselessly repeated word.",
+            "No sentence contains a broken word or a meaningless repetition.",
             ("id",),
             partial(find_fault_of, words=True),
         ),
         RowRule(
             "no_contradiction",
-            "No sentence holds a name, number or value that is not its facts', nor a claim beyond them.",
+            "No sentence contains a name, number, value or claim that its facts do not support.",
             ("id",),
             partial(find_fault_of, words=False),
         ),

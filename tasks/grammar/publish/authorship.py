@@ -29,64 +29,68 @@ class Authorship:
 
 
 REFLECTED = (
-    "The database's schema is reflected: tables, columns and keys. The database counts what the cells of "
-    "each column are; no cell stands in a prompt of these steps."
+    "Reflection reads the database's schema: tables, columns and keys. Queries on the database measure what "
+    "kind of value each column holds. No prompt of these steps contains a cell."
 )
 WRITTEN = (
-    "A model writes or picks SQL templates over tables that foreign keys join; a parser drops what breaks a "
-    "rule.",
-    "A model words every SQL template as questions, under each linguistic criterion.",
-    "Back-check: a model is shown a text and several SQL templates and must pick the right one; "
-    "texts that it reads otherwise are dropped.",
+    "A model writes or picks SQL templates over tables that foreign keys join. A parser drops templates that "
+    "break a rule.",
+    "A model writes questions for every SQL template, under each linguistic criterion.",
+    "Back-check: a model sees a text and several SQL templates and must pick the correct template. The stage "
+    "drops texts for which the model picks another template.",
 )
 FILLED = (
-    "The database fills the placeholders: one query per template gives every combination with its answer.",
-    "Texts and filled queries are paired, then balanced per semantic group and criterion.",
+    "The database fills the placeholders: one query per template returns every combination of values with "
+    "its answer.",
+    "Code pairs texts with filled queries, then balances the questions per semantic group and criterion.",
 )
-LEFT_OUT = "what cannot run, or has no answer, is dropped."
-BROUGHT = f"A person brought SQL templates with texts; {LEFT_OUT}"
-OF_THE_DATABASE = "Answers are true of the database as it was, not of the world."
-AMBIGUOUS = "Where a query has a single answer in this database, the question may be ambiguous outside it."
+LEFT_OUT = "Queries that fail or have no answer are dropped."
+BROUGHT = f"A person wrote SQL templates with texts. {LEFT_OUT}"
+OF_THE_DATABASE = "Answers are correct for this version of the database, not necessarily for the real world."
+AMBIGUOUS = "A question with a single answer in this database may be ambiguous outside of it."
 TRUE_OF = (
     OF_THE_DATABASE,
-    "Beyond selection, projection and join (the paper's), templates hold counts, means, extremes, lists and "
-    "bounds; no sums, negations or nested queries.",
+    "Templates use selection, projection and join, as in the paper, and also counts, means, extremes, lists "
+    "and bounds. Templates contain no sums, negations or nested queries.",
     AMBIGUOUS,
 )
 TRUE_OF_ANY = (
     OF_THE_DATABASE,
-    "A person's SQL may be any SELECT, and an answer any number of rows. Where no single query gives all "
-    "answers of a template, combinations of values are tried up to `grammar.fill_in.tries`.",
+    "A person's SQL may be any SELECT, and an answer may have any number of rows. If no single query returns "
+    "all answers of a template, the stage tries combinations of values, up to `grammar.fill_in.tries`.",
     AMBIGUOUS,
 )
 SETS = {
-    "balanced": "questions, equally many per semantic group and criterion",
-    "unbalanced": "questions by each criterion's own rule, not balanced",
+    "balanced": "questions, the same number per semantic group and criterion",
+    "unbalanced": "questions by the rule of each criterion, not balanced",
     "groups": "semantic groups: a filled query and its answer",
     "text_templates": "the texts with placeholders that passed the back-check",
     "sql_templates": "the queries with placeholders",
 }
 EXPLANATIONS = {
-    "glossary": "What people call tables and columns whose names do not say it.",
-    "columns": "What the cells of each column are, measured in the database.",
-    "schema": "The database's columns with keys, by reflection, and types, by their cells: it holds no cell.",
-    "sql_templates": "Queries with [table.column] where values go, written by a model over joined tables.",
-    "text_templates": "Every query put in words by a model, once per linguistic criterion and sample.",
-    "back_check": "The texts that a model, shown several queries, matched to the right one.",
-    "fill_in": "Semantic groups: a filled query and its answer, all combinations by one query per template.",
-    "unbalanced": "Texts paired with the groups of their query, as each criterion's rule has it.",
-    "balanced": "Equally many questions per semantic group and criterion.",
+    "glossary": "Plain words for tables and columns whose names are unclear.",
+    "columns": "The kind of value in each column, measured on the cells of the database.",
+    "schema": "The columns of the database, with keys from reflection and types from the cells. The schema "
+    "contains no cells.",
+    "sql_templates": "Queries that a model wrote over joined tables, with [table.column] in place of values.",
+    "text_templates": "Texts that a model wrote for every query, one per linguistic criterion and sample.",
+    "back_check": "Texts that a model matched to the correct query among several.",
+    "fill_in": "Semantic groups: each group is a filled query with its answer. One query per template "
+    "finds all combinations of values.",
+    "unbalanced": "Questions: each text paired with groups of its query, by the rule of its criterion.",
+    "balanced": "Questions: the same number per semantic group and criterion.",
 }
 OWN_SETS = {**SETS, "own_templates": "a person's SQL templates with texts and tags, by the SQL template's id"}
 OWN_EXPLANATIONS = {
     **EXPLANATIONS,
-    "own_templates": "A person's queries with [table.column] where values go, and the texts for each.",
+    "own_templates": "Queries that a person wrote, with [table.column] in place of values, and the texts "
+    "for each query.",
 }
 
 BY_MODEL = Authorship(
     made=(REFLECTED, *WRITTEN, *FILLED),
     limits=(
-        "The texts are a model's. The back-check catches misreadings, not every clumsy or incomplete "
+        "A model wrote the texts. The back-check catches misreadings, but not every clumsy or incomplete "
         "wording.",
         *TRUE_OF,
     ),
@@ -97,29 +101,29 @@ BY_MODEL = Authorship(
 BY_BOTH = Authorship(
     made=(REFLECTED, BROUGHT, *WRITTEN, *FILLED),
     limits=(
-        "The texts are a person's and a model's. The back-check catches misreadings, not every clumsy or "
+        "A person and a model wrote the texts. The back-check catches misreadings, but not every clumsy or "
         "incomplete wording.",
         *TRUE_OF_ANY,
     ),
     sets=OWN_SETS,
     explanations={
         **OWN_EXPLANATIONS,
-        "sql_templates": "Queries with [table.column] where values go: a person's, and a model's.",
-        "text_templates": "Every query in words, by a person or by a model, under linguistic criteria.",
+        "sql_templates": "Queries that a person or a model wrote, with [table.column] in place of values.",
+        "text_templates": "Texts that a person or a model wrote for every query, under linguistic criteria.",
     },
     confirmed="confirmed by the back-check",
 )
 BY_PERSON = Authorship(
     made=(REFLECTED, BROUGHT, *FILLED),
-    limits=("The texts are a person's: no model wrote them, and none has read them back.", *TRUE_OF_ANY),
+    limits=("A person wrote the texts. No model has read the texts back.", *TRUE_OF_ANY),
     sets={**OWN_SETS, "text_templates": "the texts with placeholders"},
     explanations={
         **OWN_EXPLANATIONS,
-        "sql_templates": "A person's queries with [table.column] where values go.",
-        "text_templates": "A person's texts for each query, under linguistic criteria.",
-        "back_check": "The same texts: no model is asked for templates that a person brought instead.",
+        "sql_templates": "Queries that a person wrote, with [table.column] in place of values.",
+        "text_templates": "Texts that a person wrote for every query, under linguistic criteria.",
+        "back_check": "The texts of text_templates, unchanged: no model checks the texts of a person.",
     },
-    confirmed="a person's, not read back by a model",
+    confirmed="written by a person, not read back by a model",
 )
 AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
 """By `databases.<name>.templates`."""
@@ -130,7 +134,7 @@ def describe_authorship(database: DatabaseEntry) -> Authorship:
     found = AUTHORSHIP[database.templates]
     if database.templates is None or not database.templates_by:
         return found
-    brought = f"SQL templates with texts were written by {database.templates_by}; {LEFT_OUT}"
+    brought = f"SQL templates with texts are by {database.templates_by}. {LEFT_OUT}"
     return replace(found, made=tuple(brought if step == BROUGHT else step for step in found.made))
 
 
@@ -154,8 +158,8 @@ READERS = {"model": "a model", "file": "a person"}
 UNREAD = ReadingWords(
     done=False,
     made=(),
-    limits=("The texts were not read a second time.",),
-    explanation="The same texts: they were not read a second time.",
+    limits=("No person or model read the texts a second time.",),
+    explanation="The texts of back_check, unchanged: the second reading is off.",
 )
 
 
@@ -168,13 +172,13 @@ def describe_reading(settings: Mapping[str, object]) -> ReadingWords:
     return ReadingWords(
         done=True,
         made=(
-            f"Second reading: {reader} says what each text asks, from the text and the schema alone, and "
-            f"code writes the SQL that follows; a text of which it gives another answer, in one of {groups} "
-            "groups, is dropped.",
+            f"Second reading: {reader} states what each text asks, given only the text and the schema, and "
+            "code writes the SQL. The stage drops a text if this SQL gives another answer in any of "
+            f"{groups} groups.",
         ),
         limits=(
-            "The second reading compares answers: of a text that reads otherwise they may be the same by "
+            "The second reading compares answers. A text with another meaning can have the same answers by "
             "chance.",
         ),
-        explanation=f"The texts that {reader} read to the same answer, not knowing their query.",
+        explanation=f"Texts that {reader} read without the query, and whose reading gives the same answers.",
     )

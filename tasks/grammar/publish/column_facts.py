@@ -9,9 +9,9 @@ from tasks.databases.profile.kinds import ColumnProfile
 from tasks.grammar.construct.sql_rules import fits_placeholder, has_mean, has_order
 
 INTRODUCTION = (
-    "What the cells of each column are, whatever type it was declared with. Cells that count as no value are "
-    "NULL in every query. The examples are cells: they are on this page alone, and in no prompt. Where a "
-    "kind is wrong, set another one in databases.{database}.columns."
+    "The kind of value in each column comes from its cells, not from its declared type. Cells that count as "
+    "no value are NULL in every query. The examples are cells: they appear on this page only, and in no "
+    "prompt. If a kind is wrong, set another kind in databases.{database}.columns."
 )
 
 
@@ -28,9 +28,9 @@ def _describe(profile: ColumnProfile, column: Column) -> str:
     if profile.distinct is not None:
         counts.append(f"{profile.distinct:,} distinct")
     if profile.undecodable:
-        counts.append(f"{profile.undecodable:,} not valid UTF-8, in no question or answer")
+        counts.append(f"{profile.undecodable:,} not valid UTF-8, excluded from questions and answers")
     if profile.look_alikes:
-        counts.append(f"{profile.look_alikes:,} look like another one, and name nothing")
+        counts.append(f"{profile.look_alikes:,} look like another value, and fill no placeholder")
     parts = [f"{profile.kind} ({', '.join(counts)})", _list_uses(column)]
     if profile.why:
         parts.append(profile.why)
@@ -41,18 +41,18 @@ def _describe(profile: ColumnProfile, column: Column) -> str:
 
 def _list_uses(column: Column) -> str:
     if column.references or (column.primary_key and not column.descriptive):
-        return "a key: it joins, and nobody asks about it"
+        return "a key: used in joins, never asked about"
     if not column.descriptive:
-        return "nobody asks about it"
+        return "never asked about"
     uses = [
-        ("asked for", True),
-        ("given", fits_placeholder(column)),
-        ("ranked", has_order(column)),
-        ("bounded", has_order(column)),
-        ("averaged", has_mean(column)),
+        ("answers", True),
+        ("conditions", fits_placeholder(column)),
+        ("rankings", has_order(column)),
+        ("ranges", has_order(column)),
+        ("averages", has_mean(column)),
     ]
     done = [words for words, holds in uses if holds]
     not_done = [words for words, holds in uses if not holds]
     *others, last = not_done or [""]
     left = f"{', '.join(others)} or {last}" if others else last
-    return ", ".join(done) + (f"; not {left}" if left else "")
+    return f"used for {', '.join(done)}" + (f"; not for {left}" if left else "")

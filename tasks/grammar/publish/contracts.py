@@ -187,7 +187,7 @@ def declare(
             known,
             expect_same(
                 "as_written",
-                "It is a row of text_templates, unchanged.",
+                "SQL template, criterion and text equal those of the text_templates row with the same id.",
                 "id",
                 ("sql_template", "criterion", "text"),
                 written,
@@ -203,7 +203,7 @@ def declare(
             known,
             expect_same(
                 "as_confirmed",
-                "It is a row of back_check, unchanged.",
+                "SQL template, criterion and text equal those of the back_check row with the same id.",
                 "id",
                 ("sql_template", "criterion", "text"),
                 confirmed,
@@ -216,7 +216,7 @@ def declare(
             known,
             parsed,
             expect_filled_sql(templates, columns),
-            expect_match("answer_given", "Its answer is not empty.", "answer", r"\S"),
+            expect_match("answer_given", "The answer is not empty.", "answer", r"\S"),
             reruns,
             *whole,
             origins,
@@ -272,17 +272,21 @@ def _expect_questions(
     return [
         expect_hash(),
         known,
-        expect_known("text_exists", "text_template", "text that was kept", texts),
+        expect_known("text_exists", "text_template", "kept text", texts),
         expect_known("group_exists", "group", "group", groups),
-        expect_no_match("no_bracket_left", "No bracket stands in its question.", "question", r"[\[\]]"),
+        expect_no_match("no_bracket_left", "The question contains no brackets.", "question", r"[\[\]]"),
         expect_filled_text(texts, groups),
         parsed,
         expect_same(
-            "as_its_group", "Its SQL and its answer are those of its group.", "group", AS_GROUP, groups
+            "as_its_group",
+            "The question has the same SQL and the same answer as its group.",
+            "group",
+            AS_GROUP,
+            groups,
         ),
         expect_same(
             "as_its_text",
-            "Its criterion and SQL template are those of its text.",
+            "The question has the same criterion and the same SQL template as its text.",
             "text_template",
             ("criterion", "sql_template"),
             texts,
@@ -309,11 +313,13 @@ def expect_own_sentences(texts: Path) -> RowRule:
         criterion, own = record["criterion"], list_long_sentences(record["text"])
         most = max(1, int(SHARE * rows[criterion]))
         again = [sentence for sentence in own if counts[criterion][sentence] > most]
-        return f"{counts[criterion][again[0]]} of {rows[criterion]} have: {again[0]}" if again else ""
+        return (
+            f"{counts[criterion][again[0]]} of {rows[criterion]} texts contain: {again[0]}" if again else ""
+        )
 
     return RowRule(
         "own_sentences",
-        "No sentence of six words or more stands in more than 3% of its criterion's texts.",
+        "No sentence of six or more words occurs in more than 3% of the texts with the same criterion.",
         ("criterion", "text", "origin"),
         check,
     )
@@ -331,6 +337,11 @@ def expect_no_example(examples: Mapping[str, Sequence[str]]) -> RowRule:
 
     def check(record: Record) -> str:
         copied = find_copied(record["text"], examples.get(record["criterion"], ()))
-        return f"holds a sentence of the prompt's example: {copied}" if copied else ""
+        return f"contains a sentence of the prompt's example: {copied}" if copied else ""
 
-    return RowRule("no_example", "No sentence is that of its prompt's example.", ("criterion", "text"), check)
+    return RowRule(
+        "no_example",
+        "The text repeats no sentence of six or more words from the example in its prompt.",
+        ("criterion", "text"),
+        check,
+    )

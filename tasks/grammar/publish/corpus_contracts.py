@@ -99,7 +99,7 @@ def declare_corpus(
             expect_written(
                 paths["true_documents"],
                 "documents",
-                "Each of its documents is in the corpus, or among the dropped, which say why it is not.",
+                "Every listed document is in the corpus, or is dropped with a reason.",
                 written | {row.id for row in dropped},
             ),
         ],
@@ -109,14 +109,14 @@ def declare_corpus(
         ],
         "questions": [
             *expect_asked(paths["balanced"], paths["unbalanced"]),
-            expect_no_match("no_bracket_left", "No bracket stands in its question.", "question", r"[\[\]]"),
+            expect_no_match("no_bracket_left", "The question contains no brackets.", "question", r"[\[\]]"),
             expect_true(true),
             *(
                 [
                     expect_written(
                         paths["questions"],
                         "true_document_ids",
-                        "It has true documents, all of which are in the corpus.",
+                        "The question has true documents, and all of them are in the corpus.",
                         written,
                     )
                 ]
@@ -150,9 +150,9 @@ def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRul
         if profile is None or counts[profile.table, profile.key] == 1:
             return ""
         count = counts[profile.table, profile.key]
-        return f"is one of {count} of {profile.table} {', '.join(profile.key)}"
+        return f"is one of {count} rows for {profile.table} {', '.join(profile.key)}"
 
-    return RowRule("one_per_entity", "No other is of the same row of the same table.", ("id",), check)
+    return RowRule("one_per_entity", "No two rows describe the same row of the database.", ("id",), check)
 
 
 def list_left_out(facts: FactsByDocument, dropped: Sequence[Dropped], reason: str) -> set[tuple[str, str]]:
@@ -175,7 +175,7 @@ def expect_reproducible(
             stream = database.stream(statement, parameters=values)
             cells = [row[0] for batch in stream for row in batch]
         except (SqlError, SqlglotError) as error:
-            return f"its query does not run: {type(error).__name__}: {' '.join(str(error).split())}"
+            return f"the query fails: {type(error).__name__}: {' '.join(str(error).split())}"
         return {write_plain(cell) for cell in cells if cell not in (None, "")}
 
     def check(record: Record) -> str:
@@ -188,10 +188,10 @@ def expect_reproducible(
                 return f"{fact.attribute}: {found}"
             if found != set(fact.values):
                 own, theirs = ", ".join(fact.values), ", ".join(sorted(found))
-                return f"{fact.attribute} is {own}, the database says {theirs}"
+                return f"{fact.attribute} is {own}, but the database says {theirs}"
         return ""
 
-    says = "The query of each of its facts, run again on the database, gives the fact's values."
+    says = "The query of every fact, run again on the database, returns the values of the fact."
     return RowRule("facts_reproduce", says, ("id",), check)
 
 
@@ -202,7 +202,9 @@ def expect_written(path: Path, column: str, says: str, written: set[str]) -> Row
     def check(record: Record) -> str:
         ids = named[record["id"]]
         gaps = [document for document in ids or () if document not in written]
-        return f"names the document {gaps[0]}, which is not there" if gaps else "" if ids else "names none"
+        if gaps:
+            return f"lists the document {gaps[0]}, which does not exist"
+        return "" if ids else "lists no document"
 
     return RowRule("documents_exist", says, ("id",), check)
 
@@ -216,18 +218,18 @@ def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
             return f"is {'not ' if record['in_balanced'] else ''}in the balanced set"
         if record["in_unbalanced"] and record["id"] not in other:
             return "is not in the unbalanced set"
-        return "" if record["in_balanced"] or record["in_unbalanced"] else "is said to be of no set"
+        return "" if record["in_balanced"] or record["in_unbalanced"] else "is flagged for no set"
 
     return [
         RowRule(
             "set_exists",
-            "It is in the sets that it is said to be of, and in one at least.",
+            "The question is in every set that it is flagged for, and it is flagged for at least one set.",
             ("id", "in_balanced", "in_unbalanced"),
             check,
         ),
         expect_same(
             "as_in_its_set",
-            "It is a row of the balanced or the unbalanced set, unchanged.",
+            "The question is an unchanged row of the balanced or the unbalanced set.",
             "id",
             AS_QUESTION,
             {**other, **one},
@@ -241,12 +243,15 @@ def expect_true(true: Index) -> RowRule:
     def check(record: Record) -> str:
         row = true.get(record["group"])
         due, given = row and list(row["documents"]), list(record["true_document_ids"])
-        return (
-            "" if given == due else f"names {', '.join(given)}; of its group are {', '.join(due or ['none'])}"
-        )
+        if given == due:
+            return ""
+        return f"has {', '.join(given) or 'none'}; its group has {', '.join(due or ['none'])}"
 
     return RowRule(
-        "as_its_group", "Its true documents are its group's.", ("group", "true_document_ids"), check
+        "as_its_group",
+        "The question has the same true documents as its group.",
+        ("group", "true_document_ids"),
+        check,
     )
 
 
@@ -260,6 +265,11 @@ def expect_sufficient(facts: Path, questions: Path) -> RowRule:
         documents, row = true.get(record["id"]), known.get(record["id"])
         if row is None or not documents or suffices(row, documents):
             return ""
-        return f"is not stated by its true documents, {', '.join(documents)}"
+        return f"is not fully stated by its true documents: {', '.join(documents)}"
 
-    return RowRule("true_documents_suffice", "Its true documents state all that it needs.", ("id",), check)
+    return RowRule(
+        "true_documents_suffice",
+        "The true documents of a group state every fact that its answer needs.",
+        ("id",),
+        check,
+    )

@@ -26,19 +26,19 @@ from tasks.settings import Settings
 EVERY_VALUE_MATTERS = "grammar.fill_in.every_value_matters"
 COLUMNS = {
     "id": "hash of what determines the question",
-    "group": "its semantic group: all questions of a group mean the same and have the same answer",
-    "criterion": "the linguistic criterion that it was written under",
+    "group": "id of the semantic group: all questions of a group have the same meaning and the same answer",
+    "criterion": "the linguistic criterion of the text",
     "question": "the question",
-    "answer": "the answer as people read it",
-    "sql": "the query that gave the answer",
-    "sql_template": "the SQL template behind it",
-    "text_template": "the text template behind it",
+    "answer": "the answer as text",
+    "sql": "the SQL query that returned the answer",
+    "sql_template": "id of the SQL template",
+    "text_template": "id of the text template",
     "answer_rows": "the distinct result rows, a JSON list of lists",
-    "origin": "the rows and calls that it was made from",
+    "origin": "the rows and calls from which the question was made",
 }
 REBUILD = (
     "make reproduce             # replays the recorded answers, offline",
-    "benchloom run grammar      # asks the model for what is not recorded",
+    "benchloom run grammar      # calls the model for answers that are not recorded",
 )
 DROPPED = re.compile(r"(\d+) of (\d+) combinations")
 
@@ -138,12 +138,12 @@ def _read(path: Path) -> Iterator[Mapping[str, object]]:
 def _summarise(rows: int, balanced: Path, database: DatabaseEntry) -> str:
     texts, templates = (count_distinct(balanced, column) for column in ("text_template", "sql_template"))
     return (
-        f"{rows:,} question/answer pairs: {texts:,} distinct texts over {templates:,} SQL templates, in "
-        f"a relational database: {database.title or database.name}. Each group asks the same thing in other "
-        "words, so that a system can be tested for what it knows and for how much wording matters to it. "
-        "Every answer is the result of the SQL query beside it. Made by Benchloom after GRAMMAR "
-        "(Grounded and Modular Methodology for Assessment of Closed-Domain Retrieval-Augmented Language "
-        "Models)."
+        f"{rows:,} question/answer pairs: {texts:,} distinct texts over {templates:,} SQL templates, in a "
+        f"relational database: {database.title or database.name}. The questions of a group ask the same "
+        "thing in different words, so you can test what a system knows and how much the wording changes "
+        "its answers. Every answer is the result of the SQL query in the same row. Benchloom made the "
+        "dataset with the method GRAMMAR (Grounded and Modular Methodology for Assessment of Closed-Domain "
+        "Retrieval-Augmented Language Models)."
     )
 
 
@@ -201,7 +201,8 @@ def describe_difficulty(sql_templates: Path, balanced: Path) -> CardSection:
         "Difficulty",
         head,
         rows,
-        "Shares of queries; names, values and aliases make no difference between skeletons.",
+        "Shares are of queries. Queries that differ only in names, values and aliases have the same "
+        "skeleton.",
     )
 
 
@@ -211,10 +212,10 @@ def _describe_contracts(contracts: Path) -> CardSection:
         if "." not in finding.artifact:
             artifacts_of.setdefault(finding.says, []).append(f"`{finding.artifact}`")
     return CardSection(
-        "What holds of every row",
+        "Contracts",
         ("contract", "artifacts"),
         [(says, ", ".join(artifacts)) for says, artifacts in sorted(artifacts_of.items())],
-        "Checked with Great Expectations; the dataset is not made where one of these is broken.",
+        "Great Expectations checks these contracts. If a contract is broken, Benchloom writes no dataset.",
     )
 
 
@@ -224,13 +225,14 @@ def describe_choices(sql_templates: Path, *, free: bool) -> str:
         count for count in pq.read_table(sql_templates, columns=["choices"])["choices"].to_pylist() if count
     ]
     if free:
-        return "Decoding is not constrained: the model wrote queries and texts itself, and code checked them."
+        return "Decoding is not constrained: the model wrote queries and texts freely, and code checked them."
     if not choices:
-        return "No query was picked from a list."
+        return "The model picked no query from a list."
     spread = f"{min(choices)} to {max(choices)}" if min(choices) < max(choices) else f"{min(choices)}"
     return (
-        f"Decoding is held to what code composes: each of {len(choices)} queries was picked among {spread} "
-        f"(median {median(choices):g}), each text among a few wordings that keep the rules."
+        f"Decoding is constrained to options that code composes. The model picked each of {len(choices)} "
+        f"queries from {spread} options (median {median(choices):g}), and each text from a few wordings "
+        "that follow the rules."
     )
 
 
@@ -240,7 +242,7 @@ def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
     sought: whether such combinations were looked for (`every_value_matters`).
     """
     if not sought:
-        return "Of several values in a question, some may be idle: the answer would be the same without them."
+        return "A question with several values may contain values without which the answer is the same."
     placeholders = pq.read_table(sql_templates, columns=["id", "placeholders"]).to_pylist()
     several = {row["id"] for row in placeholders if len(row["placeholders"]) > 1}
     beside = name_beside(fill_in, "dropped")
@@ -255,9 +257,9 @@ def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
             left_out, seen = left_out + int(found[1]), seen + int(found[2])
             templates.add(template)
     if not seen:
-        return "In every combination of several values, each value is needed: none was left out for that."
+        return "Every combination of several values needs each of its values: no combination was left out."
     return (
-        f"Of the combinations of several values of {len(templates)} queries that were looked at, "
-        f"{left_out:,} of {seen:,} ({left_out / seen:.0%}) were left out, since one value could go "
-        "without changing the answer; of those that are kept every value is needed."
+        f"{left_out:,} of {seen:,} combinations of several values ({left_out / seen:.0%}), from "
+        f"{len(templates)} queries, were left out because the answer is the same without one of the values. "
+        "The other combinations need every value."
     )

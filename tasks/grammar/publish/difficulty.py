@@ -63,7 +63,7 @@ SHARES: Mapping[str, str] = {
     "joined_twice": "two joins or more",
     "aggregated": "an aggregate",
     "grouped": "GROUP BY",
-    "nested": "a query inside of a query",
+    "nested": "a nested query",
     "combined": "UNION, INTERSECT or EXCEPT",
     "ranked": "ORDER BY with LIMIT",
 }
@@ -135,7 +135,7 @@ def tabulate_difficulty(sets: Sequence[SetDifficulty]) -> tuple[list[str], list[
     """Return the head and the rows of a table with a column for each set."""
     rows = [["queries", *(f"{measured.queries:,}" for measured in sets)]]
     if any(measured.unread for measured in sets):
-        rows.append(["of them not parsed, and in no share", *(f"{measured.unread:,}" for measured in sets)])
+        rows.append(["not parsed, excluded from the shares", *(f"{measured.unread:,}" for measured in sets)])
     for field, words in SHARES.items():
         rows.append([f"with {words}", *(f"{getattr(measured, field):.0%}" for measured in sets)])
     shown = ["-" if measured.skeletons is None else f"{measured.skeletons:.0f}" for measured in sets]

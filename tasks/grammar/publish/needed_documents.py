@@ -44,9 +44,10 @@ def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSect
     unknown = len(asked) - len(known)
     return CardSection(
         "Documents that a question needs",
-        ("documents", "questions", "distractors, median", "at most"),
-        [*rows, *([("not known", unknown, "-", "-")] if unknown else [])],
-        "A distractor is a document that is not needed and says a value that the question names.",
+        ("documents", "questions", "distractors, median", "distractors, maximum"),
+        [*rows, *([("unknown", unknown, "-", "-")] if unknown else [])],
+        "A distractor is a document that the question does not need but that contains a value from the "
+        "question.",
     )
 
 

@@ -50,8 +50,8 @@ from tasks.reports.yields import StageYield, read_yield
 EXAMPLES = 12
 """Maximum number of dropped rows that are shown for each reason."""
 SUBTITLE = (
-    "Question/answer pairs grounded in a relational database: each group asks the same thing in other words, "
-    "and each answer is the result of the query beside it."
+    "Question/answer pairs grounded in a relational database. The questions of a group ask the same thing in "
+    "different words, and each answer is the result of the query shown with it."
 )
 TEXTS = ("text_templates", "back_check")
 SECOND = "second_reading"
@@ -130,7 +130,7 @@ def report(
             PagePart("yields", "Yields", "Yields", [Charts(charts)]),
             PagePart(
                 "drops",
-                "What was dropped, and why",
+                "Dropped rows, by reason",
                 "Drops",
                 [Yields(list(stages.values()), through=False, most=EXAMPLES)],
             ),
@@ -159,8 +159,8 @@ def _show_terms(database: str, terms: Sequence[Term]) -> list[PartBlock]:
     by = {"proposed": "proposed by a model", "comment": "the database's comment"}
     return [
         TextBlock(
-            "What questions call tables and columns whose names do not say it. Words that a model proposed "
-            f"are marked so, and wait for a person's: databases.{database}.glossary comes before them."
+            "Questions use these words for tables and columns whose names are unclear. Words that a model "
+            f"proposed are marked, and databases.{database}.glossary overrides the words of a model."
         ),
         Facts([(term.id, f"{term.words} ({by.get(term.source, 'a person')})") for term in terms]),
     ]
@@ -189,7 +189,7 @@ def _make_headlines(
         Headline(
             "distinct texts",
             count_distinct(balanced, "text_template"),
-            "with slots; the pairs fill them in",
+            "with placeholders that the pairs fill",
             Derivation("distinct", (Selection("balanced"),), "text_template"),
         ),
         Headline(
@@ -201,7 +201,7 @@ def _make_headlines(
         Headline(
             "texts confirmed",
             rows["back_check"],
-            f"of {rows['text_templates']:,} written" + ("" if read else "; not read a second time"),
+            f"of {rows['text_templates']:,} written" + ("" if read else "; no second reading"),
             _count_rows("back_check"),
         ),
         *([again] if read else []),
@@ -236,7 +236,7 @@ def _describe_database(
     total = sum_calls(call for artifact in artifacts for call in artifact.calls)
     paid = (
         f"{total.calls:,} calls, {total.prompt_tokens:,} tokens in, {total.completion_tokens:,} tokens out"
-        + (f" ({total.estimated:,} calls by estimate)" if total.estimated else "")
+        + (f" (tokens estimated for {total.estimated:,} calls)" if total.estimated else "")
     )
     return [
         ("Database", database.title or database.name),
@@ -244,7 +244,7 @@ def _describe_database(
         ("Licence", database.licence),
         ("Source", database.source),
         ("Attribution", database.attribution),
-        ("Paid for in all", paid),
+        ("Model calls in total", paid),
     ]
 
 

@@ -54,7 +54,7 @@ class Rerun:
         """Make the row rule that an answer equals the result of its SQL."""
         return RowRule(
             "answer_reproduces",
-            "Its SQL, run again on the database, gives its answer.",
+            "The SQL, run again on the database, returns the recorded answer.",
             ("sql", "answer", "answer_rows"),
             self._check,
         )
@@ -65,10 +65,10 @@ class Rerun:
         try:
             rows = [tuple(row) for row in json.loads(record["answer_rows"])]
         except (ValueError, TypeError):
-            return f"answer_rows is no list of rows: {record['answer_rows'][:WIDTH]}"
+            return f"answer_rows is not a list of rows: {record['answer_rows'][:WIDTH]}"
         text = "; ".join(", ".join(write_plain(cell) for cell in row) for row in rows)
         if record["answer"] != text:
-            return f"answer is {record['answer']!r}, its rows say {text!r}"
+            return f"answer is {record['answer']!r}, but answer_rows gives {text!r}"
         if record["sql"] not in self._seen:
             self._seen[record["sql"]] = self._run(record["sql"])
         now = self._seen[record["sql"]]
@@ -83,7 +83,7 @@ class Rerun:
             stream = self._database.stream(statement, parameters=values)
             return digest_answer(row for batch in stream for row in batch)
         except (SqlError, SqlglotError) as error:
-            return f"its SQL does not run: {type(error).__name__}: {' '.join(str(error).split())}"
+            return f"the SQL fails: {type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
@@ -133,11 +133,11 @@ def expect_true_in_world(
             return ""
         text = digest_answer(others[record["id"]]).text
         asked = questions.get(record["id"], record["sql"])
-        return f"{asked}: the world says {text}, not {record['answer_rows'][:WIDTH]}"
+        return f"{asked}: the full database returns {text}, not {record['answer_rows'][:WIDTH]}"
 
     says = (
-        "Its SQL gives the same answer in the whole that its database is a part of "
-        f"({here:,} of {there:,} rows), unless its texts say what they are confined to."
+        f"The SQL returns the same answer on the full database (this database holds {here:,} of its "
+        f"{there:,} rows). Groups whose texts state their scope are exempt."
     )
     return RowRule("true_in_world", says, ("id", "sql", "answer_rows"), check)
 

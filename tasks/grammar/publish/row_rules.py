@@ -40,9 +40,13 @@ def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> Row
     ids = frozenset(known)
 
     def check(record: Record) -> str:
-        return "" if record[column] in ids else f"{column} is {record[column]}, which is no {what}"
+        return (
+            ""
+            if record[column] in ids
+            else f"{column} is {record[column]}, which is not the id of any {what}"
+        )
 
-    return RowRule(name, f"The row that its {column} names is one of the {what}s.", (column,), check)
+    return RowRule(name, f"Each value of {column} is the id of an existing {what}.", (column,), check)
 
 
 def expect_references(columns: Iterable[str]) -> RowRule:
@@ -63,12 +67,16 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
         except BrokenRule as error:
             return f"{error.reason}: {error}"
         recorded = tuple(tuple(record[name]) for name in ("tables", "projection", "placeholders"))
-        return "" if recorded == (query.tables, query.projection, query.placeholders) else f"asks {query}"
+        return (
+            ""
+            if recorded == (query.tables, query.projection, query.placeholders)
+            else f"the SQL does not match the other columns: {query}"
+        )
 
     return RowRule(
         "sql_parses",
-        "Its SQL is one SELECT over the schema that keeps every rule (a person's: that runs), and its "
-        "columns say what it asks.",
+        "The SQL is one SELECT over the schema that follows every rule; a person's SQL may be any SELECT "
+        "that runs. The tables, projection and placeholders match the SQL.",
         ("sql", "tables", "projection", "placeholders"),
         check,
     )
@@ -93,7 +101,8 @@ def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 
     return RowRule(
         "sql_parses",
-        "Its SQL is one SELECT of columns or one measure, joins and comparisons; a person's, any SELECT.",
+        "The SQL is one SELECT of columns or one measure, with joins and comparisons; a person's SQL may "
+        "be any SELECT.",
         ("sql", "sql_template"),
         check,
     )
@@ -133,15 +142,15 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
         if record["sql_template"] in own:
             found = list(dict.fromkeys(found))
         if sorted(found) != sorted(f"[{placeholder}]" for placeholder in template["placeholders"]):
-            return f"holds {', '.join(found) or 'no placeholder'}: {record['text']}"
+            return f"contains {', '.join(found) or 'no placeholder'}: {record['text']}"
         if set(PLACEHOLDER.sub(" ", record["text"])) & set("[]"):
-            return f"has an open bracket: {record['text']}"
+            return f"has a bracket outside of placeholders: {record['text']}"
         return ""
 
     return RowRule(
         "placeholders",
-        "Its text holds its SQL template's placeholders, each once (a person's, at least once), and no other "
-        "bracket.",
+        "The text contains each placeholder of its SQL template once (a person's text: at least once) and no "
+        "other brackets.",
         ("sql_template", "text"),
         check,
     )
@@ -153,7 +162,9 @@ def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: 
     def check(record: Record) -> str:
         other = others.get(record[key], record)
         differing = [column for column in columns if record[column] != other[column]]
-        return f"{differing[0]} is {record[differing[0]]}, there {other[differing[0]]}" if differing else ""
+        return (
+            f"{differing[0]} is {record[differing[0]]}, expected {other[differing[0]]}" if differing else ""
+        )
 
     return RowRule(name, says, (key, *columns), check)
 
@@ -174,14 +185,14 @@ def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
             return ""
         literals = filled[record["sql_template"]].read(record["sql"])
         if literals is None:
-            return f"is not its SQL template with values: {record['sql']}"
+            return f"the SQL is not its template with filled placeholders: {record['sql']}"
         found = sorted((name, write_plain(read_literal(text))) for name, text in literals.items())
         recorded = sorted((filling["placeholder"], filling["value"]) for filling in record["fillings"])
-        return "" if found == recorded else f"holds {found}, its fillings are {recorded}"
+        return "" if found == recorded else f"the SQL contains {found}, but fillings lists {recorded}"
 
     return RowRule(
         "placeholders",
-        "Its SQL is its template with every placeholder filled by the value that its fillings name.",
+        "The SQL is its template with every placeholder replaced by the value that fillings lists.",
         ("sql_template", "sql", "fillings"),
         check,
     )
@@ -201,11 +212,11 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
             for filling in group["fillings"]
         }
         due = PLACEHOLDER.sub(lambda found: str(values.get(found[0], found[0])), text["text"])
-        return "" if record["question"] == due else f"reads {record['question']!r}, its text filled {due!r}"
+        return "" if record["question"] == due else f"is {record['question']!r}, expected {due!r}"
 
     return RowRule(
         "placeholders",
-        "It reads as its text with every placeholder filled by its group's value.",
+        "The question is its text with every placeholder replaced by the value of its group.",
         ("text_template", "group", "question"),
         check,
     )
@@ -224,11 +235,11 @@ def expect_balance(questions: Path, criteria: Sequence[str], texts: int) -> RowR
             return ""
         names = sorted({*criteria, *found}, key=str)
         present = ", ".join(f"{found[name]} {name}" for name in names)
-        return f"its group {record['group']} has {present}; {texts} each of {', '.join(criteria)} are due"
+        return f"group {record['group']} has {present}; expected {texts} each of {', '.join(criteria)}"
 
     return RowRule(
         "balanced_groups",
-        f"Its group has {texts} of each criterion: {', '.join(criteria)}.",
+        f"Each group has the same number of questions per criterion ({', '.join(criteria)}): {texts}.",
         ("group", "criterion"),
         check,
     )

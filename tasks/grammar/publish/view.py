@@ -141,7 +141,7 @@ def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
         noun="question",
         nouns="questions",
         placeholder="words of a question, its answer or its SQL",
-        empty="Choose a question to see its SQL, its answer, its siblings and the model calls behind it.",
+        empty="Choose a question to see its SQL, its answer, the other questions of its group and its calls.",
         filters=(
             Filter("set", "Set", ((BALANCED, BALANCED),), BALANCED),
             Filter("criterion", "Criterion"),
@@ -200,7 +200,7 @@ def _show_group(group: Group, rows: DatasetRows, members: Sequence[Question]) ->
         blocks.text(group.answer, "reply"),
         blocks.heading("Query"),
         blocks.code(group.sql, sql=True),
-        blocks.heading("Its result"),
+        blocks.heading("Query result"),
         blocks.table(columns, result[:SHOWN_ROWS], total=len(result)),
         blocks.heading(f"The same question in other words ({max(0, len(members) - 1)})"),
         blocks.rows(member.id for member in members[: SHOWN_SIBLINGS + 1]),

@@ -19,7 +19,7 @@ WORD = r"\w"
 def find_false_claim(record: Record) -> str:
     """Say which claim of an item its database does not bear out, or what is wrong with the database."""
     if not record["claims"]:
-        return "it has no claim"
+        return "it has no claims"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "synthetic.sqlite"
         try:
@@ -42,16 +42,17 @@ def _find_broken_key(path: Path) -> str:
         found = connection.execute("PRAGMA foreign_key_check").fetchone()
     finally:
         connection.close()
-    return f"a row of {found[0]} refers to no row of {found[2]}" if found else ""
+    return f"a row of {found[0]} refers to a missing row of {found[2]}" if found else ""
 
 
 ITEM_CONTRACTS = (
-    expect_match("question_asked", "Its question has words.", "question", WORD),
-    expect_match("reference_given", "Its reference answer has words.", "reference", WORD),
-    expect_match("kind", "It is conclusive or interpretive.", "kind", f"^({'|'.join(KINDS)})$"),
+    expect_match("question_asked", "The question contains at least one word.", "question", WORD),
+    expect_match("reference_given", "The reference answer contains at least one word.", "reference", WORD),
+    expect_match("kind", "The kind is conclusive or interpretive.", "kind", f"^({'|'.join(KINDS)})$"),
     RowRule(
         "claims_hold",
-        "Its database opens, all its keys hold, and the query of every claim gives the claim's rows.",
+        "The database opens, its foreign keys are valid, and the query of every claim returns the claim's "
+        "rows.",
         ("script", "claims"),
         find_false_claim,
     ),

@@ -71,9 +71,9 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
     known = written_questions.keys()
     written = RowRule(
         "question_exists",
-        "Its question is one that was written.",
+        "Each row has the id of a question that was written.",
         ("id",),
-        lambda record: "" if record["id"] in known else "no question of that id was written",
+        lambda record: "" if record["id"] in known else "control has no question with this id",
     )
     rules: dict[str, list[Expectation | RowRule]] = {stem: [expect_hash(), origins] for stem in paths}
     for stem in paths:
@@ -83,7 +83,7 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
         *ITEM_CONTRACTS,
         RowRule(
             "answer_borne_out",
-            "Every claim says in words what its query finds, and the reference answer says no other number, "
+            "Every claim states what its query finds, and the reference answer states no other number, "
             "group, order or conclusion.",
             ("id", "script", "claims", "reference"),
             lambda record: find_unborne(record, written_questions.get(record["id"])),
@@ -107,10 +107,12 @@ def find_unborne(record: Record, question: ControlledQuestion | None) -> str | N
     if there != (due := [claim.text for claim in stated.claims]):
         wrong = next((text for text in there if text not in due), "")
         return (
-            f"{wrong[:80]}: the rows do not say so" if wrong else f"it has {len(there)} claims of {len(due)}"
+            f"{wrong[:80]}: the rows do not support this claim"
+            if wrong
+            else f"it has {len(there)} of {len(due)} claims"
         )
     try:
         stated.check(record["reference"])
     except Unparsed as problem:
-        return f"its reference is not borne out: {problem}"
+        return f"the database does not support the reference answer: {problem}"
     return ""

@@ -82,19 +82,21 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             expect_hash(),
             RowRule(
                 "of_its_dataset",
-                "It is of a dataset of the stream and of its one kind, and its id follows from its key.",
+                "Each item is from a dataset of the stream and has the stream's one kind, and its id is "
+                "derived from its key.",
                 ("id", "dataset", "kind", "key"),
                 lambda record: find_wrong_key(record, grounds),
             ),
             RowRule(
                 "askable",
-                "It has a text, a key to be found by, a gold answer, and details that are a JSON object.",
+                "Each item has a text, a key for the memory, a gold answer, and details that are a JSON "
+                "object.",
                 ("text", "memory_key", "gold", "details"),
                 find_gap,
             ),
             RowRule(
                 "file_inside",
-                "The file that it names lies in the folder of the datasets.",
+                "The file that an item names is in the folder of the datasets.",
                 ("file",),
                 lambda record: find_way_out(str(record["file"])),
             ),
@@ -104,13 +106,13 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             expect_hash(),
             RowRule(
                 "item_exists",
-                "Its item is one of the stream's.",
+                "Each position has an item of the stream.",
                 ("item",),
-                lambda record: "" if record["item"] in grounds.items else f"{record['item']} is no item",
+                lambda record: "" if record["item"] in grounds.items else f"unknown item {record['item']}",
             ),
             RowRule(
                 "whole_order",
-                "Each seed of the stream has every item once, at the positions from 1 on.",
+                "Each seed of the stream has every item exactly once, at positions that count from 1.",
                 ("id", "seed", "position", "item"),
                 lambda record: find_wrong_place(record, grounds),
             ),
@@ -119,7 +121,8 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             origins,
             RowRule(
                 "shown",
-                "It has a text and an answer, and is one of as many examples as the stream asks for.",
+                "Each example has a text and an answer, and its number is within the number of examples "
+                "that the stream asks for.",
                 ("place", "text", "answer", "dataset"),
                 lambda record: find_wrong_shot(record, grounds.entry),
             ),
@@ -130,9 +133,9 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
 def find_wrong_key(record: Record, grounds: StreamGrounds) -> str:
     """Say what is wrong with an item's dataset, kind or id; empty if nothing is."""
     if record["dataset"] not in grounds.entry.datasets:
-        return f"{record['dataset']} is no dataset of the stream"
+        return f"{record['dataset']} is not a dataset of the stream"
     if record["kind"] != grounds.kind:
-        return f"it is of the kind {record['kind']}, the first item of {grounds.kind}"
+        return f"the kind is {record['kind']}, but the first item has the kind {grounds.kind}"
     wanted = make_id("stream item", record["kind"], record["dataset"], record["key"])
     return "" if record["id"] == wanted else f"its id should be {wanted}"
 
@@ -141,7 +144,7 @@ def find_wrong_place(record: Record, grounds: StreamGrounds) -> str:
     """Say what is wrong with a place of an order; empty if nothing is."""
     seed, position, item = record["seed"], record["position"], record["item"]
     if seed not in grounds.entry.seeds:
-        return f"{seed} is no seed of the stream"
+        return f"{seed} is not a seed of the stream"
     if grounds.lengths[seed] != len(grounds.items):
         return f"seed {seed} has {grounds.lengths[seed]} places for {len(grounds.items)} items"
     if grounds.places[seed, position] > 1 or grounds.asked[seed, item] > 1:
@@ -157,7 +160,7 @@ def find_wrong_shot(record: Record, entry: Stream) -> str:
     if not str(record["text"]).strip() or not str(record["answer"]).strip():
         return "it has no text or no answer"
     if record["dataset"] not in entry.datasets:
-        return f"{record['dataset']} is no dataset of the stream"
+        return f"{record['dataset']} is not a dataset of the stream"
     inside = 0 <= record["place"] < entry.shots
     return "" if inside else f"it is at place {record['place']} of {entry.shots}"
 
@@ -170,11 +173,11 @@ def find_gap(record: Record) -> str:
     try:
         details = json.loads(record["details"])
     except (ValueError, RecursionError) as error:
-        return f"its details are no JSON: {error}"
-    return "" if isinstance(details, dict) else "its details are no JSON object"
+        return f"the details are not valid JSON: {error}"
+    return "" if isinstance(details, dict) else "the details are not a JSON object"
 
 
 def find_way_out(path: str) -> str:
     """Say that a path is absolute or leads above its start; empty if it does not."""
     pure = PurePosixPath(path)
-    return f"{path} lies outside" if pure.is_absolute() or ".." in pure.parts else ""
+    return f"{path} is outside of the folder" if pure.is_absolute() or ".." in pure.parts else ""

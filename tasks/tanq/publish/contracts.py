@@ -48,8 +48,12 @@ ROWS: Mapping[str, type] = {
 }
 
 SINGLE: Mapping[str, Sequence[Expectation]] = {
-    "seeds": (expect_match("kind", "It is of one of three kinds.", "kind", f"^({'|'.join(KINDS)})$"),),
-    "verify": (expect_match("label", "Its label is one of three.", "label", f"^({'|'.join(Support)})$"),),
+    "seeds": (
+        expect_match("kind", "Each question is of one of three kinds.", "kind", f"^({'|'.join(KINDS)})$"),
+    ),
+    "verify": (
+        expect_match("label", "Each verdict has one of three labels.", "label", f"^({'|'.join(Support)})$"),
+    ),
     "skills": (expect_hash(),),
     "items": (expect_hash(),),
 }
@@ -103,7 +107,7 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
 
     mentions = RowRule(
         "mentions_fact",
-        "Its text has the words that were found, and mentions the other end of its fact.",
+        "Each text has the words that were found, and mentions the other end of its fact.",
         ("id", "fact", "side", "text", "mention", "headers"),
         find_problem,
     )
@@ -153,37 +157,43 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
     return [
         make(
             "cells_follow",
-            "Every cell is what its facts say, with the question's skills applied anew.",
+            "Every cell follows from its facts when the question's skills are applied again.",
             lambda item: find_wrong_cell(item, grounds.graph),
         ),
         make(
             "filters_hold",
-            "A row passes where its facts pass every filter, and the answer table has those that pass.",
+            "A row passes if its facts pass every filter, and the answer table has exactly the rows "
+            "that pass.",
             lambda item: find_wrong_filter(item, grounds.graph),
         ),
         make(
             "cells_are_proven",
-            "Every fact of a cell has a proof that was found to support it.",
+            "Every fact of a cell has a proof that the verifier labelled as supporting it.",
             find_unproven,
         ),
         make(
             "proofs_say_it",
-            "Every proof is a text that was verified, mentions what it proves, and does not deny it where it "
-            "supports it.",
+            "Every proof is a verified text that mentions what it proves. A proof that supports a value "
+            "does not deny the value.",
             lambda item: find_false_proof(item, grounds),
         ),
         make(
             "question_follows",
-            "The question asks for what the rephrased question and the skills ask for.",
+            "The question is the rephrased question with its skills added.",
             lambda item: find_other_question(item, grounds.graph),
         ),
-        make("no_answer_in_question", "The question names no answer.", find_leak),
+        make("no_answer_in_question", "The question contains none of its answers.", find_leak),
         make(
             "relations_in_order",
-            "Relations are asked in their order: birth before death, a date beside its place.",
+            "The question has its relations in the fixed order: birth before death, a date next to its "
+            "place.",
             lambda item: find_disorder(item, ranks),
         ),
-        make("noun_fits", "The answers are instances of what the question calls them.", find_unlike_noun),
+        make(
+            "noun_fits",
+            "Every answer is an instance of the noun that the question uses for its answers.",
+            find_unlike_noun,
+        ),
         make("units_are_named", "The question names the unit of every amount.", find_unnamed_unit),
     ]
 
@@ -204,13 +214,13 @@ def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
         return made
     columns, rows = made
     if columns != item.columns:
-        return f"its columns are {_name(item.columns)}; its relations and skills make {_name(columns)}"
+        return f"the columns are {_name(item.columns)}; expected {_name(columns)}"
     for row, anew in zip(item.rows, rows, strict=True):
         for column, cell, right in zip(columns, row.cells, anew.cells, strict=True):
             if cell != right:
                 return (
                     f"{column.header} of {row.label} is {', '.join(cell.values) or 'empty'}; "
-                    f"its facts make it {', '.join(right.values) or 'empty'}"
+                    f"expected {', '.join(right.values) or 'empty'}"
                 )
     return ""
 
@@ -222,9 +232,9 @@ def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
         return made
     for row, anew in zip(item.rows, made[1], strict=True):
         if row.filter_pass != anew.filter_pass:
-            return f"{row.label} {'fails' if row.filter_pass else 'passes'} the filters by its facts"
+            return f"the facts of {row.label} {'fail' if row.filter_pass else 'pass'} the filters"
     if item.answer_table != write_answer(item.columns, item.rows):
-        return "its answer table is not that of its rows that pass"
+        return "the answer table does not have exactly the rows that pass"
     return ""
 
 
@@ -234,7 +244,7 @@ def find_unproven(item: TanqItem) -> str:
     for row in item.rows:
         for column, cell in zip(item.columns, row.cells, strict=True):
             if cell.values and not cell.facts:
-                return f"{column.header} of {row.label} stands on no fact"
+                return f"{column.header} of {row.label} has no fact"
             if missing := [fact for fact in cell.facts if fact not in proven]:
                 return f"{column.header} of {row.label}: no proof supports the fact {missing[0]}"
     return ""
@@ -249,11 +259,11 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
         if verified is None or verdict is None or fact is None:
             return f"{where} was never verified"
         if verdict.label != proof.eval_result or verdict.fact != proof.fact or verified.fact != proof.fact:
-            return f"{where} was found to say something else of another fact, or another label"
+            return f"{where} has another label or another fact than its verdict"
         if (verified.text, verified.article, verified.row) != (proof.text, proof.article, proof.row):
             return f"{where} is not the text that was verified: {proof.text[:80]}"
         if (proof.entity, proof.relation, proof.value) != (fact.entity, fact.relation, fact.shown):
-            return f"{where} is said to prove another fact than {proof.fact}"
+            return f"{where} names values that are not those of its fact {proof.fact}"
         if problem := find_no_mention(verified, grounds.graph) or find_denial(
             verified, verdict, grounds.graph
         ):
@@ -267,7 +277,7 @@ def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
     if fact is None:
         return ""
     if proof.mention and proof.mention not in proof.text:
-        return f"does not have the words {proof.mention}: {proof.text[:80]}"
+        return f"does not contain the words {proof.mention}: {proof.text[:80]}"
     if mentions_end(proof, fact, graph):
         return ""
     other = fact.shown if proof.side == "entity" else fact.entity
@@ -281,7 +291,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
     if verdict.label != Support.SUPPORTED or relation is None:
         return ""
     objection = find_objection(make_evidence(proof), relation)
-    return f"does not bear it out ({objection}): {proof.text[:80]}" if objection in TURNED else ""
+    return f"does not support the fact ({objection}): {proof.text[:80]}" if objection in TURNED else ""
 
 
 def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
@@ -304,7 +314,7 @@ def find_other_question(item: TanqItem, graph: GraphByIds) -> str:
         text = write_question(item.ext_question_rephrased, base, item.skills, item.noun)
     except ValueError as error:
         return str(error)
-    return "" if text == item.question else f"its skills make the question: {text[:160]}"
+    return "" if text == item.question else f"expected the question: {text[:160]}"
 
 
 def _make_anew(
@@ -316,7 +326,7 @@ def _make_anew(
     try:
         return apply_skills(base, item.skills)
     except (ValueError, KeyError) as error:
-        return f"its skills cannot be applied: {error}"
+        return f"the skills cannot be applied: {error}"
 
 
 def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
@@ -332,9 +342,9 @@ def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
         for relation, cell in zip(item.relations, cells, strict=False):
             facts = tuple(fact for fact in cell if fact is not None)
             if len(facts) < len(cell):
-                return f"a cell of {row.label} stands on a fact that the graph does not have"
+                return f"a cell of {row.label} uses a fact that the graph does not have"
             if any((fact.entity, fact.relation) != (row.entity, relation) for fact in facts):
-                return f"a cell of {row.label} stands on a fact of another entity or relation"
+                return f"a cell of {row.label} uses a fact of another entity or relation"
             own.append(facts)
         rows.append(
             BaseRow(

@@ -71,7 +71,7 @@ def test_a_folder_is_loaded_by_datasets_and_read_by_its_card(shop, tmp_path):
     assert card.data["license"] == "cc-by-sa-4.0"
     assert [config["config_name"] for config in card.data["configs"]] == told["sets"]
     assert "- `question`: `string`, the question\n" in card.text
-    assert f"Whoever uses it names: {CITED}." in card.text
+    assert f"If you use the dataset, name: {CITED}." in card.text
     assert "## Yield per criterion" in card.text
     assert "https://creativecommons.org/licenses/by-sa/4.0/" in (out / "LICENSE.md").read_text()
     done = subprocess.run(["sha256sum", "-c", "--quiet", SUMS], cwd=out, capture_output=True, check=False)

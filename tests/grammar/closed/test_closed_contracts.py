@@ -52,13 +52,16 @@ def test_what_the_stages_write_holds(tmp_path):
 def test_a_successor_that_is_or_holds_a_name_is_named(tmp_path, new):
     broken = check(tmp_path, make_renamings(Delta=new))
     (detail,) = broken["closed_names.new_name"]
-    assert detail.startswith(f"{new} holds ")
+    assert detail.startswith(f"{new} contains ")
 
 
 def test_two_names_of_one_successor_are_named(tmp_path):
     broken = check(tmp_path, make_renamings(Envoy="QUORIN"))
     assert broken == {
-        "closed_names.one_successor": ("Quorin goes with Delta, Envoy", "QUORIN goes with Delta, Envoy")
+        "closed_names.one_successor": (
+            "Quorin is paired with Delta, Envoy",
+            "QUORIN is paired with Delta, Envoy",
+        )
     }
 
 
@@ -67,7 +70,7 @@ def test_a_document_that_still_says_a_name_is_named(tmp_path, text):
     documents = [Document("d1", "A page", text, (Origin("row", "documents#d1"),))]
     broken = check(tmp_path, make_renamings(), documents)
     (detail,) = broken["documents.closed"]
-    assert detail.startswith("still says ")
+    assert detail.startswith("still contains ")
 
 
 def test_a_word_that_only_looks_like_a_name_is_none(tmp_path):

@@ -16,8 +16,8 @@ def test_the_author_of_templates_is_named_in_place_of_a_person(templates):
     plain = AUTHORSHIP[templates].made
     changed = [(old, new) for old, new in zip(plain, made, strict=True) if old != new]
     assert [new for _, new in changed] == [
-        "SQL templates with texts were written by the project's authors; "
-        "what cannot run, or has no answer, is dropped."
+        "SQL templates with texts are by the project's authors. "
+        "Queries that fail or have no answer are dropped."
     ]
     assert describe(templates=templates).made == plain
 

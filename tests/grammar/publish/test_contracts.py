@@ -305,7 +305,7 @@ def test_a_document_that_is_too_short_or_too_long_is_named(world):
     assert broken["documents.words"] == (short, long)
     assert set(broken) == {"documents.words", "documents.facts_told", "documents.writers"}
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.words"]
-    assert finding.details == ("has 1 words; 4 to 90 are due", "has 91 words; 8 to 90 are due")
+    assert finding.details == ("has 1 words; expected 4 to 90", "has 91 words; expected 8 to 90")
 
 
 def test_a_document_with_an_open_bracket_is_named(world):
@@ -364,8 +364,8 @@ def test_the_writers_of_all_sentences_are_counted_and_an_unknown_one_is_named(wo
     add_sentence(world, "There is one doctor here.")
     assert find_broken(world) == {"documents.writers": (row,)}
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.writers"]
-    assert f"of {total + 2}, a model wrote 1" in finding.says
-    assert f"{total} are written plainly" in finding.says
+    assert f"Of {total + 2} sentences, a model wrote 1 " in finding.says
+    assert f"code wrote {total} from the facts" in finding.says
 
 
 def test_a_document_that_lost_a_fact_is_named_with_the_fact(world):
@@ -524,10 +524,10 @@ def test_an_answer_that_is_another_one_in_the_world_is_named_with_its_question(w
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "fill_in.true_in_world"]
     assert finding.checked == len(world.read("fill_in"))
     assert finding.says.endswith(
-        f"a part of ({rows - 1} of {rows} rows), unless its texts say what they are confined to."
+        f"holds {rows - 1} of its {rows} rows). Groups whose texts state their scope are exempt."
     )
     assert "Ada Zwick" in finding.details[0]
-    assert finding.details[0].endswith(f"the world says [[1]], not {rate['answer_rows']}")
+    assert finding.details[0].endswith(f"the full database returns [[1]], not {rate['answer_rows']}")
 
 
 def test_what_is_no_query_is_not_run_in_the_world(world):

@@ -60,7 +60,7 @@ def test_the_card_says_yields_and_drops(made):
 def test_the_card_says_whether_the_texts_were_read_a_second_time(made, tmp_path):
     sample, out, _ = made
     card = (out / "README.md").read_text(encoding="utf-8")
-    assert "The texts were not read a second time." in card
+    assert "No person or model read the texts a second time." in card
     assert "Second reading" not in card
     for by, reader in (("model", "a model"), ("file", "a person")):
         settings = {"grammar.second_reading.by": by, "grammar.second_reading.groups": 2}
@@ -68,10 +68,10 @@ def test_the_card_says_whether_the_texts_were_read_a_second_time(made, tmp_path)
             **sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=tmp_path / by
         )
         card = (tmp_path / by / "README.md").read_text(encoding="utf-8")
-        assert f"Second reading: {reader} says what each text asks" in card
-        assert "in one of 2 groups" in card
+        assert f"Second reading: {reader} states what each text asks" in card
+        assert "in any of 2 groups" in card
         assert "| `short` | 3 | 2 | 67% | 2 | 8 |" in card
-        assert "not read a second time" not in card
+        assert "read the texts a second time" not in card
 
 
 def test_the_same_rows_give_the_same_bytes(made, tmp_path):
@@ -129,16 +129,18 @@ def test_the_card_says_how_large_the_choice_was_and_what_asked_nothing(tmp_path)
     ]
     pq.write_table(pa.Table.from_pylist(rows), templates)
     held = describe_choices(templates, free=False)
-    assert "each of 2 queries was picked among 3 to 9 (median 6)" in held
-    assert "wrote queries and texts itself" in describe_choices(templates, free=True)
-    assert "none was left out" in describe_idle(groups, templates, sought=True)
-    assert "may be idle" in describe_idle(groups, templates, sought=False)
+    assert "picked each of 2 queries from 3 to 9 options (median 6)" in held
+    assert "wrote queries and texts freely" in describe_choices(templates, free=True)
+    assert "no combination was left out" in describe_idle(groups, templates, sought=True)
+    assert "may contain values without which the answer is the same" in describe_idle(
+        groups, templates, sought=False
+    )
     origin = [{"reference": "sql_templates#b"}]
     dropped = [
         {"reason": "idle_value", "detail": "30 of 40 combinations: SELECT", "origin": origin},
         {"reason": "tied", "detail": "9 of 40 combinations: SELECT", "origin": origin},
     ]
     pq.write_table(pa.Table.from_pylist(dropped), tmp_path / "fill_in.dropped.parquet")
-    assert "of 1 queries that were looked at, 30 of 40 (75%) were left out" in describe_idle(
+    assert "30 of 40 combinations of several values (75%), from 1 queries, were left out" in describe_idle(
         groups, templates, sought=True
     )

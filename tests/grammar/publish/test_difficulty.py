@@ -50,7 +50,7 @@ def test_what_cannot_be_parsed_is_counted_and_in_no_share():
     assert measure_query("SELECT FROM WHERE") is None
     bad = measure_set("bad", ["SELECT FROM WHERE", PLAIN, "SELECT a.x FROM a JOIN b ON a.id = b.a"])
     assert (bad.queries, bad.unread, bad.joined) == (3, 1, 0.5)
-    assert tabulate_difficulty([bad])[1][1] == ["of them not parsed, and in no share", "1"]
+    assert tabulate_difficulty([bad])[1][1] == ["not parsed, excluded from the shares", "1"]
     assert measure_set("none", []).joined == 0
 
 

@@ -32,6 +32,6 @@ def test_a_persons_texts_may_repeat_themselves(tmp_path):
 def test_a_sentence_of_the_prompts_example_is_named():
     rule = expect_no_example(read_examples(SETTINGS))
     found = rule.check({"criterion": "short", "text": "Height of lighthouse [films.title] in feet?"})
-    assert found == "holds a sentence of the prompt's example: height of lighthouse [] in feet"
+    assert found == "contains a sentence of the prompt's example: height of lighthouse [] in feet"
     assert rule.check({"criterion": "short", "text": "height of the film [films.title]"}) == ""
     assert rule.check({"criterion": "own", "text": "height of lighthouse [a.b] in feet"}) == ""
