@@ -167,7 +167,7 @@ REFUSED = [
     (("--answers", "a.csv", "--score", "best"), "--score best: is not one of rules, judge, both"),
     (("--answers", "a.csv", "--question", "x"), "has no column x"),
     (("--answers", "a.csv", "--turns", "2"), "--turns: does not apply to qa"),
-    (("--answers", "a.csv", "--key-env", "K"), "--key-env: is for the key of an --endpoint"),
+    (("--answers", "a.csv", "--key-env", "K"), "--key-env: needs --endpoint"),
     (("--answers", "a.csv", "--endpoint", "http://x/v1"), "--endpoint: needs a model"),
     (("--model", "m", "--endpoint", "http://me:pw@x/v1"), "--endpoint: holds a password"),
     (("--model", "m", "--endpoint", "http://x/v1", "--key-env", "1-2"), "--key-env: is not the name of an"),
@@ -175,7 +175,7 @@ REFUSED = [
         ("--model", "m", "--endpoint", "http://x/v1", "--judge", "j", "--score", "rules"),
         "--judge j: judges nothing with --score rules",
     ),
-    (("--answers", "a.csv", "--dataset", "my.csv"), "name one dataset"),
+    (("--answers", "a.csv", "--dataset", "my.csv"), "give one dataset"),
 ]
 
 

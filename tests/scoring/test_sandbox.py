@@ -144,7 +144,7 @@ def test_a_bubblewrap_that_does_not_work_is_named(tmp_path: Path, monkeypatch: p
     fake.write_text("#!/bin/sh\necho 'bwrap: no permission to make namespaces' >&2; exit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    with pytest.raises(BadInput, match="does not work here: bwrap: no permission"):
+    with pytest.raises(BadInput, match="does not work on this machine: bwrap: no permission"):
         Sandbox(Path(sys.executable)).run("", "")
 
 

@@ -156,7 +156,7 @@ def test_a_file_that_changed_since_its_import_is_refused(file, tmp_path):
     write(tmp_path)
     place = tmp_path / "one" / file
     place.write_text(place.read_text().replace("?", "!") + " ")
-    with pytest.raises(BadInput, match=f"{file}: is not as it was imported"):
+    with pytest.raises(BadInput, match=f"{file}: changed since its import"):
         open_dataset(tmp_path / "one")
     place.unlink()
     with pytest.raises(BadInput, match=f"{file}: does not exist"):

@@ -98,5 +98,5 @@ def test_an_installed_method_is_the_one_that_is_named(site):
     assert find("plain", version="2.0", record=record).name == "plain"
     with pytest.raises(BadInput, match="not what is named"):
         find("plain", version="1.0", record=record)
-    with pytest.raises(BadInput, match=r"'other': is not known \(there are chain, .*, plain"):
+    with pytest.raises(BadInput, match=r"'other': is not known \(known: chain, .*, plain"):
         find("other")
