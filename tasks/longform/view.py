@@ -49,22 +49,24 @@ def _show_item(
     yield blocks.heading("Question", (item.kind, OFF))
     yield blocks.text(item.question, "question")
     if question is not None:
-        yield blocks.fold("What it was condensed from", [blocks.text(question.text)], style="claim")
+        yield blocks.fold("The question before it was condensed", [blocks.text(question.text)], style="claim")
     yield blocks.heading("Reference answer", *([(BY[by], OFF)] if by == "plain" else []))
     yield blocks.text(item.reference, "reply")
     for claim in item.claims:
         yield _fold_rows(claim.text, claim.columns, decode_rows(claim.rows), "claim", claim.sql)
     if not item.claims:
-        yield blocks.dim("No query backs it.")
+        yield blocks.dim("No query supports this answer.")
     yield blocks.heading("Synthetic database", (item.database, OFF))
     tables = read_script(item.script).tables
     n_rows = sum(len(table.rows) for table in tables)
     size = f"{count_things(len(tables), 'table')}, {count_things(n_rows, 'row')}"
     if made is not None:
-        size += f"; its rows were asked for {'once' if made.rounds == 1 else f'{made.rounds:,} times'}"
+        size += (
+            f"; the model was asked {'once' if made.rounds == 1 else f'{made.rounds:,} times'} for the rows"
+        )
     yield blocks.dim(f"{size}.")
     if made is None or question is None:
-        yield blocks.dim("Nothing is known of its conjecture.")
+        yield blocks.dim("The conjecture of this database is not known.")
     else:
         yield blocks.items(
             (head, "as conjectured", GOOD) if holds else (head, "not as conjectured", OFF)
@@ -112,8 +114,8 @@ def view_questions(
         "question",
         "questions",
         "words of a question, its answer or its SQL",
-        "Choose a question to see its reference answer, each claim with the query that bears it out, its "
-        "database, and the model calls behind it.",
+        "Choose a question to see its reference answer, the query that supports each claim, its "
+        "database, and the model calls.",
         (Filter("database", "Database"), Filter("kind", "Kind"), Filter("confirmed", "Confirmed by")),
         rows,
         artifact,

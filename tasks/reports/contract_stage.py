@@ -51,7 +51,7 @@ def write_contracts(title: str, findings: Sequence[ContractFinding], folder: Pat
 
 def expect_hash() -> Expectation:
     """Expect ids as `make_id` makes them: 16 hexadecimal digits."""
-    return expect_match("ids_are_hashes", "Its id is 16 hexadecimal digits.", "id", HASH)
+    return expect_match("ids_are_hashes", "The id of each row is 16 hexadecimal digits.", "id", HASH)
 
 
 def check_artifacts(

@@ -115,8 +115,8 @@ def show_question(item: TanqItem) -> list[Block]:
             blocks.tags((name, ""), beside=skill.words)
             for name, skill in zip(list_skills(item), item.skills, strict=True)
         ),
-        *([blocks.dim(f"By way of {through}.")] if through else []),
-        *([blocks.fold("How its text came about", [blocks.facts(steps)])] if steps else []),
+        *([blocks.dim(f"Intermediate entities: {through}.")] if through else []),
+        *([blocks.fold("Earlier versions of the question", [blocks.facts(steps)])] if steps else []),
     ]
 
 
@@ -166,7 +166,11 @@ def encode_prediction(outcome: TableOutcome) -> dict[str, object]:
     item, row = outcome.item, outcome.prediction
     match = match_table(item, row.table) if row.table else None
     turned = match and row.table and match.rows[0] != tuple(cell.strip() for cell in row.table[0])
-    note = "Its entities stood in its first row: it is shown transposed." if turned else ""
+    note = (
+        "The entities were in the first row of the reply's table, so the table is shown transposed."
+        if turned
+        else ""
+    )
     if row.failed:
         note = f"No reply: {row.failed}"
     elif match is None:
@@ -230,10 +234,10 @@ def show_prediction(outcome: TableOutcome) -> list[Block]:
         for rule in RULES
         if (values := outcome.measure(rule)) is not None
     ]
-    left_out = f"Left out for lack of room ({len(row.left_out)})"
+    left_out = f"Left out because the context window was too small ({len(row.left_out)})"
     steps = [show_step(number, step) for number, step in enumerate(row.steps, 1)]
     return [
-        *([] if row.failed else [blocks.tags(*(found or [("no failure that a rule can tell", GOOD)]))]),
+        *([] if row.failed else [blocks.tags(*(found or [("no failure detected by a rule", GOOD)]))]),
         *([blocks.table(("x100", "precision", "recall", "F1"), measured)] if measured else []),
         *([blocks.fold(f"Steps of the agent ({len(steps)})", steps)] if steps else []),
         *([blocks.fold("The whole reply", [blocks.text(row.reply)])] if row.reply else []),

@@ -124,7 +124,7 @@ def test_every_predicted_cell_has_its_state(page: Path) -> None:
 def test_a_prediction_has_its_scores_failures_and_chain(page: Path) -> None:
     spoilt, _, good = read_answer(page, "i1")["predictions"]
     assert (good["system"], good["traced"]) == ("open · agent", ["predictions", "p-open"])
-    assert find_blocks(good, "tags")[0][1] == [["no failure that a rule can tell", "good"]]
+    assert find_blocks(good, "tags")[0][1] == [["no failure detected by a rule", "good"]]
     ((_, columns, (released, paper), *_),) = find_blocks(good, "table")
     assert (columns[-1], released[0], paper[0]) == ("F1", "released rule", "paper's rule")
     assert float(paper[3]) > float(released[1]) / 9 > 0

@@ -146,7 +146,7 @@ def test_the_page_has_tables_means_and_yields(page: Path) -> None:
     assert "and 10 more" in html
     yields = html[html.index('id="yields"') : html.index('id="contracts"')]
     assert yields.count('<th scope="row" class="mono">') == len(STAGES)
-    assert "1 of 1 hold" in html
+    assert "1 of 1 contracts hold" in html
     assert "1 of 2 right" in html
     assert "CC BY-SA 4.0: its authors" in html
     assert EVIL not in html

@@ -71,7 +71,7 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
     known = written_questions.keys()
     written = RowRule(
         "question_exists",
-        "Its question is one that was written.",
+        "Each row has the id of a question that was written.",
         ("id",),
         lambda record: "" if record["id"] in known else "no question of that id was written",
     )
@@ -83,7 +83,7 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
         *ITEM_CONTRACTS,
         RowRule(
             "answer_borne_out",
-            "Every claim says in words what its query finds, and the reference answer says no other number, "
+            "Every claim states what its query finds, and the reference answer states no other number, "
             "group, order or conclusion.",
             ("id", "script", "claims", "reference"),
             lambda record: find_unborne(record, written_questions.get(record["id"])),

@@ -38,12 +38,14 @@ MEASURES = {"match rate": MATCH_RATE, "mean score": MEAN_SCORE}
 FORM = FormLink(
     "to_label.csv",
     "Answers and steps to label (CSV)",
-    "Write one of the choices under label and your name under rater, then name the file in params.yaml.",
+    "Write one of the choices in the column label, and your name in the column rater. Then set the "
+    "file's path in params.yaml.",
 )
 """The CSV form for people's labels."""
 SUBTITLE = (
-    "How agents answer questions that need several queries and a synthesis: compared with a reference "
-    "answer, and each step (planning, queries, synthesis) reviewed by peers without one."
+    "This page shows how agents answer questions that need several queries and a synthesis. A judge "
+    "compares each answer with a reference answer. Peers review each step (planning, queries, "
+    "synthesis) without a reference."
 )
 
 CALLED = (
@@ -162,28 +164,30 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
     agents, models = draw_agents(series.agents), draw_models(series.models)
     queries = draw_queries(series.scatters)
     quality = (
-        "Against the reference answers: a share of matches, or a mean score from 1 to 5. A bar is a 95% "
-        f"interval, from {LEAST} items on. That of a mean score is drawn from the scores themselves, so it "
-        "is too narrow where n is small."
+        "Answers are compared with the reference answers: by a share of matches, or by a mean score "
+        f"from 1 to 5. Bars are 95% intervals, shown for {LEAST} or more items. The interval of a mean "
+        "score is bootstrapped from the scores themselves, so it is too narrow if n is small."
     )
     who = (
-        "The agents: none is shown all records and makes no query; sequential plans, writes all its queries "
-        "without seeing a result, then answers; iterative writes one query a round and sees its result. "
-        "Lines to compare with: guess, which is shown the schema alone, and the answers of an agent that "
-        "could query and never did."
+        "The agent “none” sees all records and makes no query. The agent “sequential” plans, writes all "
+        "its queries before it sees a result, and then answers. The agent “iterative” writes one query "
+        "per round and sees its result. Two references are for comparison. The agent “guess” sees only "
+        "the schema. The other reference is the answers of an agent that could query but never did."
     )
     correlated = (
-        "Of the agents that query. A match is 1 and none is 0; interpretive answers have their score. A "
-        "correlation (-1 to 1) has its 95% interval, drawn over items with all that was answered to them; "
-        f"fewer than {LEAST} items have none."
+        "The charts cover the agents that query. A match counts as 1 and any other verdict as 0; "
+        "interpretive answers count with their score. A correlation (-1 to 1) has a 95% interval, "
+        f"bootstrapped over items with all their answers. A correlation over fewer than {LEAST} items "
+        "has no interval."
     )
     compared = (
-        "Quality against the reference, beside a guess where one was asked for; and the share of "
-        f"interactions whose step is {Verdict.PERFECT.shown} by the revised verdict."
+        "The charts show quality against the reference, next to a guess if one was requested. Further "
+        f"charts show the share of interactions whose step is {Verdict.PERFECT.shown} by the revised "
+        "verdict."
     )
     counted = (
-        "Intervals are 95%. n counts interactions where a cell does not say otherwise; failed ones have no "
-        "answer, verdict or label, and are in no figure."
+        "Intervals are 95%. n counts interactions unless a cell says otherwise. A failed interaction "
+        "lacks an answer, a verdict or a label, and no figure includes it."
     )
     return [
         PagePart(
@@ -249,7 +253,7 @@ def _make_headlines(
         Headline(
             "answers",
             answers,
-            f"of {len(interactions):,} asked for",
+            f"of {len(interactions):,} requested",
             Derivation("answers given", (INTERACTIONS,)),
         ),
         Headline(
@@ -267,7 +271,7 @@ def _make_headlines(
         Headline(
             "model calls",
             len(calls),
-            "beside those that measure the judges",
+            "not counting those that test the judges",
             derive_shown_calls(calls, *CALLED),
         ),
     ]

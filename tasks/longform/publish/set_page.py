@@ -33,12 +33,12 @@ from tasks.reports.report_page import write_page
 from tasks.reports.yields import StageYield, derive_calls, derive_dropped, read_yield
 
 THROUGH = (
-    "A question goes through all stages; what is dropped is in no later one. Choose a number of dropped ones "
-    "to read why."
+    "Every question goes through all stages; a dropped question is in no later stage. Choose a number "
+    "of dropped questions to read why."
 )
 SUBTITLE = (
-    "Questions that need several queries and a synthesis, each with a database made for it and a reference "
-    "answer whose every claim has the query that bears it out."
+    "The questions need several queries and a synthesis. Each question has a synthetic database and a "
+    "reference answer, and a query supports every claim of the answer."
 )
 
 
@@ -90,9 +90,7 @@ def set_page(
         ),
         [
             PagePart("set", "The set (Table 1)", "The set", [TableBlock({"1": describe_set(figures)})]),
-            PagePart(
-                "yields", "What came through each stage", "Yields", [TextBlock(THROUGH), Yields(stages)]
-            ),
+            PagePart("yields", "Rows after each stage", "Yields", [TextBlock(THROUGH), Yields(stages)]),
             PagePart("contracts", "Contracts", "Contracts", _list_contracts(findings)),
             Browse("Questions", view_questions(rows, shown, answers, used, items)),
             make_about_part(_list_facts(rows, figures)),
@@ -106,8 +104,8 @@ def set_page(
 def _list_contracts(findings: ContractResults) -> list[TextBlock | ContractList]:
     held, checked = findings.count("held"), len(findings.findings)
     said = (
-        f"{held:,} of {checked:,} hold. They run the query of every claim again, on a database that is built "
-        "again from its script."
+        f"{held:,} of {checked:,} contracts hold. The contracts run the query of every claim again, on a "
+        "database that is rebuilt from its script."
     )
     return [TextBlock(said), ContractList(findings)]
 
@@ -130,7 +128,7 @@ def list_warnings(items: Sequence[LongformItem]) -> list[str]:
     unread = sum(item.confirmed_by in UNREAD for item in items)
     if not unread:
         return []
-    return [f"{unread} of {len(items)} questions were confirmed by no person."]
+    return [f"No person confirmed {unread} of {len(items)} questions."]
 
 
 def _make_headlines(figures: Mapping[str, Any], stages: Sequence[StageYield]) -> list[Headline]:

@@ -82,19 +82,21 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             expect_hash(),
             RowRule(
                 "of_its_dataset",
-                "It is of a dataset of the stream and of its one kind, and its id follows from its key.",
+                "Each item is from a dataset of the stream and has the stream's one kind, and its id is "
+                "derived from its key.",
                 ("id", "dataset", "kind", "key"),
                 lambda record: find_wrong_key(record, grounds),
             ),
             RowRule(
                 "askable",
-                "It has a text, a key to be found by, a gold answer, and details that are a JSON object.",
+                "Each item has a text, a key for the memory, a gold answer, and details that are a JSON "
+                "object.",
                 ("text", "memory_key", "gold", "details"),
                 find_gap,
             ),
             RowRule(
                 "file_inside",
-                "The file that it names lies in the folder of the datasets.",
+                "The file that an item names is in the folder of the datasets.",
                 ("file",),
                 lambda record: find_way_out(str(record["file"])),
             ),
@@ -104,13 +106,13 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             expect_hash(),
             RowRule(
                 "item_exists",
-                "Its item is one of the stream's.",
+                "Each position has an item of the stream.",
                 ("item",),
                 lambda record: "" if record["item"] in grounds.items else f"{record['item']} is no item",
             ),
             RowRule(
                 "whole_order",
-                "Each seed of the stream has every item once, at the positions from 1 on.",
+                "Each seed of the stream has every item exactly once, at positions that count from 1.",
                 ("id", "seed", "position", "item"),
                 lambda record: find_wrong_place(record, grounds),
             ),
@@ -119,7 +121,8 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             origins,
             RowRule(
                 "shown",
-                "It has a text and an answer, and is one of as many examples as the stream asks for.",
+                "Each example has a text and an answer, and its number is within the number of examples "
+                "that the stream asks for.",
                 ("place", "text", "answer", "dataset"),
                 lambda record: find_wrong_shot(record, grounds.entry),
             ),

@@ -25,7 +25,7 @@
     function open([row, column], button) {
       const [values, facts] = rows[row][2][column];
       const found = facts.flatMap((fact) => proofs[fact] || []);
-      const none = values ? "No proof of it is on this page." : "Nothing in the articles bears a value out.";
+      const none = values ? "This page has no proof of the value." : "No article supports a value here.";
       for (const other of document.querySelectorAll(".cell button[aria-pressed]")) other.removeAttribute("aria-pressed");
       button.setAttribute("aria-pressed", "true");
       evidence.replaceChildren(make("h3", null, `Evidence (${count(found.length)})`),
@@ -38,7 +38,7 @@
     function showCell(text, state, place, more) {
       const shown = text === "" ? "\u2013" : text;
       const note = notes[state];
-      const inside = make(place ? "button" : "span", place ? {type: "button", title: note || "Show its evidence"} : null, shown);
+      const inside = make(place ? "button" : "span", place ? {type: "button", title: note || "Show the evidence"} : null, shown);
       if (place) inside.addEventListener("click", () => open(place, inside));
       return make("td", {class: `cell ${state || ""}`, title: note || null}, inside, more ? " " : null, more,
         note ? make("span", {class: "unseen"}, ` (${note})`) : null);

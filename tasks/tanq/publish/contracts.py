@@ -48,8 +48,12 @@ ROWS: Mapping[str, type] = {
 }
 
 SINGLE: Mapping[str, Sequence[Expectation]] = {
-    "seeds": (expect_match("kind", "It is of one of three kinds.", "kind", f"^({'|'.join(KINDS)})$"),),
-    "verify": (expect_match("label", "Its label is one of three.", "label", f"^({'|'.join(Support)})$"),),
+    "seeds": (
+        expect_match("kind", "Each question is of one of three kinds.", "kind", f"^({'|'.join(KINDS)})$"),
+    ),
+    "verify": (
+        expect_match("label", "Each verdict has one of three labels.", "label", f"^({'|'.join(Support)})$"),
+    ),
     "skills": (expect_hash(),),
     "items": (expect_hash(),),
 }
@@ -103,7 +107,7 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
 
     mentions = RowRule(
         "mentions_fact",
-        "Its text has the words that were found, and mentions the other end of its fact.",
+        "Each text has the words that were found, and mentions the other end of its fact.",
         ("id", "fact", "side", "text", "mention", "headers"),
         find_problem,
     )
@@ -153,12 +157,13 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
     return [
         make(
             "cells_follow",
-            "Every cell is what its facts say, with the question's skills applied anew.",
+            "Every cell follows from its facts when the question's skills are applied again.",
             lambda item: find_wrong_cell(item, grounds.graph),
         ),
         make(
             "filters_hold",
-            "A row passes where its facts pass every filter, and the answer table has those that pass.",
+            "A row passes if its facts pass every filter, and the answer table has exactly the rows "
+            "that pass.",
             lambda item: find_wrong_filter(item, grounds.graph),
         ),
         make(
@@ -168,8 +173,8 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
         ),
         make(
             "proofs_say_it",
-            "Every proof is a text that was verified, mentions what it proves, and does not deny it where it "
-            "supports it.",
+            "Every proof is a verified text that mentions what it proves. A proof that supports a value "
+            "does not deny the value.",
             lambda item: find_false_proof(item, grounds),
         ),
         make(

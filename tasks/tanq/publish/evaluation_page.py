@@ -29,20 +29,21 @@ from tasks.tanq.view import ASSETS, view_predictions
 FORM = "to_label.csv"
 """The CSV form for people's words on other hallucinations, linked on the page."""
 SUBTITLE = (
-    "How models answer questions whose answers are tables: from memory (closed), from the proofs of every "
-    "cell among others (oracle), and by searching articles (open)."
+    "This page shows how models answer questions whose answers are tables: from memory (closed), from "
+    "the proofs of every cell among other texts (oracle), and by searching articles (open)."
 )
 MATCHED = {
     "released": "Cells are matched one to one by their row and column.",
-    "paper": "Each value of a cell counts for itself, matched greedily by entity, relation and value.",
+    "paper": "Each value of a cell counts separately, and is matched greedily by entity, relation and value.",
 }
 SCORED = (
-    "Predictions without a reply are failed and in no mean; a reply without a table counts as an empty one: "
-    "precision 1, recall 0. For each setting and model, Tables 5 to 10 have the prompt nearest the paper's."
+    "Predictions without a reply count as failed, and no mean includes them. A reply without a table "
+    "counts as an empty table: precision 1, recall 0. Tables 5 to 10 have, for each setting and model, "
+    "the prompt that is closest to the paper's."
 )
 TO_LABEL = (
-    "Write under label whether a reply has hallucinations of another kind, and your name under rater, then "
-    "name the file in params.yaml."
+    "In the column label, write whether a reply has hallucinations of another kind. Write your name in "
+    "the column rater, and set the file's path in params.yaml."
 )
 
 
@@ -79,7 +80,7 @@ def evaluation_page(
         "question",
         "questions",
         "words of a question or of its answer",
-        "Choose a question to see its answer beside a predicted table, and the evidence of every cell.",
+        "Choose a question to see its answer, a predicted table, and the evidence for every cell.",
         (Filter("kind", "Kind"), Filter("skill", "Skill"), Filter("failure", "Failure of any system")),
         view_predictions(outcomes),
         predictions_calls.with_name("predictions.parquet"),
@@ -118,7 +119,10 @@ def evaluation_page(
 def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
     """Make the part of the tables of scores by a rule; their keys end with it."""
     shown = {key: table for key, table in tables.items() if key.endswith(f"-{rule}")}
-    said = f"Means x100 of precision, recall and F1, with 95% intervals. {MATCHED[rule]} {SCORED}"
+    said = (
+        f"The tables have mean precision, recall and F1 in percent, with 95% intervals. {MATCHED[rule]} "
+        f"{SCORED}"
+    )
     return PagePart(
         f"rule-{rule}",
         "Cells that are right",
@@ -137,7 +141,7 @@ def make_failure_part(tables: Mapping[str, FigureTable]) -> PagePart:
         "What went wrong",
         "Failures",
         [
-            TextBlock("Shares in percent, with 95% intervals."),
+            TextBlock("Shares are in percent, with 95% intervals."),
             TableBlock(shown),
             FormLink(FORM, "Replies to label (CSV)", TO_LABEL),
         ],
@@ -177,8 +181,8 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
             "",
             Derivation("distinct", tuple(map(Selection, made)), "item"),
         ),
-        Headline("replies", len(replied), f"of {len(outcomes):,} asked for", Derivation("count", answered)),
-        Headline("tables", with_table, "that could be read in them", Derivation("tables read", answered)),
+        Headline("replies", len(replied), f"of {len(outcomes):,} requested", Derivation("count", answered)),
+        Headline("tables", with_table, "replies with a readable table", Derivation("tables read", answered)),
         *(
             [
                 Headline(
@@ -211,7 +215,7 @@ def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[Table
     if best is None:
         return None
     tied = [name for name, mean in means.items() if mean == means[best]]
-    return "; ".join(tied) + (" (a tie)" if len(tied) > 1 else ""), means[best], own[best]
+    return "; ".join(tied) + (" (tied)" if len(tied) > 1 else ""), means[best], own[best]
 
 
 def _list_facts(entry: TableEvaluation) -> list[tuple[str, str]]:
@@ -222,5 +226,5 @@ def _list_facts(entry: TableEvaluation) -> list[tuple[str, str]]:
         ("Examples in a prompt", ", ".join(map(str, entry.shots))),
         ("Instructions", ", ".join(entry.instructions)),
         ("People's tables", str(entry.people or "none")),
-        ("People's words on hallucinations", str(entry.labels or "none")),
+        ("People's labels for hallucinations", str(entry.labels or "none")),
     ]

@@ -40,18 +40,19 @@ from tasks.tanq.view import ASSETS, view_questions
 FORM = "to_answer.csv"
 """The CSV form for people to answer, with the evidence, linked on the page."""
 TO_ANSWER = (
-    "Write a table of lines a|b under table and your name under rater, then name the file as `people` of an "
-    "evaluation."
+    "Write a table in the column table, in lines of the form a|b, and your name in the column rater. "
+    "Then name the file as `people` of an evaluation."
 )
 COUNTED = (
-    "Rows are list questions, extended questions, proofs, verdicts, tables and questions, as the stage makes "
-    "them. Choose a number of dropped ones to read why."
+    "Rows are list questions, extended questions, proofs, verdicts, tables or questions, depending on "
+    "the stage. Choose a number of dropped rows to read why."
 )
 MOST_DROPPED = 50
 """Dropped rows that are listed for one reason."""
 SUBTITLE = (
-    "List questions extended with relations of a graph, answered by tables whose every cell has evidence in "
-    "an article; some ask for filters, conversions, calculations or rounding too."
+    "List questions are extended with relations of a graph and answered by tables. Every cell has "
+    "evidence in an article. Some questions also ask for filters, conversions, calculations or "
+    "rounding."
 )
 LEAST_CANARIES = 0.9
 """Share of known cases, 0 to 1, below which the page has a warning about the verifier."""
@@ -95,7 +96,7 @@ def set_page(
         "question",
         "questions",
         "words of a question or of its answer",
-        "Choose a question to see its answer, and the evidence of every cell.",
+        "Choose a question to see its answer, and the evidence for every cell.",
         (Filter("kind", "Kind"), Filter("skill", "Skill"), Filter("shape", "Shape")),
         view_questions(rows, calls),
         items,
@@ -117,7 +118,7 @@ def set_page(
             PagePart("set", "The set", "The set", [TableBlock(tabulate_set(told))]),
             PagePart(
                 "yields",
-                "What came through each stage",
+                "Rows after each stage",
                 "Yields",
                 [TextBlock(COUNTED), Yields(stages, through=False, most=MOST_DROPPED)],
             ),
@@ -172,14 +173,14 @@ def list_set_warnings(items: Collection[TanqItem], canaries: Sequence[CanaryRow]
     """Warn of few questions, of cells without a proof, and of a verifier that misses known cases."""
     warnings = []
     if len(items) < FEW:
-        warnings.append(f"{len(items)} questions are few: shares by kind and skill say little.")
+        warnings.append(f"{len(items)} questions are few: shares by kind and skill are imprecise.")
     bare = sum(count_bare(item) for item in items)
     if bare:
         warnings.append(f"{bare} filled cells have no proof.")
     agreed = [row.agreed for row in canaries if row.agreed is not None]
     if agreed and sum(agreed) / len(agreed) < LEAST_CANARIES:
         share = f"{sum(agreed)} of {len(agreed)}"
-        warnings.append(f"The model that verified evidence got {share} cases right whose label is known.")
+        warnings.append(f"The model that verifies evidence got {share} test cases with a known label right.")
     return warnings
 
 

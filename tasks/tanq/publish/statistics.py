@@ -41,12 +41,12 @@ NEEDS: Mapping[str, tuple[str, int, str]] = {
 }
 """Skill -> kind of values that it needs, in how many columns, and what they are called."""
 DEFINITIONS = {
-    "types": "Facts in the cells of the answer lists, each once, by the kind of their value.",
-    "no_skill": "Questions that take no filter, conversion, calculation or approximation.",
+    "types": "Facts in the cells of the answer lists, each counted once, by the kind of their value.",
+    "no_skill": "Questions without a filter, conversion, calculation or approximation.",
     "skills": "A question counts under each of its skills.",
-    "tokens": "Words of the question, as blanks part them.",
-    "rows": "Rows of the answer table; those that a filter leaves out are not counted.",
-    "columns": "Columns of the answer table, with that of the entities.",
+    "tokens": "Words of the question, split at spaces.",
+    "rows": "Rows of the answer table, without the rows that a filter removes.",
+    "columns": "Columns of the answer table, including the column of entities.",
     "relations": "Relations that the question is extended with.",
 }
 """What is counted, where the paper leaves it open."""
@@ -174,8 +174,8 @@ def explain_absent(
         )
         columns = "a column" if least == 1 else "two columns"
         absent[skill] = (
-            f"{able:,} of {len(tables):,} tables have {columns} of {words}, and in none does it change "
-            "something and leave rows enough"
+            f"{able:,} of {len(tables):,} tables have {columns} of {words}, but in none of these does "
+            "the skill change something and leave enough rows"
             if able
             else f"none of {len(tables):,} tables has {columns} of {words}"
         )
