@@ -53,7 +53,7 @@ def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSec
     n = len({answered.id for _, answered in strand.answers})
     tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
     if not tokens or not n:
-        return AnswerCost(why="the calls of its answers are not recorded")
+        return AnswerCost(why="the calls of the answers are not recorded")
     unknown = sorted({call["model"] for call in calls} - prices.keys())
     budget = Budget(prices=prices)
     usd = sum(

@@ -133,7 +133,7 @@ class NightWork:
         fallen = find_doubt(part, subset.near, self.nightly.alarm.drop)
         if fallen is not None:
             return describe_doubt(fallen)
-        return f"by a part of the items, {alarms[0].kind}: {alarms[0].what}" if alarms else ""
+        return f"on a part of the items, {alarms[0].kind}: {alarms[0].what}" if alarms else ""
 
     def _go_on(self, parts: int, why: str) -> int:
         """Note that the night asks so many parts, 0 for the whole, and why."""

@@ -340,21 +340,23 @@ def _list_cautions(strands: Iterable[StrandComparison]) -> list[str]:
         a, b = strand.letters
         if strand.altered:
             cautions.append(
-                f"{strand.b}: {len(strand.altered)} items have another question or reference in {b} and are "
-                f"in no pair: {_name(strand.altered)}"
+                f"{strand.b}: {len(strand.altered)} items have another question or reference in {b}; the "
+                f"pairs leave them out: {_name(strand.altered)}"
             )
         for change in strand.metrics:
             where = f"{strand.b}, {change.metric}"
             if change.n_pairs == 0:
-                cautions.append(f"{where}: no item is in both with the same question, reference, and a score")
+                cautions.append(
+                    f"{where}: no item has the same question, the same reference and a score on both sides"
+                )
             elif change.clusters < LEAST:
                 counted = "1 cluster is" if change.clusters == 1 else f"{change.clusters} clusters are"
                 cautions.append(f"{where}: {counted} too few to tell a difference from chance")
             elif change.clusters < FEW:
-                cautions.append(f"{where}: {change.clusters} clusters are few, its interval is too narrow")
+                cautions.append(f"{where}: only {change.clusters} clusters, so the interval is too narrow")
             if change.unscored_a or change.unscored_b:
                 cautions.append(
-                    f"{where}: of the cases of both, {change.unscored_a} have no score in {a} and "
-                    f"{change.unscored_b} none in {b}; they are in no pair"
+                    f"{where}: of the items in both, {change.unscored_a} have no score in {a} and "
+                    f"{change.unscored_b} have none in {b}; the pairs leave them out"
                 )
     return cautions

@@ -168,7 +168,7 @@ def find_next_step(parts: int) -> int:
 
 def describe_doubt(forecast: PartForecast) -> str:
     """Say in one line how far a mean fell by a part of the items."""
-    return f"{forecast.name}: by a part of the items the mean fell by {-(forecast.change or 0):.3f}" + (
+    return f"{forecast.name}: on a part of the items, the mean fell by {-(forecast.change or 0):.3f}" + (
         f" (p = {forecast.adjusted:.4f}, one-sided, by Holm)"
     )
 
@@ -185,6 +185,6 @@ def describe_forecast(forecast: PartForecast) -> str:
     if forecast.mean is None or forecast.change is None:
         return f"{forecast.name}: nothing scored, so no estimate"
     return (
-        f"{forecast.name}: the whole's mean is estimated at {forecast.mean:.3f} within {forecast.error:.3f}, "
-        f"{forecast.change:+.3f} from past nights"
+        f"{forecast.name}: the estimated mean over all items is {forecast.mean:.3f} within "
+        f"{forecast.error:.3f}, {forecast.change:+.3f} from past nights"
     )

@@ -305,7 +305,7 @@ def list_alarms(
             if metric.outcome == "unscored"
         ),
         *(
-            NightAlarm("lost", f"{name}: the night before has scores of it, and this one none")
+            NightAlarm("lost", f"{name}: the night before has scores, but this night has none")
             for name in lost
         ),
     ]
@@ -327,7 +327,11 @@ def describe_drift(judge: JudgeChange, series: Sequence[NightSeries]) -> str:
     moved = [
         metric.metric for metric in series if metric.outcome == "judge drift" and _judged_by(metric, judge)
     ]
-    said = f"; fallen with it, and no regression: {', '.join(sorted(set(moved)))}" if moved else ""
+    said = (
+        f"; these metrics fell with the judge and are no regression: {', '.join(sorted(set(moved)))}"
+        if moved
+        else ""
+    )
     return (
         f"{name}: the judge drifted: right on {judge.right} of {judge.n} canaries, before on {judge.before} "
         f"(p = {judge.p_value:.4f}){said}"

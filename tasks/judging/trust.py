@@ -154,7 +154,7 @@ def find_warnings(
 
 def _warn_canaries(least: float, health: CanaryHealth | None, what: str = "test cases") -> str:
     if health is None or not health.n:
-        return "The judge was not tested on cases with known verdicts. Its reliability is unknown."
+        return "The judge was not tested on cases with known verdicts. The judge's reliability is unknown."
     if health.agreement is None:
         return f"The judge gave no readable verdict on {health.n} {what}. The figures below are unreliable."
     unread = f", {health.n_failed} more were unreadable" if health.n_failed else ""
@@ -171,7 +171,7 @@ def _warn_canaries(least: float, health: CanaryHealth | None, what: str = "test 
 
 def _warn_human(least: float, human: HumanAgreement) -> str:
     if not human.n_items:
-        return "People's labels were given, and none of them is of an answer here."
+        return "The file of people's labels has no label for an answer of this run."
     if human.agreement is None:
         return f"None of the {human.n_items} items that people labelled has a verdict to compare."
     if human.agreement >= least:
@@ -189,13 +189,15 @@ def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
     """
     of = f" of {human.of}" if human.of else ""
     if human.alpha is None:
-        return f"On {human.n} answers{of} that people rated, agreement with them cannot be told."
+        return (
+            f"The agreement between the judge and people on {human.n} rated answers{of} cannot be computed."
+        )
     if human.alpha >= thresholds.human_alpha:
         return ""
     return (
-        f"On {human.n} answers{of} its agreement with people is {human.alpha:.2f} by Krippendorff's alpha, "
-        f"ordinal ({_tell_interval(human.low, human.high, '{:.2f}'.format)}"
-        f"{thresholds.human_alpha:g} required)."
+        f"The judge's agreement with people on {human.n} answers{of} is {human.alpha:.2f} by "
+        "Krippendorff's ordinal alpha "
+        f"({_tell_interval(human.low, human.high, '{:.2f}'.format)}{thresholds.human_alpha:g} required)."
     )
 
 

@@ -241,10 +241,10 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
 def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
     """Say why there is no correlation; empty if there is one."""
     if len(queries) < LEAST_POINTS:
-        return f"{len(queries)} points, and {LEAST_POINTS} are wanted"
+        return f"{len(queries)} points; at least {LEAST_POINTS} are required"
     if len(set(queries)) == 1:
-        return "all have the same number of valid queries"
-    return "all have the same quality" if len(set(quality)) == 1 else ""
+        return "all interactions have the same number of valid queries"
+    return "all interactions have the same quality" if len(set(quality)) == 1 else ""
 
 
 def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:

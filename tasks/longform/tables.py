@@ -126,9 +126,11 @@ def declare_answers(entry: AgentEvaluation, tokens: Mapping[str, int] | None) ->
         choose_agents(entry.models, entry.agents),
         (*QUALITY, *measures),
         notes=(
-            "C: conclusive, I: interpretive items. All but the match rate are means per item.",
+            "C: conclusive items. I: interpretive items. All columns except the match rate are means "
+            "per item.",
             "A query is valid if it ran and its result has rows.",
-            "Interactions without an answer or a verdict, and unreadable replies, are in no mean.",
+            "The means leave out interactions without an answer or a verdict, and replies that could "
+            "not be parsed.",
         ),
     )
 
@@ -170,17 +172,24 @@ def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: i
 
     def explain(agent: str) -> str:
         if agent not in entry.agents:
-            return f"the agent `{agent}` was not run"
+            return f"the agent `{agent}` did not run"
         if "none" not in entry.agents:
-            return "the agent `none` was not run, and which records fit is not known"
-        return "" if fitting else "there is no item whose records fit for every model"
+            return "the agent `none` did not run, so it is not known which records fit"
+        return "" if fitting else "no item has records that fit for every model"
 
-    size = f"{len(fitting)} of {n_items} items: those whose records fit the prompt of every model."
+    size = (
+        f"The table covers {len(fitting)} of {n_items} items: those whose records fit into the prompt of "
+        "every model."
+    )
     return Table(
         "3",
         "With and without queries",
         ("model", "agent"),
         choose_agents(entry.models, COMPARED, explain, fitting),
         QUALITY,
-        notes=(size if "none" in entry.agents else "`none` was not run: which records fit is not known.",),
+        notes=(
+            size
+            if "none" in entry.agents
+            else "The agent `none` did not run, so it is not known which records fit.",
+        ),
     )

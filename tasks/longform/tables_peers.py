@@ -35,7 +35,7 @@ ALL = "all"
 UNANIMOUS = "share of unanimous steps"
 WAYS: Mapping[str, str] = {AGAIN: "asked again", SWAPPED: "order swapped"}
 STEP_NAMES: Mapping[str, str] = {"IP": "planning", "TE": "queries", "IS": "synthesis"}
-NOBODY = "Not shown: no verdict was asked for once more (`longform.judge_repeats.items`)."
+NOBODY = "Not shown: no verdict was requested again (`longform.judge_repeats.items`)."
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ def declare_peers(peers: Peers, entry: AgentEvaluation) -> Table[AnswerOutcome]:
             _rate_perfect("revised", "revisions", peers.revisions),
         ),
         notes=(
-            f"{PERFECT}: by the majority; a tie is {Verdict.IMPERFECT.shown}. Agreement: share of unanimous "
-            "steps.",
+            f"{PERFECT}: the verdict of the majority; a tie is {Verdict.IMPERFECT.shown}. Agreement: the "
+            "share of unanimous steps.",
             "IP: interaction planning, TE: tool employment, IS: information synthesis.",
-            "A step with verdicts of fewer than half of its peers is in no rate.",
+            "The rates leave out a step if fewer than half of its peers gave a verdict.",
         ),
     )
 
@@ -134,7 +134,7 @@ def _pool_verdicts(name: str, artifact: str, groups: Groups) -> Measure[AnswerOu
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
         step, rows = _split_step(where)
         if not step:
-            return leave_empty("of single steps only")
+            return leave_empty("only for single steps")
         verdicts = [_list_verdicts(groups, outcome.interaction.id, step) for outcome in outcomes]
         given = sum(verdict is not None for group in verdicts for verdict in group)
         basis = derive_peers("share", artifact, rows, step, Verdict.PERFECT)
@@ -149,7 +149,7 @@ def _rate_agreement(name: str, artifact: str, groups: Groups, who: str) -> Measu
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
         step, rows = _split_step(where)
         if not step:
-            return leave_empty("of single steps only")
+            return leave_empty("only for single steps")
         verdicts = [_list_verdicts(groups, outcome.interaction.id, step) for outcome in outcomes]
         several = [group for group in verdicts if len(group) > 1]
         if not several:
@@ -192,15 +192,15 @@ def declare_errors(labels: Iterable[ErrorLabel], entry: AgentEvaluation) -> Tabl
         (Measure("labels", fill, leave_empty),),
         [Slice(", ".join(column.label), column.has, column.where) for column in agents],
         (
-            "Labels by the reviewers' model; a step has one. "
-            f"{Verdict.IMPERFECT.shown}: by the revised verdict.",
+            f"The reviewers' model gives one label to each step that is {Verdict.IMPERFECT.shown} by the "
+            "revised verdict.",
         ),
     )
 
 
 def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepeat]) -> FigureTable:
     """Make the table of verdicts that were asked for once more: match by kind of item, and each step."""
-    title = "The judges, asked once more"
+    title = "Repeated judgements"
     if not repeats:
         return FigureTable("repeats", title, (), (), (), (NOBODY,))
     kinds = {item.id: item.kind for item in items}
@@ -222,11 +222,13 @@ def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepea
             Measure("order swapped, mean difference of scores", _measure_distance, leave_empty),
         ),
         notes=(
-            "The same: the share of verdicts that the judge gives again, of the first items by id, over all "
-            "agents and models. Again: the same texts with another seed. Swapped: of match the answer before "
-            "the reference; of steps the reviews in reverse, for the first meta-reviewer.",
-            "Failed: without a verdict on either side, which is no agreement and no change. Above "
-            "temperature 0 some verdicts change by chance, whatever the order.",
+            "The same: the share of verdicts that the judge repeats, on the first items by id, over all "
+            "agents and models. Asked again: the request has the same texts and another seed. Order "
+            "swapped, for answers: the answer comes before the reference. Order swapped, for steps: the "
+            "first meta-reviewer gets the reviews in reverse order.",
+            "Failed: at least one of the two requests has no verdict. Such a pair counts neither as the "
+            "same nor as changed. Above temperature 0, some verdicts change by chance, whatever the "
+            "order.",
         ),
     )
     return table.fill(repeats)
@@ -241,7 +243,7 @@ def _choose_repeats(way: str, where: Where) -> Selection:
 def _rate_same(way: str) -> Callable[[Sequence[JudgeRepeat], Where], Cell]:
     def fill(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
         if way == AGAIN and where["part"] != ANSWER:
-            return leave_empty("steps are asked in the other order alone")
+            return leave_empty("steps are repeated only in the swapped order")
         made = [row for row in repeats if row.way == way]
         asked = [row for row in made if was_asked(row)]
         if made and not asked:
@@ -256,7 +258,7 @@ def _rate_same(way: str) -> Callable[[Sequence[JudgeRepeat], Where], Cell]:
 def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
     """Average how far a score is from the one before, over the swapped."""
     if where["part"] != ANSWER or where["kind"] != INTERPRETIVE:
-        return leave_empty("of scores only")
+        return leave_empty("only for scores")
     apart = []
     for row in repeats:
         if row.way == SWAPPED:
@@ -278,8 +280,9 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
     if not low:
         return ""
     return (
-        f"Asked again, it changes its verdicts too often ({100 * least:.1f}% the same required). "
-        f"Below that: {'; '.join(low)}. What the order or the seed decides does not depend on the answer."
+        f"The judge changes too many verdicts when it is asked again ({100 * least:.1f}% must stay the "
+        f"same). Below that: {'; '.join(low)}. Such verdicts depend on the order or the seed, not on the "
+        "answer."
     )
 
 

@@ -49,7 +49,7 @@ LEVELS: Mapping[Verdict, str] = {
 }
 """People tell scores of 1 to 3 apart with difficulty (footnote 3): agreement is on levels."""
 NOBODY = (
-    "Not shown: no person has labelled these answers; the evaluation names no file of people's labels "
+    "Not shown: no person has labelled these answers. The evaluation names no file of people's labels "
     "(`labels`, a file in data/labels)."
 )
 
@@ -77,7 +77,9 @@ def compare_with_people(
         return FigureTable("4", TITLE, (), (), (), (NOBODY,))
     lost = _describe_unusable(unusable)
     if not labels:
-        return FigureTable("4", TITLE, (), (), (), ("Not shown: the file holds no label of this run.", *lost))
+        return FigureTable(
+            "4", TITLE, (), (), (), ("Not shown: the label file has no label of this run.", *lost)
+        )
     lines = []
     for model in entry.models:
         for agent in entry.agents:
@@ -92,13 +94,14 @@ def compare_with_people(
                     lines.append(Line((model, agent, part, kind), cells))
     raters = len({label.rater for label in labels})
     notes = (
-        f"{raters} {'rater' if raters == 1 else 'raters'}. People's mean: the mean of the raters' own means; "
-        f"a share of {Verdict.MATCH.shown} or of {Verdict.PERFECT.shown}, or of scores 1 to 5. The judge's: "
-        "over the same interactions. Intervals are drawn over interactions, each with all its labels; those "
-        "of shares are Wilson's.",
-        "Agreement and kappa: the judge's verdict, for steps the revised one, against the label that most "
-        "people gave. Scores are low (1 to 3), medium (4) or high (5) there. An interaction on which people "
-        "are split evenly, or without a verdict, is in neither. Alpha: Krippendorff's, nominal.",
+        f"Labels are from {raters} {'rater' if raters == 1 else 'raters'}. People's mean is the mean of "
+        f"the raters' own means: a share of {Verdict.MATCH.shown} or of {Verdict.PERFECT.shown}, or a "
+        "score from 1 to 5. The judge's mean is over the same interactions. Intervals are bootstrapped "
+        "over interactions with all their labels. Intervals of shares are Wilson's.",
+        "Agreement and kappa compare the judge's verdict with the label that most people gave. For "
+        "steps, the judge's verdict is the revised one. Scores are grouped into low (1 to 3), medium "
+        "(4) and high (5). Agreement and kappa leave out interactions without a verdict, and those on "
+        "which people are split evenly. Alpha is Krippendorff's, nominal.",
         *lost,
     )
     return FigureTable("4", TITLE, ("model", "agent", "judged", "items"), COLUMNS, tuple(lines), notes)
@@ -133,7 +136,7 @@ def _compare(
     by_id = {outcome.interaction.id: outcome for outcome in outcomes}
     own = [label for label in labels if label.part == part and label.interaction in by_id]
     if not own:
-        return (leave_empty("nobody labelled any", "labels"),) * len(COLUMNS)
+        return (leave_empty("no person labelled any", "labels"),) * len(COLUMNS)
     given = {row: _find_verdict(by_id[row], part, peers) for row in sorted({x.interaction for x in own})}
     chosen = {"interaction": tuple(sorted(by_id))}
     labelled = Selection("human_labels", {"part": part, **chosen})
@@ -156,14 +159,14 @@ def _compare(
             found.kappa,
             found.n,
             found.kappa_interval,
-            "with one label for all, chance agrees as well",
+            "all labels are the same, so chance agrees as well",
             Derivation("Cohen's kappa of judge and people", (judged, labelled)),
         ),
         _show_undefined(
             found.raters_alpha,
             found.n_rated,
             found.raters_alpha_interval,
-            "one rater, or one label for all",
+            "only one rater, or only one label",
             Derivation("Krippendorff's alpha", (labelled,)),
         ),
     )
@@ -234,7 +237,7 @@ def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> Cell:
 def _show_agreement(found: HumanAgreement, basis: Derivation) -> Cell:
     failed = found.n_unsettled + found.n_unscored
     if found.agreement is None:
-        return leave_empty("no interaction with a verdict and a label of most people", ROWS, failed)
+        return leave_empty("no interaction has both a verdict and a majority label", ROWS, failed)
     interval, why = find_share_interval(round(found.agreement * found.n), found.n, ROWS)
     return Cell(found.agreement, found.n, failed, interval, ROWS, why, basis)
 
@@ -253,4 +256,4 @@ def _describe_unusable(unusable: Sequence[Dropped]) -> tuple[str, ...]:
     reasons = Counter(dropped.reason for dropped in unusable)
     listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     first = min(unusable, key=lambda dropped: dropped.id).detail
-    return (f"Lines of the file that could not be used: {listed} (such as {first}).",)
+    return (f"Some lines of the label file could not be used: {listed} (such as {first}).",)

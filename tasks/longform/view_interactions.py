@@ -90,7 +90,10 @@ def view_interactions(
             blocks.shared(item.id),
             *_show_work(made, verdict),
             *_show_judgement(verdicts.get(made.id)),
-            *(reviewed or [blocks.heading("Reviews"), blocks.dim("Nobody reviewed its steps.")]),
+            *(
+                reviewed
+                or [blocks.heading("Reviews"), blocks.dim("No peer reviewed the steps of this interaction.")]
+            ),
             *_show_siblings(made, of_item[made.item], tagged),
             *_show_sources(made, item, origins.get(made.id, ())),
         ]
@@ -109,8 +112,8 @@ def view_interactions(
         "interaction",
         "interactions",
         "words of a question, plan, query, answer or review",
-        "Choose an interaction to see its question and database, the plan, the queries with what they found, "
-        "the answer, and what judge and reviewers said.",
+        "Choose an interaction to see its question, database, plan, queries with their results, answer, "
+        "verdict and reviews.",
         (
             Filter("database", "Database"),
             Filter("kind", "Kind"),
@@ -142,12 +145,14 @@ def _tag(verdict: Verdict | None) -> Tag:
 def _show_work(made: Interaction, verdict: Tag) -> Iterator[Block]:
     """Show plan, steps and answer. Of the steps, the plan and the answer stand elsewhere in full."""
     yield blocks.heading("Plan of", (made.agent, ""), (made.model, ""))
-    yield blocks.text(made.plan) if made.plan else blocks.dim("It makes none.")
+    yield blocks.text(made.plan) if made.plan else blocks.dim("This agent makes no plan.")
     steps = list(_show_steps(made))
     yield blocks.heading(f"Steps ({len(steps):,})")
-    yield from steps or [blocks.dim("None but its answer.")]
+    yield from steps or [blocks.dim("None except the answer.")]
     if made.left_out:
-        yield blocks.dim(f"Left out of its prompts for lack of room: {'; '.join(made.left_out)}.")
+        yield blocks.dim(
+            f"The context window was too small for these parts of the prompts: {'; '.join(made.left_out)}."
+        )
     yield blocks.heading("Answer", verdict)
     if made.answer is None:
         yield blocks.text(f"No answer: {made.problem}", "reply response")
@@ -214,7 +219,7 @@ def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabe
     yield blocks.heading(f"{step}: {STEP_NAMES[step]}")
     columns = {title: list(_show_reviews(title, reviews)) for title, reviews in said.items()}
     if error is None:
-        named = blocks.dim("None was named.")
+        named = blocks.dim("No error was named.")
     else:
         named = blocks.tags((error.label.shown if error.label else "no label", BAD), beside=error.problem)
     columns["Revision"].append(blocks.group("note", [named], "Error"))
@@ -222,7 +227,7 @@ def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabe
 
 
 def _show_reviews(title: str, reviews: Sequence[Review]) -> Iterator[Block]:
-    silent = "every meta-review says so" if title == "Revision" else "no rationale"
+    silent = "all meta-reviews agree" if title == "Revision" else "no rationale"
     for review in reviews:
         number = "" if title == "Revision" else f"{review.reviewer + 1}"
         yield blocks.tags(_tag(review.verdict), beside=number)
@@ -238,7 +243,7 @@ def _show_siblings(
 ) -> Iterator[Block]:
     others = [other for other in siblings if other is not made]
     if others:
-        yield blocks.heading("The same question to others")
+        yield blocks.heading("Other answers to the same question")
         yield blocks.items(
             [
                 (f"{other.agent} · {other.model}", *tagged[other.id], f"#interaction={other.id}")

@@ -47,22 +47,25 @@ from tasks.settings import read_section
 CONVERSATIONS = Selection("conversations")
 ENDED = Selection("conversations", {"ended": tuple(end.value for end in End if end is not End.FAILED)})
 SUBTITLE = (
-    "How far, and how soon, a system leads somebody who asks on to the reference answer. wscore weighs early "
-    "turns more (0 to 5), lscore counts turns (lower is better), mscore is the best score of a conversation."
+    "This page shows how far, and how soon, a system leads a user to the reference answer. wscore (0 to "
+    "5) gives early turns more weight. lscore counts turns (lower is better). mscore is the best score "
+    "of a conversation."
 )
 MEANS = (
-    "Over the conversations that have scores; those that failed are counted beside them. Here a 0 "
-    '("not sure") counts as 0.'
+    "Means are over the conversations that have scores, with the number of failed conversations beside "
+    'them. A 0 ("not sure") counts as 0 here.'
 )
 PAIRS = (
-    "The mean difference over the questions on which both systems have scores, with its 95% interval by a "
-    "paired bootstrap; p adjusted by Holm. Failed: questions on which a conversation failed."
+    "Each difference is a mean over the questions on which both systems have scores, with a 95% "
+    "interval from a paired bootstrap. p is adjusted by Holm. Failed counts the questions on which a "
+    "conversation failed."
 )
 GUARDS = (
-    "A content word of the reference that is in neither the target question nor anything the system had said"
-    " leaks if it is in a composed answer. In a question it only probes; the question is flagged if the "
-    "review did not name the word either. Intervals are 95%: whole conversations are drawn, not turns; a "
-    "rate of 0 or 1 has Wilson's over the conversations."
+    "A content word of the reference is unknown to an agent until the target question or the system "
+    "states it. An unknown word in a composed answer is a leak. An unknown word in a question only "
+    "probes; the question is flagged if the review did not name the word either. The 95% intervals are "
+    "bootstrapped over whole conversations, not turns. A rate of 0 or 1 has a Wilson interval over the "
+    "conversations."
 )
 
 
@@ -150,7 +153,7 @@ def continuity_page(
             PagePart("datasets", "Means by dataset", "Datasets", [Charts(plots)] if plots else []),
             PagePart(
                 "guards",
-                "What the agents had no right to know",
+                "Words that the agents should not know",
                 "Guards",
                 [TextBlock(GUARDS), show({"rates": rates})],
             ),

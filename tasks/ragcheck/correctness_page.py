@@ -49,24 +49,27 @@ from tasks.settings import read_section
 FORM = "to_rate.csv"
 """File name of the form in which people rate answers; the page links to it."""
 SUBTITLE = (
-    "How right a system's answers are: judged against the reference answer, with the passages that an answer "
-    "was written from or, for published answers, that the question alone retrieves (E2), with those that "
-    "question and reference retrieve together (E3), and compared with people's ratings (E1)."
+    "This page shows how correct a system's answers are. Judges grade each answer against the reference "
+    "answer, with two sets of passages (E2 and E3). E2 has the passages behind the answer; for "
+    "published answers, those that the question alone retrieves. E3 has the passages that question and "
+    "reference retrieve together. E1 is people's ratings."
 )
 MEASURED = (
-    'A 0 ("not sure") and an answer or grade that failed are in no mean and in no correlation; they are '
-    "counted beside it. Intervals are 95%, by bootstrap over conversations (an answer by itself is one); "
-    "those of the raters' alpha are over answers. pearson, spearman: correlation with people (of E1, with "
-    "itself). alpha: Krippendorff's, ordinal, among the raters (E1) or between a judge and people."
+    'Means and correlations leave out a 0 ("not sure") and answers or grades that failed; the numbers '
+    "of these are beside each figure. The 95% intervals are bootstrapped over conversations; a single "
+    "answer counts as a conversation. Intervals of the raters' alpha are over answers. pearson and "
+    "spearman are correlations with people (for E1, with itself). alpha is Krippendorff's ordinal "
+    "alpha, among the raters (E1) or between a judge and people."
 )
 RULES = (
-    "A mean grade, or a correlation with people, by the contexts of E3 minus the same by E2's. Both are over"
-    " the same answers; conversations are drawn whole. p: paired bootstrap, two-sided; p (Holm): adjusted "
-    "over the judges and figures of a line's system and dataset."
+    "Each difference is a mean grade, or a correlation with people, under E3 minus the same figure "
+    "under E2. Both figures are over the same answers, and the bootstrap draws whole conversations. p "
+    "is from a two-sided paired bootstrap. p (Holm) is adjusted over the judges and figures of one "
+    "system and dataset."
 )
 RATING = (
-    "Write 0 to 5 by the judge's rubric under rating and your name under rater, "
-    "then name the file in params.yaml."
+    "Write 0 to 5 in the column rating, by the judge's rubric, and your name in the column rater. Then "
+    "set the file's path in params.yaml."
 )
 
 
@@ -117,10 +120,10 @@ def correctness_page(
         Headline(
             "answers",
             answered,
-            f"of {len(answers)} asked for",
+            f"of {len(answers)} requested",
             Derivation("answers given", (Selection("answers"),)),
         ),
-        count_rows("grades", graded, scored, f"{len(scores) - graded} replies were none"),
+        count_rows("grades", graded, scored, f"{len(scores) - graded} replies had no grade"),
         count_rows("people's ratings", len(ratings), Selection("ratings")),
         Headline(
             "model calls",
@@ -201,13 +204,13 @@ def _make_figures_part(
 
 def _describe_ratings(entry: Assessment, *, rated: bool) -> str:
     if not rated:
-        return " Nobody has rated these answers yet, so no measure is compared with people."
+        return " No person has rated these answers yet, so no measure is compared with people."
     if entry.scale is None:
         return ""
     low, high = entry.scale.onto
     return (
-        f" People rated from {entry.scale.low:g} to {entry.scale.high:g} ({entry.ratings.name}); the ratings "
-        f"are mapped linearly onto {low:g} to {high:g}, which changes no correlation."
+        f" People rated from {entry.scale.low:g} to {entry.scale.high:g} ({entry.ratings.name}). The "
+        f"ratings are mapped linearly onto {low:g} to {high:g}, which does not change a correlation."
     )
 
 
@@ -215,7 +218,7 @@ def _show_ratings(dropped: Path) -> list[PartBlock]:
     """Link to the form for raters, and show the lines of the ratings that were dropped."""
     unusable = sorted(read_rows(dropped, Dropped), key=_find_line_number)
     lines = Facts([(row.reason.replace("_", " "), row.detail) for row in unusable])
-    said = f"{len(unusable):,} lines of the ratings could not be used"
+    said = f"{len(unusable):,} lines of the ratings file could not be used"
     return [*([Folded(said, [lines])] if unusable else []), FormLink(FORM, "Answers to rate (CSV)", RATING)]
 
 

@@ -23,10 +23,13 @@ from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
 from tasks.scoring.statistics import explain_missing
 
 STYLES = Path(__file__).with_name("pages") / "ragcheck.css"
-CANARIES = "Canaries are answers whose grade is beyond doubt, judged by the same prompt along with this run."
+CANARIES = (
+    "Canaries are answers whose grade is beyond doubt. The judge grades them with the same prompt, in "
+    "the same run."
+)
 AGREEMENT = (
-    " Agreement with people is Krippendorff's alpha, ordinal, of the grades by E3 and the mean of people's "
-    "ratings, over answers where neither is a 0."
+    " Agreement with people is Krippendorff's ordinal alpha between the grades under E3 and the mean of "
+    "people's ratings, over answers where neither is a 0."
 )
 
 

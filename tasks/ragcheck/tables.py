@@ -117,7 +117,7 @@ def tabulate_correctness(
     heads = ("system", "dataset", "measure", "judge")
     estimates = (MEAN, PEARSON, SPEARMAN, ALPHA)
     measured = Table("2", "Measures of correctness", heads, list_lines(correlations, *heads), estimates)
-    differences = Table("", "E3 less E2", RULE_HEADS, list_lines(rules, *RULE_HEADS), (RULES_DIFFER,))
+    differences = Table("", "E3 minus E2", RULE_HEADS, list_lines(rules, *RULE_HEADS), (RULES_DIFFER,))
     return {"measures": measured.fill(correlations), "rules": differences.fill(rules)}
 
 

@@ -100,7 +100,7 @@ def tabulate_pairs(
     lines = {
         dataset: [
             slice_by(
-                (f"{first} less {other}", name, dataset or ALL),
+                (f"{first} minus {other}", name, dataset or ALL),
                 dataset=dataset,
                 system=first,
                 other=other,

@@ -155,7 +155,7 @@ def _make_row(
     begin = [
         blocks.heading("Question", (question.dataset, OFF)),
         blocks.text(question.question, "question", question.language),
-        *([blocks.fold(f"What was said before ({len(question.history)})", said)] if said else []),
+        *([blocks.fold(f"Earlier turns ({len(question.history)})", said)] if said else []),
         blocks.heading("Reference"),
         blocks.text(question.reference, "reply", question.language),
     ]
@@ -230,7 +230,9 @@ def _view_turn(number: int, turn: ConversationTurn, system: str, guards: Mapping
     shown = [
         blocks.heading(f"Turn {number}", *([blocks.score_tag(last.score)] if last else [])),
         blocks.group(
-            "say asked", [_mark_words(turn.query, probing)], "Asked on (T4, T5)" if number > 1 else "Asked"
+            "say asked",
+            [_mark_words(turn.query, probing)],
+            "Follow-up question (T4, T5)" if number > 1 else "Asked",
         ),
     ]
     if probing and probing.words:

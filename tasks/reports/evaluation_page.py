@@ -28,12 +28,15 @@ from tasks.reports.viewer import Filter, ViewedRow, Viewer
 from tasks.scoring.statistics import find_mean_interval
 
 ITEMS = "items"
-SUBTITLE = "How well systems answer the items of a dataset."
-MEANS = "Means over items, with 95% intervals over their groups."
-TAGS = "The same means over the items of each tag."
+SUBTITLE = "This page shows how well systems answer the items of a dataset."
+MEANS = "Means are over items, with 95% intervals over groups of items."
+TAGS = "The table shows the same means over the items with each tag."
 MOST_TAGS = 50
 """Tags of a table, those with the most items; further ones are only counted."""
-PAIRS = "Over the items that both scored; p by a paired bootstrap over groups of items, corrected by Holm."
+PAIRS = (
+    "Each pair is compared over the items with a score from both systems. p is from a paired bootstrap "
+    "over groups of items, corrected by Holm."
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path
     tags = tabulate_tags(outcomes, evaluated.artifact.stem)
     pairs = tabulate_pairs(evaluated)
     unscored = sum(outcome.scored.value is None for outcome in outcomes)
-    warnings = [f"{unscored} of {len(outcomes)} answers could not be scored; they are in no mean."]
+    warnings = [f"{unscored} of {len(outcomes)} answers could not be scored. The means leave them out."]
     rows = Selection(evaluated.artifact.stem)
     write_page(
         out,
@@ -159,7 +162,7 @@ def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
             lines.append(Line((one.system, other.system, change.metric), cells))
     return FigureTable(
         "",
-        "Second less first",
+        "Second minus first",
         ("first", "second", "metric"),
         ("difference", "p, Holm"),
         tuple(lines),

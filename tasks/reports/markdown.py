@@ -121,7 +121,10 @@ def write_systems(metric: PricedMetric) -> str:
     left_out = f" {metric.left_out:,} further items lack a score." if metric.left_out else ""
     told = dict.fromkeys(quote(system.cost.why) for system in metric.systems if system.cost.why)
     why = f" Price not shown: {'; '.join(told)}." if told else ""
-    note = f"Over the items that all systems scored; tokens, price and latency per answer.{left_out}{why}"
+    note = (
+        "Means are over the items with a score from every system. Tokens, price and latency are per "
+        f"answer.{left_out}{why}"
+    )
     return f"#### {quote(metric.section)}: {quote(metric.metric)}\n\n{_write_table(head, rows)}\n\n{note}"
 
 

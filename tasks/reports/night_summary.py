@@ -14,14 +14,14 @@ def describe_series(series: NightSeries, against: str | None) -> str:
     mean = "nothing scored" if series.mean is None else f"mean {series.mean:.3f}"
     head = f"{series.name}: {mean}, {series.n_scored} of {series.n} scored"
     if series.outcome == "first" or series.difference is None:
-        return f"{head}; compared with nothing before"
+        return f"{head}; no earlier night to compare with"
     interval = "" if series.low is None else f" ({series.low:+.3f} to {series.high:+.3f})"
     told = {
         "held": "held",
         "fell": "FELL",
         "judge drift": "fell with its judge, which drifted",
-        "too few": f"{series.clusters} clusters are too few to tell from chance",
-        "unscored": "too much of it could not be scored",
+        "too few": f"{series.clusters} clusters are too few to tell a change from chance",
+        "unscored": "too many items could not be scored",
         "first": "",
     }
     return f"{head}; {series.difference:+.3f} against {against}{interval}: {told[series.outcome]}"
@@ -38,8 +38,8 @@ def describe_night(night: Night) -> list[str]:
     first = "the first night, accepted" if night.against is None else f"accepted, against {night.against}"
     states = {
         "accepted": first,
-        "alarm": f"alarm; `benchloom nightly accept {night.label}` takes it as the new state",
-        "unfinished": "not over: the next night goes on with it",
+        "alarm": f"alarm; `benchloom nightly accept {night.label}` accepts it as the new state",
+        "unfinished": "unfinished: the next night continues it",
     }
     return [*lines, f"night {night.label}: {states[night.state]}"]
 

@@ -15,7 +15,7 @@ from tasks.reports.calls import ShownCall
 KINDS = {"unanswered": UNANSWERED, "cut": "length", "filtered": "content_filter"}
 """What is counted of replies -> their finish reason."""
 SAID = {
-    "length": "cut at the limit of tokens",
+    "length": "cut off at the token limit",
     "content_filter": "ended by a content filter",
     UNANSWERED: "not given: the endpoint refused the request, or sent nothing usable",
 }
@@ -61,7 +61,7 @@ def describe_replies(calls: Iterable[CallT]) -> list[str]:
                 )
         named = count_models(own)
         if len(named.keys() - {NOT_NAMED}) > 1:
-            lines.append(f"{role}: the replies are of several models: {join_counts(named)}")
+            lines.append(f"{role}: the replies are from several models: {join_counts(named)}")
     return lines
 
 
@@ -71,7 +71,7 @@ def describe_served(calls: Iterable[Call]) -> list[str]:
     for role, own in group_roles(calls).items():
         if stripped := sum(bool(call.reasoning) for call in own):
             lines.append(
-                f"{role}: the reasoning before the answer was taken off {stripped} of {len(own)} replies"
+                f"{role}: the reasoning before the answer was removed from {stripped} of {len(own)} replies"
             )
         named = count_models(own)
         asked = {call.model for call in own} | {call.identity for call in own}
@@ -83,7 +83,7 @@ def describe_served(calls: Iterable[Call]) -> list[str]:
         has_one = len(named.keys() - {NOT_NAMED}) == 1
         if has_one and (others or NOT_NAMED in named):
             models = " and ".join(sorted({call.model for call in own}))
-            lines.append(f"{role}: asked of {models}, answered {join_counts(named)}")
+            lines.append(f"{role}: the requests named {models}; the replies are {join_counts(named)}")
     return lines
 
 

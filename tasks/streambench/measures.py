@@ -115,7 +115,7 @@ def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
     kept: Steps = [scored for scored in steps if {*scored.system.agents} <= {*models}]
     shared = {agent for scored in steps if scored.system.shared for agent in scored.system.agents}
     if shared and shared != {*models}:
-        return (), f"takes turns between {join_tied(sorted(shared))}: other models than those of the table"
+        return (), f"alternates between {join_tied(sorted(shared))}; the table covers other models"
     asked = _list_asked(kept)
     if not asked or any(items - run_items for runs in asked.values() for run_items in runs):
         return (), "not run on every item"

@@ -47,16 +47,19 @@ STRATA: Mapping[str, str] = {"sql": "db_id", "ds1000": "library", "toolbench": "
 """Kind of items -> the field of `details` that tables are by."""
 BY_GROUP, BY_MODEL = ("", "method"), ("model", "method")
 """Names of the label columns."""
-FAILED_NOTE = "Steps that failed or could not be judged are wrong ones, and counted beside each mean."
+FAILED_NOTE = (
+    "Steps that failed or could not be judged count as wrong. Each mean has their numbers beside it."
+)
 TOKENS_NOTE = (
-    "Of the answering calls alone: neither a judge's nor the embedder's, nor unscored answers. A stream's "
-    "sum, averaged over seeds."
+    "Only answering calls are counted: no judge calls, no embedder calls and no unscored answers. Each "
+    "figure is the sum over a stream, averaged over seeds."
 )
 READINGS_NOTE = (
-    "The stream's own reading gave the feedback. The other figure is of the same replies: under that reading "
-    "a stream that learns would have asked other prompts."
+    "The feedback came from the stream's own reading of the replies. The other figures read the same "
+    "replies in another way. With feedback from that reading, a method that learns would have sent "
+    "other prompts."
 )
-ESTIMATED = "The counts of some calls are estimates: their provider gave none."
+ESTIMATED = "The token counts of some calls are estimates, because their provider returned none."
 StepSlices = Sequence[Slice[ScoredStep]]
 
 
@@ -157,8 +160,9 @@ def declare_means(
 ) -> Table[ScoredStep]:
     """Declare Table 2. shared: names the models that it is over, see `tell_shared`."""
     notes = (
-        f"{shared} A method with a shared memory takes turns between them, and is one run. {FAILED_NOTE}",
-        "Intervals: Wilson's of one run; over several runs items are drawn whole.",
+        f"{shared} A method with a shared memory alternates between these models in a single run. "
+        f"{FAILED_NOTE}",
+        "The interval of a single run is Wilson's. Over several runs, a bootstrap draws whole items.",
     )
     return Table("2", "Right steps, mean over models", BY_GROUP, rows, (right,), columns, notes)
 
@@ -183,14 +187,14 @@ def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
     def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
         system = steps[0].system
         if system.choice.method == ZERO_SHOT:
-            return leave_out("of the other line")
+            return leave_out("in the other row")
         return compare_gain(steps, runs.find_steps(ZERO_SHOT, system.models))
 
     gain = Measure[ScoredStep]("gain over Zero-Shot", fill, leave_out, "difference")
-    note = "The gain is over the same items and seeds; its interval is a paired bootstrap's."
+    note = "The gain is over the same items and seeds. A paired bootstrap gives the interval."
     rates = Table(
         "3",
-        "What a model gains by its own right answers",
+        "Gain of a model from its own right answers",
         BY_MODEL,
         slice_gained(runs),
         (RIGHT,),
@@ -235,13 +239,13 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
     shared = runs.list_steps(runs.select(method=MAM))
     rows.append(slice_steps(("MAM-StreamICL", "multi agent", "multi agent"), shared))
     note = (
-        "Ablation: the agents take turns, and the memory holds the right answers of the column's agent "
-        "alone. Store on turn: what it answers when it is its turn; shadow: it answers every step, "
-        "unscored."
+        "In the ablations, the agents take turns, but the memory stores only right answers of the "
+        "column's agent. Store on turn: the memory stores answers that this agent gives on its own "
+        "turns. Shadow: this agent also answers all other steps, unscored, to fill the memory."
     )
     columns = [Slice(model, _remembers(model)) for model in runs.models]
     heads = ("method", "memory", "inference")
-    return Table("7", "Whose memory, and who answers", heads, rows, (RIGHT_IF_RUN,), columns, (note,))
+    return Table("7", "Memory and answering agents", heads, rows, (RIGHT_IF_RUN,), columns, (note,))
 
 
 def _remembers(model: str) -> Callable[[ScoredStep], bool]:
@@ -269,7 +273,7 @@ def declare_uses(runs: StreamRuns) -> Table[ScoredStep]:
         *(Slice(title, _uses(use)) for use, title in USES.items()),
         Slice[ScoredStep]("Zero-Shot", lambda scored: scored.system.choice.method == ZERO_SHOT),
     ]
-    note = "Filtered after the steps to show were selected: fewer than k may be left."
+    note = "The filter applies after k steps are selected, so a prompt can have fewer than k steps."
     title = "Figure 2: which past steps are shown"
     return Table("", title, BY_MODEL, rows, (RIGHT_IF_RUN,), columns, (note,))
 
@@ -283,7 +287,7 @@ def tabulate_seeds(runs: StreamRuns) -> FigureTable:
     seeds: dict[CellValue, str] = {
         seed: f"seed {seed}" for seed in sorted({scored.step.seed for scored in runs.steps})
     }
-    note = "Each seed is another order of the same items. The standard error is over seeds (n - 1)."
+    note = "Each seed is a different order of the same items. The standard error is over seeds (with n - 1)."
     table = Table(
         "",
         "Figure 4: orders of the stream",
@@ -303,10 +307,14 @@ def tabulate_kinds(runs: StreamRuns) -> FigureTable:
     sizes = Counter(kind for kind in kind_of.values() if kind)
     kinds = sorted(sizes, key=lambda kind: (-sizes[kind], kind))
     shown = kinds[:MOST_KINDS]
-    more = [f"Of {len(kinds)} kinds the {len(shown)} with the most items."] if len(kinds) > len(shown) else []
+    more = (
+        [f"The table has the {len(shown)} kinds with the most items, of {len(kinds)} kinds."]
+        if len(kinds) > len(shown)
+        else []
+    )
     title = "Right steps by kind of item"
     if len(kinds) < 2:
-        return FigureTable("", title, BY_MODEL, (), (), ("Not shown: the items are of one kind.",))
+        return FigureTable("", title, BY_MODEL, (), (), ("Not shown: all items are of one kind.",))
     columns: StepSlices = by(lambda scored: kind_of[scored.item.id], {kind: kind for kind in shown}, "kind")
     return Table("", title, BY_MODEL, slice_systems(runs), (RIGHT,), columns, tuple(more)).fill(runs.steps)
 
@@ -329,7 +337,8 @@ def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
         slice_systems(runs) if names else (),
         tuple(average_value(name, values) for name in names),
         notes=(
-            "As `benchloom score` has them: over the steps that have the figure. Failed steps have none.",
+            "The figures are those of `benchloom score`, averaged over the steps that have them. Failed "
+            "steps have none.",
         ),
     )
 
@@ -360,12 +369,14 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
     names = sorted({name for step_readings in readings.values() for name in step_readings})
     title = "Right steps by how replies are read"
     if not names:
-        return FigureTable("", title, BY_MODEL, (), (), ("Not shown: all readings read all replies alike.",))
+        return FigureTable(
+            "", title, BY_MODEL, (), (), ("Not shown: every reading gives the same result for every reply.",)
+        )
 
     def rate(name: str) -> Measure[ScoredStep]:
         def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
             if any(readings[scored.step.id].get(name, 0.0) is None for scored in steps):
-                return leave_out("a judge would decide, and was not asked")
+                return leave_out("only a judge could decide, and no judge was asked")
             share = fmean(readings[scored.step.id].get(name, scored.score.score) or 0.0 for scored in steps)
             basis = derive(f"mean, as {name} reads the replies", list_run_names(steps), "score")
             return count_steps(share, steps, None, basis)
@@ -429,7 +440,7 @@ def tell_shared(*parts: Sequence[ScoredStep]) -> str:
         named = next(iter(shared.values())) or "none"
     else:
         named = "; ".join(f"{column}: {models or 'none'}" for column, models in shared.items())
-    return f"Means are over seeds and over the models that every method was run with ({named})."
+    return f"Means are over seeds and over the models that every method ran with ({named})."
 
 
 def declare_tokens(

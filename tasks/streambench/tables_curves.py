@@ -44,14 +44,14 @@ def declare_times(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
 
     def fill_end(curve: Points, where: Where) -> Cell:
         if curve and (len(curve[0].agents) > 1 or curve[0].method == ZERO_SHOT):
-            return leave_out("of one model's methods")
+            return leave_out("only for methods with one model")
         return show_time(curve, ends.get(curve[0].agents) if curve else None)
 
     levels = tuple(_measure_time(level) for level in LEVELS)
-    end = Measure[CurvePoint]("Zero-Shot's at the end", fill_end, leave_out, "count")
+    end = Measure[CurvePoint]("final accuracy of Zero-Shot", fill_end, leave_out, "count")
     note = (
-        "The first step from which on the share of right steps so far, averaged over seeds, never falls "
-        "below the accuracy again."
+        "The table has the first step from which the share of right steps so far, averaged over seeds, "
+        "never falls below the given accuracy again."
     )
     title = "Steps to a given accuracy"
     return Table("", title, BY_MODEL, slice_points(runs), (*levels, end), notes=(note,))
@@ -87,9 +87,9 @@ def find_time(curve: Points, level: float) -> CurvePoint | None:
 def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
     """Declare the table of regret and memory, at half of the stream and at its end."""
     note = (
-        "Regret: how many more steps the best run of the same seed had right by then, averaged over "
-        "seeds. The best is the one that ends highest; before its end it can lie behind. Memory: "
-        "entries."
+        "Regret is the number of right steps by which a method is behind the best run of the same seed, "
+        "averaged over seeds. The best run has the highest final accuracy, so another method can be "
+        "ahead of it before the end. Memory is the number of entries."
     )
     measures = (
         _measure_point("regret at half", "regret", at_half=True),

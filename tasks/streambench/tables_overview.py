@@ -127,8 +127,8 @@ def _slice_gained(columns: Columns) -> StepSlices:
 
 
 def _declare_gains(rows: StepSlices, datasets: StepSlices, right: Measure[ScoredStep]) -> Table[ScoredStep]:
-    title = "A model without and with its own right answers"
-    note = "What each gains, with intervals, stands under Differences."
+    title = "Models without and with their own right answers"
+    note = "The table of differences from Zero-Shot has the gains, with intervals."
     return Table("3", title, BY_MODEL, rows, (right,), datasets, (note,))
 
 
@@ -147,8 +147,9 @@ def _declare_differences(
     ]
     difference = Measure("difference", _place(by_title, compare), leave_out, "difference")
     note = (
-        "Over the items and seeds that both have; the interval is a paired bootstrap's. A method that "
-        "takes turns between models has no one Zero-Shot to differ from."
+        "Each difference is over the items and seeds that both methods have, with an interval from a "
+        "paired bootstrap. A method that alternates between models has no single Zero-Shot run to "
+        "compare with."
     )
     return Table("", "Differences from Zero-Shot", BY_MODEL, rows, (difference,), datasets, (note,))
 
@@ -180,4 +181,4 @@ def _declare_joined(columns: Columns, by_title: Mapping[str, StreamColumn]) -> T
         count("failed", "sum", "failed", lambda steps: sum(scored.failed for scored in steps)),
     )
     heads = ("dataset", "kind", "stream", "evaluation")
-    return Table("", "What is joined", heads, rows, measures, notes=tuple(list_unshown(columns)))
+    return Table("", "Joined evaluations", heads, rows, measures, notes=tuple(list_unshown(columns)))

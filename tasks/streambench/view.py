@@ -46,8 +46,9 @@ def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
         "step",
         "steps",
         "words of a question, its key or an id",
-        "Choose a step to see what was retrieved, the prompt, the answer and its feedback. J and K, or the "
-        "arrow keys, walk on to the next and back to the previous of the steps listed.",
+        "Choose a step to see the retrieved examples, the prompt, the answer and the feedback. Press J "
+        "or the right arrow key for the next listed step, and K or the left arrow key for the previous "
+        "one.",
         (
             Filter("method", "Method", list(titles.items())),
             Filter("model", "Model", [(model, model) for model in runs.models]),
@@ -167,7 +168,7 @@ def show_step(one: ScoredStep, file: str, past: Mapping[int, ScoredStep]) -> Seq
 
 def _show_retrieved(one: ScoredStep, past: Mapping[int, ScoredStep]) -> Block:
     if not one.step.shown:
-        return blocks.dim("Nothing: it was asked without examples.")
+        return blocks.dim("Nothing: the prompt had no examples.")
     shown: list[Sequence[object]] = []
     for entry in one.step.shown:
         near = f"squared distance {entry.distance:.4f}" if entry.distance else ""
@@ -198,7 +199,7 @@ def view_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str], streams
         for run in list_run_names(steps)
     ]
     filters = (Filter("dataset", "Dataset"), Filter("method", "Method"), Filter("models", "Models"))
-    empty = "Choose a run to see what it is of, and where its steps are."
+    empty = "Choose a run to see its dataset, method and results, and the page with its steps."
     # The scores of several evaluations are named from the folder that all of them lie in.
     return Viewer(
         "run", "runs", "a dataset, method or model", empty, filters, rows, streams / "scores.parquet"
@@ -232,7 +233,7 @@ def _show_joined(
             blocks.heading(f"{system.title} over {column.title}"),
             blocks.items(facts),
             blocks.items([page]),
-            blocks.dim("The command below leads to what its first step comes from."),
+            blocks.dim("The command below shows the lineage of the run's first step."),
         ],
         [((source.folder / "scores").relative_to(streams).as_posix(), steps[0].score.id)],
     )
@@ -246,7 +247,7 @@ def view_items(
         "item",
         "items",
         "words of an item or of its answer",
-        "Choose an item to see what a prompt shows of it, its true answer and where it stands in each order.",
+        "Choose an item to see its text in a prompt, its true answer and its position in each order.",
         (Filter("dataset", "Dataset"), Filter("kind", "Kind")),
         [_show_stream_item(item, places[item.id]) for item in items],
         artifact,
@@ -257,9 +258,9 @@ def _show_stream_item(item: StreamItem, places: Sequence[tuple[int, int]]) -> Vi
     kind = read_kind(item)
     key = "" if item.memory_key == item.text else item.memory_key
     folded = {
-        "What a prompt shows beside it": item.context,
-        "What a memory finds it by": key,
-        "What its environment needs": item.details,
+        "Context in the prompt": item.context,
+        "Key in the memory": key,
+        "Details for the environment": item.details,
     }
     named = {"item": item.id, "key": item.key, **({"file": item.file} if item.file else {})}
     return ViewedRow(

@@ -36,8 +36,8 @@ OF = "predictions"
 HEADS = ("setting", "model", "prompt")
 RELATIONS = (1, 3, 5, 10)
 """Numbers of relations in Table 9."""
-NOBODY = "no rule can tell it, and nobody labelled it"
-NO_PROMPT = "Not shown: no system with examples or instructions was run."
+NOBODY = "no rule detects this failure, and no person labelled it"
+NO_PROMPT = "Not shown: no system with examples or instructions ran."
 Columns = Sequence[Slice[TableOutcome]]
 
 
@@ -250,7 +250,7 @@ def tabulate_failures(
         told = [None if outcome.prediction.failed else kind in outcome.score.failures for outcome in own]
         return rate_cell(told, OF, derive_scores(own, "share", "failures", replied=True, hit=kind))
 
-    said = f"{len(people)} predictions have a person's word on other hallucinations."
+    said = f"People labelled {len(people)} predictions for other hallucinations."
     reasons = sorted(Counter(row.reason for row in unusable).items())
     return Table(
         "11",
@@ -260,9 +260,10 @@ def tabulate_failures(
         [make_share("", measure)],
         [slice_system(system, system.name) for system in systems],
         (
-            "Shares of all replies; a reply may have several. Told by rule, but for other hallucinations.",
+            "Each cell is a share of all replies. A reply can have several failures. Rules detect all "
+            "kinds of failure except other hallucinations.",
             said if labelled else "The evaluation names no file of people's labels (`labels`).",
-            *(f"{number} lines of the file could not be used: {reason}." for reason, number in reasons),
+            *(f"{number} lines of the label file could not be used: {reason}." for reason, number in reasons),
         ),
     ).fill(outcomes)
 
@@ -282,13 +283,13 @@ def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
 
     head = "faults", "Faults of the open agent (section 5.7)", ("fault",)
     if not systems:
-        return FigureTable(*head, (), (), ("Not shown: the open agent was not run.",))
+        return FigureTable(*head, (), (), ("Not shown: the open agent did not run.",))
     return Table(
         *head,
         list_kinds("faults", AgentFault),
-        [make_share("of all", measure_all), make_share("of those that can", measure_able)],
+        [make_share("of all", measure_all), make_share("of those that can have it", measure_able)],
         [slice_system(system, system.model) for system in systems],
-        ("Told by rule from the agent's steps and its table.",),
+        ("Rules detect the faults in the agent's steps and in its table.",),
     ).fill(outcomes)
 
 

@@ -20,7 +20,7 @@ def test_a_page_is_bounded_and_says_what_it_leaves_out(tmp_path):
     text = (tmp_path / "page.html").read_text()
     changed = len(comparison.strands[0].changed)
     assert text.count('<details class="case">') == ITEMS
-    assert f"The {changed - ITEMS} whose score changed least are not on this page" in text
+    assert f"This page leaves out the {changed - ITEMS} items whose score changed least" in text
 
 
 @pytest.mark.browser
@@ -46,12 +46,12 @@ def test_quality_is_drawn_against_price_or_tokens_and_says_why(tmp_path):
     text = page.read_text()
     assert "accuracy against US dollars per answer" in text
     assert text.count('class="spot') >= 3
-    assert "Price not shown" not in text
+    assert "Prices that are not known" not in text
 
     comparison = write_three(page)
     text = page.read_text()
     assert "accuracy against US dollars per answer" in text  # of the two whose price is known
-    assert "Price not shown where it is not known: &lt;img" in text
+    assert "Prices that are not known are not shown: &lt;img" in text
     (metric,) = comparison.means
     free = replace(
         metric, systems=[replace(mean, cost=replace(mean.cost, usd=0.0)) for mean in metric.systems]

@@ -19,8 +19,9 @@ def test_what_an_agent_did_is_shown_and_its_answer_leads_to_its_queries(tmp_path
         page.wait_for_selector("#detail .query")
         steps = page.locator("#detail .query > summary strong, #detail .step > .who")
         assert steps.all_inner_texts() == ["plan", "Query 1", "Query 2", "reasoning"]
-        assert "Left out of its prompts for lack of room: 6 of 9 rows of query 1." in page.inner_text(
-            "#detail"
+        assert (
+            "The context window was too small for these parts of the prompts: 6 of 9 rows of query 1."
+            in page.inner_text("#detail")
         )
         answer = page.inner_text("#detail .response")
         assert answer.startswith("Yes. (in no query's rows) ")

@@ -245,7 +245,7 @@ def test_reasoning_is_taken_off_before_rules_and_judge(project, endpoint, tmp_pa
     right = 5 / 6 if reasoning == "strip" else 1.0
     assert read_accuracy(figures) == pytest.approx(right, abs=1e-3)
     said = " ".join(done.stdout.split())
-    assert ("reasoning before the answer was taken off 6 of 6" in said) is (reasoning == "strip")
+    assert ("reasoning before the answer was removed from 6 of 6" in said) is (reasoning == "strip")
 
 
 def test_what_only_the_total_counts_is_output_and_stops_the_budget(project, endpoint, tmp_path):

@@ -303,7 +303,7 @@ def test_a_flow_has_its_page_by_its_declaration_alone(project: Path) -> None:
     assert (right["step"], right["value"], right["n"], right["failed"]) == ("right", 0.5, 24, 1)
     assert "cities.jsonl" in traced[1]
     page = (project / "data/reports/toy/half/index.html").read_text()
-    assert "1 of 25 answers could not be scored; they are in no mean." in page
+    assert "1 of 25 answers could not be scored. The means leave them out." in page
     assert "toy/half/index.html" in (project / "data/reports/index.html").read_text()
     ((metric,),) = [strand["metrics"] for strand in json.loads(compared[1])["strands"]]
     assert (metric["n_pairs"], metric["difference"]) == (24, 0.5)

@@ -48,7 +48,10 @@ def test_the_whole_is_its_past_mean_and_the_change():
     assert (found.mean, found.change) == (pytest.approx(0.5 - 0.15), pytest.approx(-0.15))
     assert found.error == pytest.approx(1.96 * 0.08, abs=1e-4)
     assert found.p_value == pytest.approx(0.0668, abs=1e-4), "1.5 spreads below"
-    assert "estimated at 0.350 within 0.157, -0.150 from past nights" in describe_forecast(found)
+    assert (
+        "estimated mean over all items is 0.350 within 0.157, -0.150 from past nights"
+        in describe_forecast(found)
+    )
     three = forecast([0.5, np.nan, 0.7, np.nan], parts=3)
     assert three.error == pytest.approx(found.error / np.sqrt(3))
     assert three.p_value == pytest.approx(0.0047, abs=1e-4)

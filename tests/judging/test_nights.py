@@ -142,7 +142,7 @@ def test_a_fall_whose_judge_fails_its_canaries_is_the_judges():
     assert series.outcome == "judge drift"
     assert [alarm.kind for alarm in alarms] == ["judge drift"]
     assert "right on 12 of 24 canaries, before on 24" in alarms[0].what
-    assert "fallen with it, and no regression: accuracy" in alarms[0].what
+    assert "these metrics fell with the judge and are no regression: accuracy" in alarms[0].what
 
 
 def test_a_judge_that_wavers_on_a_few_canaries_excuses_nothing():

@@ -245,7 +245,7 @@ def test_table_3_says_which_agent_was_not_run(rows: Rows, tmp_path: Path, missin
     found = less.run(tmp_path, ENTRY.model_copy(update={"agents": agents}))[0]
     for cell in find(found["tables"]["3"], "agent", missing).values():
         assert cell["value"] is None
-        assert cell["why"] == f"the agent `{missing}` was not run"
+        assert cell["why"] == f"the agent `{missing}` did not run"
     other = find(found["tables"]["3"], "agent", "sequential" if missing == "none" else "none")
     assert (other["match rate (C)"]["value"] is None) == (missing == "none")
     assert (found["figures"]["4"] == []) == (missing == "sequential")
@@ -264,12 +264,12 @@ def test_figure_3_says_why_there_is_no_correlation(rows: Rows, tmp_path: Path) -
     few = [v if v.kind == "conclusive" else replace(v, score=None) for v in same]
     found = replace(rows, verdicts=few).run(tmp_path)[0]["figures"]["3"]
     assert found["conclusive"]["pearson"] is None
-    assert found["conclusive"]["why"] == "all have the same quality"
+    assert found["conclusive"]["why"] == "all interactions have the same quality"
     assert found["interpretive"]["spearman"] is None
     assert found["interpretive"]["why"].startswith("0 points")
     still = [replace(row, queries=()) for row in rows.interactions]
     found = replace(rows, interactions=still).run(tmp_path)[0]["figures"]["3"]
-    assert found["conclusive"]["why"] == "all have the same number of valid queries"
+    assert found["conclusive"]["why"] == "all interactions have the same number of valid queries"
 
 
 def test_counts_add_up(rows: Rows, written: Any) -> None:
@@ -314,7 +314,7 @@ def test_a_judge_that_people_disagree_with_is_warned_of(rows: Rows, tmp_path: Pa
     (warning,) = replace(rows, labels=told).run(tmp_path, labelled)[0]["warnings"]
     assert f"`judge`: The judge agrees with people on 0.0% of {len(told)} items" in warning
     (warning,) = rows.run(tmp_path, labelled)[0]["warnings"]
-    assert "none of them is of an answer here" in warning
+    assert "no label for an answer of this run" in warning
 
 
 def make_repeats(part: str, way: str, after: list[Verdict | None], before: Verdict) -> list[JudgeRepeat]:
@@ -333,12 +333,12 @@ def test_judges_that_change_their_verdicts_are_warned_of(rows: Rows, tmp_path: P
     ]
     found = replace(rows, repeats=repeats).run(tmp_path)[0]
     judge, reviewer = found["warnings"]
-    assert judge.startswith("Answers against the reference, by `judge`: Asked once more")
+    assert judge.startswith("Answers against the reference, by `judge`: The judge changes too many verdicts")
     assert (
         "conclusive answers, order swapped: 1 of 2 interactions the same (50.0%)" in judge
     )  # of two, no interval
     assert "again: " not in judge
-    assert reviewer.startswith("Peer review, by `reviewer`: Asked once more")
+    assert reviewer.startswith("Peer review, by `reviewer`: The judge changes too many verdicts")
     assert "TE (queries), order swapped: 0 of 1 interactions the same" in reviewer
     table = found["tables"]["repeats"]
     check_rate(find(table, "match", "conclusive")["asked again, the same"], [True, True, None])

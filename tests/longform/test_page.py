@@ -79,7 +79,7 @@ def make_figures() -> dict[str, Any]:
             "failed": 1,
             "pearson": None,
             "spearman": None,
-            "why": "1 points, and 3 are wanted",
+            "why": "1 points; at least 3 are required",
         },
         "interpretive": {
             "points": [make_point(n, n + 1.0) for n in (0, 1, 3)],
@@ -241,7 +241,7 @@ def test_an_empty_cell_says_why(page: Path) -> None:
 
 def test_a_correlation_that_is_none_says_why(page: Path) -> None:
     html = (page / "index.html").read_text(encoding="utf-8")
-    assert html.count('<span class="dim">1 points, and 3 are wanted</span>') == 2
+    assert html.count('<span class="dim">1 points; at least 3 are required</span>') == 2
     assert 'aria-label="Pearson: 0.750, 95% interval -0.250 to 1.000, on a scale from -1 to 1"' in html
     assert 'aria-label="Spearman: 1.000, on a scale from -1 to 1"' in html
 

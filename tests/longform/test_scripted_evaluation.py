@@ -227,7 +227,7 @@ def test_table_5(evaluation: ScriptedEvaluation, figures: Any) -> None:
         rest = [cells["reviewers, share of verdicts"]]
         rest += [cells[f"{who}, agreement"] for who in ("reviewers", "meta-reviewers")]
         if step == "all steps":
-            assert [(cell["value"], cell["why"]) for cell in rest] == [(None, "of single steps only")] * 3
+            assert [(cell["value"], cell["why"]) for cell in rest] == [(None, "only for single steps")] * 3
             continue
         groups = [list_reviews(play, step) for play in own]
         check(rest[0], [verdict for group in groups for verdict in group])
@@ -283,7 +283,7 @@ def test_table_of_verdicts_asked_for_once_more(evaluation: ScriptedEvaluation, f
             check_scores(cells[distance], [None if same is None else 0 for same in expected])
     for step in STEPS:
         cells = read_line(table, step, "all")
-        assert cells[again]["why"] == "steps are asked in the other order alone"
+        assert cells[again]["why"] == "steps are repeated only in the swapped order"
         working = [play for play in own if play.agent in WORKERS and differs_in_reverse(play, step)]
         firsts = [list_metas(play, step)[0] for play in working]
         assert firsts

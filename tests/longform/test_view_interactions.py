@@ -49,7 +49,7 @@ def test_an_interaction_is_filtered_by_its_item_its_agent_and_its_verdict(rows: 
     assert rows["x1-sequential"].blocks[0] == ("shared", "i1")
     assert find(rows["x1-sequential"].blocks, "calls")[0][1] == ["c1", "c2"]
     assert "No answer: agent_answer: no reply parsed" in str(rows["x2-sequential"].blocks)
-    assert "Nobody reviewed its steps." in str(rows["x1-guess"].blocks)
+    assert "No peer reviewed the steps of this interaction." in str(rows["x1-guess"].blocks)
 
 
 def test_results_are_as_the_agent_saw_them(rows: dict[str, ViewedRow]) -> None:
@@ -67,8 +67,11 @@ def test_steps_stand_in_their_order_with_what_was_left_out(rows: dict[str, Viewe
     assert [block[2] if block[0] == "group" else block[1] for block in steps[:-1]] == [
         "plan", "Query 1", "Query 2", "reasoning",
     ]  # fmt: skip
-    assert steps[-1][1] == "Left out of its prompts for lack of room: 6 of 9 rows of query 1."
-    assert find_after(rows["x1-guess"].blocks, "Steps (0)")[0][1] == "None but its answer."
+    assert (
+        steps[-1][1]
+        == "The context window was too small for these parts of the prompts: 6 of 9 rows of query 1."
+    )
+    assert find_after(rows["x1-guess"].blocks, "Steps (0)")[0][1] == "None except the answer."
 
 
 def test_each_sentence_of_an_answer_leads_to_the_queries_that_have_what_it_states(
@@ -97,13 +100,13 @@ def test_what_peers_said_stands_side_by_side(rows: dict[str, ViewedRow]) -> None
         ([("Imperfect", BAD)], ""), ([("statistics not computed", BAD)], ""),
     ]  # fmt: skip
     (peers,) = find_after(blocks, "IS: Information synthesis")
-    assert "None was named." in str(peers)
+    assert "No error was named." in str(peers)
 
 
 def test_the_same_question_to_others_is_linked(rows: dict[str, ViewedRow]) -> None:
-    listed, *_ = find_after(rows["x1-guess"].blocks, "The same question to others")
+    listed, *_ = find_after(rows["x1-guess"].blocks, "Other answers to the same question")
     assert listed[1] == [["sequential · agent", "Match", GOOD, "#interaction=x1-sequential"]]
-    assert "The same question to others" not in str(rows["x2-sequential"].blocks)
+    assert "Other answers to the same question" not in str(rows["x2-sequential"].blocks)
 
 
 def test_verdicts_have_their_tones() -> None:

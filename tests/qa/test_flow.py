@@ -75,7 +75,7 @@ def test_a_set_is_run_paged_compared_and_traced(project):
         ("odd", 0.0, 12),
     ]
     page = (project.root / "data/reports/qa/half/index.html").read_text()
-    assert "1 of 25 answers could not be scored; they are in no mean." in page
+    assert "1 of 25 answers could not be scored. The means leave them out." in page
     assert "Scores by tag" in page
 
     compared = succeed(project, "compare", "entry:half", "entry:whole", "--json")

@@ -58,7 +58,7 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
     page = (project.root / "data/reports/ragcheck/trial-correctness/index.html").read_text()
     # People and judge are one step apart on the answer that was right, and less on the others.
     assert f">{lines['E3', 'judge'].alpha.value:.3f}</strong>" in page
-    assert "2 lines of the ratings could not be used" in page
+    assert "2 lines of the ratings file could not be used" in page
     assert 'href="to_rate.csv"' in page
 
     conversations = read_rows(folder / "conversations.parquet", Conversation)
@@ -172,7 +172,7 @@ def test_a_judge_that_people_contradict_warns_at_the_pages_head(project):
     project.run()
     assert not project.errors
     page = (project.root / "data/reports/ragcheck/trial-correctness/index.html").read_text()
-    warning = "judge: On 4 answers its agreement with people is -"
+    warning = "judge: The judge's agreement with people on 4 answers is -"
     assert warning in page
     assert page.index(warning) < page.index("<h1>")
 

@@ -130,7 +130,7 @@ def test_figures_of_conversations_are_read_by_system_pair_and_dataset():
     assert (difference.value, difference.n, difference.failed, difference.of) == (0.5, 2, 1, "questions")
     assert (p_value.value, adjusted.value, sign.value, sign.n) == (0.04, 0.05, 1.0, 2)
     assert pairs["pairs"].lines[1].cells[0].why == "not measured"
-    assert pairs["pairs-by-dataset"].lines[0].label == ("a less b", "wscore", "glass")
+    assert pairs["pairs-by-dataset"].lines[0].label == ("a minus b", "wscore", "glass")
     assert [cell.value for cell in tabulate_rates(COMPARISON, ("a",)).lines[0].cells][:2] == [0.25, None]
     record = tabulate_continuity(COMPARISON)
     assert list(record) == ["mean", "difference", "sign", "rate"]

@@ -54,7 +54,7 @@ def test_an_answer_stands_with_the_conversation_before_it_and_its_contexts_in_a_
     question = make_question(1, history=(Exchange("Before?", "Yes."),))
     viewer = view([make_answer(1)], [], question=question)
     (row,) = viewer.rows
-    assert next(block for block in row.blocks if block[0] == "fold")[1] == "What was said before (1)"
+    assert next(block for block in row.blocks if block[0] == "fold")[1] == "Earlier turns (1)"
     assert row.blocks[-1] == ("stored", "details", "a1")
     *_, passages, _, ids = viewer.files["details"]["a1"]
     assert ids[1] == [["answer", "a1"], ["question", "key-1"]]

@@ -74,7 +74,7 @@ def test_the_headline_counts_questions_and_tells_the_result_of_most_assessments(
     assert "(95% interval 16% to 31%)" in head
     assert "Of 3 systems on Films" in head
     assert "significantly better than alone." in head
-    assert "No significant difference from weak is shown." in head
+    assert "The difference from weak is not significant." in head
     assert 'href="#warnings">has warnings</a>' in head
     charts = text[text.index('id="systems"') : text.index('id="warnings"')]
     assert charts.index("Accuracy on Films (%)") < charts.index("Accuracy on Boats (%)")
@@ -86,7 +86,7 @@ def test_without_a_test_nothing_is_said_of_differences(tmp_path):
     _, head = read_front(tmp_path, [folder], find_beaten=lambda *_: pytest.fail("one assessment has no pair"))
     assert "has the highest score: <strong" in head
     assert ">3.000</strong>" in head
-    assert "Whether it differs from the others is not tested here." in head
+    assert "The other systems are not tested against this system." in head
     assert "significant" not in head
 
 

@@ -84,7 +84,7 @@ def test_table_2_has_a_line_a_method_and_a_column_a_dataset(
 ) -> None:
     groups = ["Non-streaming"] * 2 + ["Streaming"] * 4
     assert list(tables["means"]) == [f"{group} · {TITLES[m]}" for group, m in zip(groups, MAIN, strict=True)]
-    turns = "takes turns between agent and second_agent: other models than those of the table"
+    turns = "alternates between agent and second_agent; the table covers other models"
     for method, cells in zip(MAIN, tables["means"].values(), strict=True):
         # GrowPrompt was run with the first model alone, on the two datasets of the first stream.
         wanted = [
@@ -149,7 +149,7 @@ def test_tables_8_to_11_have_the_tokens_of_each_dataset(
         return [value for dataset in COLUMNS for value in sum_tokens(evaluations, method, dataset, model)]
 
     own = {label.rpartition(" · ")[2]: show(cells) for label, cells in tables["tokens-means"].items()}
-    turns = "takes turns between agent and second_agent: other models than those of the table"
+    turns = "alternates between agent and second_agent; the table covers other models"
     # Both models on the third dataset, the first alone on the others: as Table 2.
     shared = {m: [*want(m, MODELS[0])[:4], *want(m)[4:]] for m in MAIN}
     shared[MAIN[-1]][:4] = [turns] * 4
@@ -248,7 +248,7 @@ def test_columns_of_other_models_and_the_same_dataset_in_two_streams_are_told(
     record = json.loads((out / "report.json").read_text(encoding="utf-8"))
     columns = [cell["step"] for cell in record["tables"][0]["lines"][0]["cells"]]
     assert columns == ["films (other)", "flights (other)", "films (sample)", "flights (sample)"]
-    assert any(warning.startswith("The columns are not of the same models") for warning in record["warnings"])
+    assert any(warning.startswith("The columns cover different models") for warning in record["warnings"])
 
 
 def test_one_stream_alone_is_a_page_too(evaluations: dict[str, MadeEvaluation], tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_one_stream_alone_is_a_page_too(evaluations: dict[str, MadeEvaluation], 
         cell["step"] for table in record["tables"][:-1] for line in table["lines"] for cell in line["cells"]
     } == {"ddxplus", "ddxplus, in", "ddxplus, out"}
     best = max(TITLES, key=lambda m: mean(list_bits(evaluations, m, "ddxplus").values() or [0]))
-    assert record["finding"] == f"Right most often: {TITLES[best]} on ddxplus."
+    assert record["finding"] == f"Most right answers: {TITLES[best]} on ddxplus."
 
 
 def test_an_evaluation_that_is_not_there_is_told(

@@ -99,7 +99,7 @@ def test_what_cannot_be_run_is_refused():
         run_steps(ask, items, "zero_shot", method_seeds={"few": [42]})
     with pytest.raises(BadInput, match="the stream has no shots"):
         run_steps(ask, items, "few_shot")
-    with pytest.raises(BadInput, match=r"'guessing': is not known \(there are chain, few_shot, "):
+    with pytest.raises(BadInput, match=r"'guessing': is not known \(known: chain, few_shot, "):
         run_steps(ask, items, "guessing")
     with pytest.raises(StageFailed, match="place 3 of seed 42 has no item"):
         run_steps(ask, items[:2], "zero_shot", sequence=order(items, 42))

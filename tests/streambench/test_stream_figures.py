@@ -110,7 +110,7 @@ def test_warnings_name_few_steps_seeds_failures_and_the_window(figures: Any) -> 
     assert "40 steps are few" in told
     assert "2 methods ran on one seed alone" in told
     assert "steps failed and count as wrong. The most common reason: the model did not answer" in told
-    assert "the window had no room for. The most common reason: 1 of 2 examples" in told
+    assert "the context window was too small. The most common reason: 1 of 2 examples" in told
     assert "judged" not in told  # within the threshold
 
 
@@ -125,7 +125,7 @@ def test_unjudged_steps_beyond_the_threshold_one_seed_and_estimates_are_warned_o
     scored = list(scores(steps, calls).rows)
     changed = replace(made, steps=steps, scores=scored, curves=list(curves(scored).rows))
     told = "\n".join(write_figures(changed, tmp_path / "f.json")["warnings"])
-    assert "One order of the stream (one seed)" in told
+    assert "on one order of the stream (one seed)" in told
     assert "could not be judged and count as wrong. The most common reason: no gold" in told
     assert "are estimates" in told
 

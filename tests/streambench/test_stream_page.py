@@ -182,7 +182,7 @@ def test_the_page_shows_counts_orders_examples_and_drops(page: Path) -> None:
         ("items", 40), ("datasets", 2), ("orders", 2), ("examples", 2),
     ]  # fmt: skip
     assert "1 item could not be used (1 no gold)" in " ".join(record["warnings"])
-    assert "1 example in the words of an item" in " ".join(record["warnings"])
+    assert "1 example with the text of an item" in " ".join(record["warnings"])
     assert "seed 42" in html
     assert EVIL not in html
     assert "its query does not run" in html

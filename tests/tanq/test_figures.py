@@ -282,7 +282,10 @@ def test_failures_are_shares_of_all_replies(figures: Any) -> None:
 def test_other_hallucinations_are_what_most_raters_say(figures: Any) -> None:
     closed, oracle, _ = figures["tables"]["11"]["lines"][4]["cells"]
     assert (closed["value"], closed["n"], closed["failed"]) == (0.5, 2, 1)  # one yes, one no, one tie
-    assert (oracle["value"], oracle["why"]) == (None, "no rule can tell it, and nobody labelled it")
+    assert (oracle["value"], oracle["why"]) == (
+        None,
+        "no rule detects this failure, and no person labelled it",
+    )
 
 
 def test_faults_are_shares_of_all_and_of_those_that_can(figures: Any) -> None:
@@ -320,7 +323,7 @@ def test_what_was_not_run_is_said(tmp_path: Path) -> None:
         tmp_path, TableEvaluation(set="sample"), predictions=own, human_tables=[],
         hallucination_labels=[], human_tables_dropped=dropped,
     )  # fmt: skip
-    assert made["tables"]["faults"]["notes"] == ["Not shown: the open agent was not run."]
+    assert made["tables"]["faults"]["notes"] == ["Not shown: the open agent did not run."]
     assert "names no file" in made["tables"]["11"]["notes"][1]
     assert made["warnings"][-1].startswith("1 lines of people's tables could not be used (line 3")
 

@@ -32,40 +32,45 @@ from tasks.scoring.correctness import Correctness
 from tasks.scoring.statistics import LEAST, Interval, explain_missing
 
 TO_MODULES = (
-    "A wrong answer is put down to the judge if the response has the true answer in it. Else it is put down "
-    "to the model if the retrieved documents together state every fact that the answer needs, to the "
-    "database if the whole corpus does not, and otherwise to the retriever."
+    "Each wrong answer is attributed to one module, by the first of four rules that applies. Judge: the "
+    "response contains the true answer. Model: the retrieved documents together state every fact that "
+    "the answer needs. Database: the whole corpus does not state every fact. Retrieval: every other "
+    "case."
 )
 LOSSES = (
-    f"Of all questions, in every wording. {TO_MODULES} A module is named if it is shown to lose more answers "
-    "than any other module, and at least a tenth of all answers."
+    f"The table covers all questions, in every phrasing. {TO_MODULES} A module is named only if it loses "
+    "significantly more answers than every other module, and significantly at least 10% of all answers."
 )
 AGAINST = (
-    f"{TO_MODULES} The paper's own attribution, by four context rules, stands below: the database if no "
-    "wording of a question was answered, the retriever if others were answered and the context was not "
-    "enough, and otherwise the model. Differences have 95% intervals over whole SQL templates. A module is "
-    "named only if the accuracies differ (p at most 0.05) and its own share differs after Holm's correction: "
-    "one correction for all that was tested by sufficiency, one for all by the paper's rules. A "
-    "linked share leads to its answers."
+    f"{TO_MODULES} The tables also show the paper's attribution by four context rules. Under these "
+    "rules, the database is at fault if no phrasing of a question was answered. Otherwise retrieval is "
+    "at fault if the context was not sufficient, and the model if the context was sufficient. The 95% "
+    "intervals of differences are bootstrapped over whole SQL templates. A module is named only if two "
+    "differences are significant: the accuracies (p at most 0.05), and the module's share of wrong "
+    "answers (after Holm's correction). Holm's correction is applied once over all sufficiency tests, "
+    "and once over all tests by the paper's rules. Follow the link on a share to list its answers."
 )
 RATES = (
-    "Intervals are 95%, by a bootstrap over whole SQL templates; at 0 and 1, Wilson's of so many templates. "
-    "Closed mode counts an answer as wrong if its retrieval did not bring every true document; where "
-    "retrieved or true documents are not known, it equals open mode. In every line, accuracy = consistent "
-    "across phrasings \N{MULTIPLICATION SIGN} (1 \N{MINUS SIGN} never answered): a question that is answered "
-    "in no phrasing is a gap, and R says how much of the rest is answered in all its phrasings."
+    "Intervals are 95% bootstrap intervals over whole SQL templates. A rate of 0 or 1 has a Wilson "
+    "interval over the templates. Closed mode counts an answer as wrong if retrieval missed a true "
+    "document. If retrieved or true documents are not known, closed mode equals open mode. In every "
+    "row, accuracy = consistent across phrasings \N{MULTIPLICATION SIGN} (1 \N{MINUS SIGN} never "
+    "answered). A question that is answered in no phrasing is a gap. R is the share of correct answers "
+    "among the questions that are not gaps."
 )
 GROUPS = (
-    "Gap: no wording answered. Robust: all. Non-robust: some. Over both criteria a gap is a mutual one. The "
-    "list of questions can be narrowed to a group's tag, and says of each answer what was retrieved and how "
-    "it was judged."
+    "Each group is one question in several phrasings. Gap: no phrasing is answered. Robust: every "
+    "phrasing is answered. Non-robust: some phrasings are answered. A mutual gap is a group without a "
+    "correct answer under either criterion. To list the questions in one kind of group, use the filter "
+    "Group below. Each question shows the retrieved documents and the verdict."
 )
 PEOPLE = (
-    "Verdicts against the labels that most people gave; a rule decides on an answer that equals the true "
-    "answer, and the judge's own verdicts are those of the others. An answer on which people are split "
-    "evenly, or that is unscored, is not compared."
+    "The table compares verdicts with the label that most people gave. A rule decides an answer that "
+    "equals the true answer, and the judge decides all other answers. The row of the judge's own "
+    "verdicts leaves out the answers that a rule decided. Answers that are unscored, or on which people "
+    "are split evenly, are not compared."
 )
-UNLABELLED = "Nobody has labelled these answers, so nothing is said of people."
+UNLABELLED = "No person has labelled these answers, so agreement with people is not known."
 RATE_FIELDS = ("accuracy", "robustness", "retrieval_db_accuracy", "lambda")
 """The record's names of rates, in the order in which the page shows them."""
 
@@ -122,8 +127,8 @@ def _tag_module(module: str | None) -> tuple[str, str]:
 def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
     losses, fault = figures.losses, figures.fault
     yield TextBlock(
-        f"{losses.wrong:,} of {losses.n:,} questions of the {fault.set} set are answered wrongly, "
-        f"{fault.mode} mode; {losses.why}.",
+        f"{losses.wrong:,} of {losses.n:,} answers in the {fault.set} set are wrong ({fault.mode} mode): "
+        f"{losses.why}.",
         "",
         _tag_module(losses.module),
     )
@@ -141,12 +146,12 @@ def tabulate_losses(losses: Losses) -> FigureTable:
     """Tabulate the wrong answers by module."""
     rows = [(part.module, part) for part in losses.parts]
     if losses.of_enough is not None:
-        rows.append(("model, where enough was retrieved", losses.of_enough))
+        rows.append(("model, given sufficient documents", losses.of_enough))
     columns: dict[str, Callable[[ModuleLoss], Cell]] = {
         "questions": lambda part: _show(part.wrong),
         "share": _show_share,
     }
-    return tabulate(("Wrong by the",), rows, columns)
+    return tabulate(("Module",), rows, columns)
 
 
 def _show_share(part: ModuleLoss) -> Cell:
@@ -196,15 +201,19 @@ def tabulate_contrast(
 ) -> FigureTable:
     """Tabulate rates under two criteria, their differences, and p."""
     a, b = criteria
-    few = ": so few that intervals are narrower than they should be" if 0 < test.clusters < FEW else ""
+    few = ", so few that the intervals are too narrow" if 0 < test.clusters < FEW else ""
     columns: dict[str, Callable[[Contrast], Cell]] = {
         a: lambda contrast: Cell(contrast.a, contrast.n_a, 0, None, "rows"),
         b: lambda contrast: Cell(contrast.b, contrast.n_b, 0, None, "rows"),
-        f"{a} less {b}": _show_difference,
+        f"{a} minus {b}": _show_difference,
         "p": lambda contrast: _show_p(contrast.p_value, contrast),
         "p, Holm": lambda contrast: _show_p(contrast.p_holm, contrast),
     }
-    said = f"Over {test.clusters:,} SQL templates{few}." if rates else "No row of these criteria is scored."
+    said = (
+        f"The tests are over {test.clusters:,} SQL templates{few}."
+        if rates
+        else "No answer under these criteria is scored."
+    )
     return tabulate(
         ("Share of questions",),
         [(_name_rate(rate), contrast) for rate, contrast in rates.items()],
@@ -241,10 +250,10 @@ def _split_rate(rate: str) -> tuple[str, str]:
 def _name_rate(rate: str) -> str:
     rule, module = _split_rate(rate)
     return {
-        "accuracy": "answered right",
-        "robustness": "answered right, without mutual gaps",
-        "context": f"context enough ({rule}), without mutual gaps",
-        "module": f"wrong by the {module} ({rule})",
+        "accuracy": "correct answers",
+        "robustness": "correct answers, without mutual gaps",
+        "context": f"sufficient context ({rule}), without mutual gaps",
+        "module": f"wrong because of the {module} ({rule})",
     }[rate.partition(".")[0]]
 
 
@@ -324,10 +333,13 @@ def draw_tags(figures: AssessmentFigures) -> list[Bars]:
 
 
 def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
-    touched = f", and {len(planted.touched)} some, which are left out here" if planted.touched else ""
+    touched = (
+        f", and {len(planted.touched)} groups lost some and are left out here" if planted.touched else ""
+    )
     yield TextBlock(
-        f"{planted.documents:,} documents were left out of the corpus, so that {len(planted.planted)} groups "
-        f"lost all of theirs{touched}. Are they found again as gaps?"
+        f"The assessment removed {planted.documents:,} documents from the corpus. {len(planted.planted)} "
+        f"groups lost all their true documents{touched}. The table shows whether these groups are "
+        "detected as gaps."
     )
     columns: dict[str, Callable[[GapRecovery], Cell]] = {
         "recall": lambda found: _show_found(found.recall, found.planted, found.recall_interval),
@@ -353,8 +365,8 @@ def _show_tables(figures: AssessmentFigures) -> TableBlock:
     gaps = figures.gaps["unbalanced"]
     mutual = ", ".join(f"{counts['mutual'][GAP]} ({mode})" for mode, counts in gaps.items())
     said = (
-        f"Gap groups here are those of a column's criterion alone; in the unbalanced set {mutual} are "
-        "mutual: no correct text under either criterion."
+        f"Each column counts gap groups under its own criterion. In the unbalanced set, {mutual} of them "
+        "are mutual gaps: groups without a correct answer under either criterion."
     )
     return TableBlock(
         {
@@ -376,12 +388,13 @@ def _show_people(
         yield TableBlock({"people": tabulate_people(people)}, folded=False)
     if people and unusable:
         lines = [(reason.replace("_", " "), detail) for reason, detail in unusable]
-        yield Folded(f"{len(unusable):,} lines of the labels could not be used", [Facts(lines)])
+        yield Folded(f"{len(unusable):,} lines of the label file could not be used", [Facts(lines)])
     words = " or ".join(Correctness)
     yield FormLink(
         form,
         "Answers to label (CSV)",
-        f"Write {words} under label and your name under rater, then name the file in params.yaml.",
+        f"Write {words} in the column label, and your name in the column rater. Then set the file's path "
+        "in params.yaml.",
     )
 
 

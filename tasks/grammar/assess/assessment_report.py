@@ -36,8 +36,8 @@ from tasks.systems.contract import Document
 FORM = "to_label.csv"
 """The CSV form for human labels, linked on the page."""
 SUBTITLE = (
-    "Each group asks one thing in several wordings. A system that answers some wordings and not "
-    "others has the knowledge, and loses it on the way: in retrieval or in the model."
+    "Each group asks one question in several phrasings. A system that answers only some of the "
+    "phrasings has the knowledge, but loses it in retrieval or in the model."
 )
 
 
@@ -197,7 +197,7 @@ def _describe_canaries(canaries: CanaryHealth | None) -> str:
     told = f"{right} of {canaries.n} judged right, {canaries.n_failed} not parsed"
     if not canaries.n_ruled:
         return told
-    return f"{told}; {canaries.n_ruled} by a rule, and by the judge alone {canaries.judge_right} right"
+    return f"{told}; a rule decided {canaries.n_ruled}, and the judge alone got {canaries.judge_right} right"
 
 
 def _describe_verdicts(figures: AssessmentFigures) -> str:

@@ -161,21 +161,32 @@ def name_fault(
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
     if not contrasts or any(share is None for share in shares.values()):
-        return RuleFault(None, (), "whether a row's context was enough is not known for every row")
+        return RuleFault(None, (), "for some answers it is not known whether the context was sufficient")
     shown = {module: share for module, share in shares.items() if share is not None and share.is_shown}
     names = tuple(sorted(shown))
     accuracy = contrasts[ACCURACY]
     if accuracy.p_value is None or accuracy.p_value > ALPHA:
-        limit = "" if detectable is None else f"; of {clusters} templates one of {detectable:.2f} would be"
-        return RuleFault(NONE_SHOWN, names, f"no difference of the accuracies is shown{limit}")
+        limit = (
+            ""
+            if detectable is None
+            else f"; with {clusters} templates, the test can detect a difference of {detectable:.2f}"
+        )
+        return RuleFault(NONE_SHOWN, names, f"the accuracies do not differ significantly{limit}")
     # A module that fails more often under b adds to a's lead; one that pulls the other way explains nothing.
     sign = 1 if (accuracy.difference or 0.0) >= 0 else -1
     adding = [(-(share.difference or 0.0) * sign, module) for module, share in shown.items()]
     best = max((pair for pair in adding if pair[0] > 0), default=None)
     if best is None:
-        return RuleFault(NONE_SHOWN, names, "the accuracies differ, and no module's share is shown to")
+        return RuleFault(
+            NONE_SHOWN,
+            names,
+            "the accuracies differ significantly, but no module's share of wrong answers does",
+        )
     return RuleFault(
-        best[1], names, "the accuracies differ, and its share of wrong rows does after Holm's correction"
+        best[1],
+        names,
+        "the accuracies differ significantly, and so does the module's share of wrong answers "
+        "(after Holm's correction)",
     )
 
 

@@ -74,9 +74,9 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
     wrong = [row for row in rows if not row.correct]
     found = [None if row.correct else row.find_module(SUFFICIENCY) or NOT_TOLD for row in rows]
     if not rows or (wrong and not {*found} & {*MODULES}):
-        why = "whether what was retrieved states what the answers need is not known"
+        why = "whether the retrieved documents are sufficient is not known"
         if not any(row.retrieves for row in rows):
-            why = "the system retrieves nothing, or does not show what"
+            why = "the system retrieves no documents, or does not return them"
         return Losses(None, why, len(rows), len(wrong), ())
     names = (*MODULES, *([NOT_TOLD] if NOT_TOLD in found else []))
     marks = np.array([[module == name for name in names] for module in found], dtype=np.float64)
@@ -126,12 +126,15 @@ def _name_module(
     others = np.delete(drawn[:, : len(MODULES)], place, axis=1).max(axis=1)
     lead = drawn[:, place] - others - drawn[:, len(MODULES) :].sum(axis=1)
     if clusters < LEAST:
-        return NONE_SHOWN, f"{clusters} templates are too few to tell"
+        return NONE_SHOWN, f"too few SQL templates ({clusters}) to compare modules"
     if first.low is None or first.high is None:
         return NONE_SHOWN, explain_missing(clusters, TEMPLATES)
-    told = f"{first.low:.0%} to {first.high:.0%} of all answers are lost by it"
+    told = f"{first.module} loses {first.low:.0%} to {first.high:.0%} of all answers"
     if first.low < LEAST_SHARE:
-        return NONE_SHOWN, f"no module is shown to lose {LEAST_SHARE:.0%} of the answers or more"
+        return NONE_SHOWN, f"no module loses significantly more than {LEAST_SHARE:.0%} of all answers"
     if np.quantile(lead, ALPHA / 2) <= 0:
-        return NONE_SHOWN, f"{first.module} and {parts[1].module} are not shown to differ in what they lose"
-    return first.module, f"{told}, more than by any other module"
+        return NONE_SHOWN, (
+            f"{first.module} and {parts[1].module} do not differ significantly in the number of answers "
+            "that they lose"
+        )
+    return first.module, f"{told}, more than any other module"

@@ -79,7 +79,9 @@ def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
     """Measure the share of right answers among those that the method calls correct; Wilson's interval."""
     n, said, _, both = count_agreement(tried)
     word = BaselineLabel.CORRECT.shown
-    return _share(both, said, f"answers that it calls {word}", f"it calls none of {n} {word}")
+    return _share(
+        both, said, f"answers that the method calls {word}", f"the method calls none of {n} answers {word}"
+    )
 
 
 def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
@@ -112,7 +114,7 @@ def compare_baselines(
     methods: dict[CellValue, str] = {
         method: method.replace("_", " ") for method in sorted({row.method for row in tried})
     }
-    untried = "No answer was tried: the assessment leaves the baselines out, or none was given."
+    untried = "No method ran: the assessment leaves out the baselines, or no answer was given."
     return Table(
         "1",
         "Reference-free methods against the judgement",
@@ -126,7 +128,10 @@ def compare_baselines(
 def _count_samples(baselines: Sequence[BaselineVerdict]) -> str:
     samples = [part for row in baselines if row.method == CONSISTENCY for part in row.parts]
     equal = sum(bool(part.rule) for part in samples)
-    return f"{equal} of {len(samples)} samples equal the answer by rule; the judge compared the others."
+    return (
+        f"A rule found {equal} of {len(samples)} samples equal to the answer. The judge compared the "
+        "other samples."
+    )
 
 
 def _share(part: int, whole: int, of: str, why: str) -> Cell:
@@ -207,8 +212,8 @@ def _explain_texts(
         return ()
     named = " and ".join(single)
     return (
-        f"Under {named} every group has one text, so that without gap groups every answer is right: these "
-        "cells are 1 by construction and say nothing of a system.",
+        f"Under {named} every group has one text, so without gap groups every answer is correct. These "
+        "cells are 1 by construction and say nothing about the system.",
     )
 
 
@@ -242,9 +247,9 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
     if not scored:
         return "no row is scored"
     if rule != JUDGEMENT and not shows_retrieval(rows):
-        return "the system retrieves nothing, or does not show it"
+        return "the system retrieves no documents, or does not return them"
     if rule.startswith("gold") and any(row.true is None for row in rows if row.scored):
-        return "the true documents of some row are not known"
+        return "the true documents of some rows are not known"
     return "every scored row is in a gap group"
 
 
@@ -289,7 +294,7 @@ def compare_domains(
         (
             "without open-domain queries",
             [row for row in rows if row.group in kept],
-            why or ("" if kept else "the model alone answers something of every group"),
+            why or ("" if kept else "the model alone answers at least one question of every group"),
         ),
     ):
         for mode in MODES:
@@ -301,7 +306,7 @@ def compare_domains(
                 for column in columns
             )
             lines.append(Line((label, mode), cells))
-    notes = [f"{unscored} groups have no scored row in the run of the model alone."] if unscored else []
+    notes = [f"In the run of the model alone, {unscored} groups have no scored answer."] if unscored else []
     alone = [run for run in (own, other) if run is not None and run.wording]
     lines += [_describe_alone(run) for run in alone]
     if len(alone) == 2:
@@ -337,6 +342,6 @@ def _compare_wordings(one: ModelAlone, other: ModelAlone) -> str:
     few = f"fewer than {LEAST} groups: no p"
     told = few if found.p_value is None else f"McNemar's exact test: p = {found.p_value:.3g}"
     return (
-        f"Of {len(both)} groups scored in both runs, {found.only_a} are answered in {one.name} alone and "
-        f"{found.only_b} in {other.name} alone ({told})."
+        f"Both runs scored {len(both)} groups. Only {one.name} answers {found.only_a} of them, and only "
+        f"{other.name} answers {found.only_b} ({told})."
     )

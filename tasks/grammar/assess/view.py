@@ -132,14 +132,14 @@ def view_questions(
         noun="question",
         nouns="questions",
         placeholder="words of a question, its answer or the response",
-        empty="Choose a question to see what was retrieved, what was said, and how it was judged.",
+        empty="Choose a question to see the retrieved documents, the answer and the verdict.",
         filters=(
             Filter("set", "Set"),
             FilterChoice("mode", "Mode", _name_alike(MODES), fault.mode),
             Filter("tag", "Group", _name_alike((GAP, NON_ROBUST, ROBUST)), varies=("mode",)),
             Filter("criterion", "Criterion"),
             Filter("judgement", "Judged", (*labels, (UNSCORED, UNSCORED)), varies=("mode",)),
-            Filter("module", "Put down to", _name_alike(MODULES), varies=("mode", "rule")),
+            Filter("module", "Attributed to", _name_alike(MODULES), varies=("mode", "rule")),
             FilterChoice("rule", "Rule", _name_alike(ATTRIBUTIONS), fault.rule),
         ),
         rows=[_view_question(row, groups[row.question.group]) for row in assessed],
@@ -209,9 +209,9 @@ def _show_question(row: AssessedQuestion, others: Sequence[AssessedQuestion]) ->
     yield blocks.tags(tag_label(judgement.judgement), beside=_tell_why(judgement))
     yield from _show_retrieved(answer, question.true_document_ids or ())
     yield from _show_true(question)
-    yield blocks.heading("Put down to")
+    yield blocks.heading("Attributed to")
     yield _show_modes(row)
-    yield blocks.heading(f"The same question in other words ({len(others)})")
+    yield blocks.heading(f"Other phrasings of the question ({len(others)})")
     yield blocks.rows(other.question.id for other in others)
     if row.baselines:
         yield blocks.heading("Reference-free methods")
@@ -224,7 +224,7 @@ def _show_question(row: AssessedQuestion, others: Sequence[AssessedQuestion]) ->
 def _show_retrieved(answer: AssessedAnswer, true: Sequence[str]) -> Iterator[Block]:
     if answer.passages is None:
         yield blocks.heading("Retrieved")
-        yield blocks.dim("The system does not show what it retrieved.")
+        yield blocks.dim("The system does not return the documents that it retrieved.")
         return
     yield blocks.passages(
         "Retrieved",
@@ -257,10 +257,10 @@ def _show_document(name: str, document: Document | None, withheld: bool) -> Bloc
 def _show_modes(row: AssessedQuestion) -> Block:
     """Show how the row counts in each mode and by each rule."""
     if not row.tagged:
-        return blocks.dim("An unscored row tags no group and is put down to nobody.")
+        return blocks.dim("An unscored answer is in no group and is attributed to no module.")
     contexts = {None: "not told", True: "enough", False: "not enough"}
     return blocks.table(
-        ("mode", "outcome", "group", "context rule", "context", "put down to"),
+        ("mode", "outcome", "group", "context rule", "context", "attributed to"),
         [
             (
                 mode,

@@ -59,7 +59,10 @@ def warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]
     failed = sum(not outcome.answered for outcome in outcomes)
     if outcomes and failed / len(outcomes) > most:
         share = f"{100 * failed / len(outcomes):.1f}%"
-        yield f"{failed} of {len(outcomes)} interactions have no answer ({share}): they are in no mean below."
+        yield (
+            f"{failed} of {len(outcomes)} interactions have no answer ({share}). The means below leave "
+            "them out."
+        )
 
 
 def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> Iterable[str]:
@@ -72,6 +75,6 @@ def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> I
     if writer in {models[role] for role in entry.models} and writer in {models[role] for role in judges}:
         what = "model" if known else "role"
         yield (
-            f"One {what}, `{writer}`, wrote the reference answers, answered and judged. "
-            "It may prefer its own words, and share its errors with the references."
+            f"One {what}, `{writer}`, wrote the reference answers, answered and judged. This {what} may "
+            "prefer its own words, and share its errors with the references."
         )

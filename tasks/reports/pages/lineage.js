@@ -155,13 +155,13 @@
     const wanted = Number(readAddress().node ?? roots[0]);
     const node = nodes[wanted];
     if (!node) {
-      detail.replaceChildren(make("p", null, "There is no such thing on this page."));
+      detail.replaceChildren(make("p", null, "This page does not have that node."));
       return;
     }
     const {value, label, ...facts} = node.summary;
     const rest = node.kind === "figure" ? facts : node.summary;
     detail.replaceChildren(
-      make("ul", {class: "way", "aria-label": "The way here"}, ...(ways.get(wanted) ?? [wanted]).map((place) => make("li", null, link(place)))),
+      make("ul", {class: "way", "aria-label": "Path to this node"}, ...(ways.get(wanted) ?? [wanted]).map((place) => make("li", null, link(place)))),
       tag(node), make("h2", {class: "mono"}, node.reference),
       ...(node.kind === "figure" ? [make("p", {class: "value"}, value === null ? "null" : value.toLocaleString("en")), make("p", {class: "dim"}, label)] : []),
       showFacts(rest, {summary: rest}),

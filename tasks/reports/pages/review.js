@@ -78,7 +78,7 @@
       if (wanted !== place) return;
       shown = found;
     } catch (error) {
-      return say(`${error.message}; is the server still there?`, true);
+      return say(`${error.message}; is the server still running?`, true);
     }
     const draft = drafts[items[place].item];
     at("note").value = draft?.note ?? items[place].note;
@@ -103,7 +103,7 @@
         make("span", {class: "dim mono"}, ` ${shown.id}`)), ...fields);
     if (editing) {
       const save = make("button", {id: "save"}, "Save edit");
-      const leave = make("button", {id: "leave"}, "Leave as it is");
+      const leave = make("button", {id: "leave"}, "Cancel edit");
       save.onclick = saveEdit;
       leave.onclick = leaveEdit;
       at("item").append(make("div", {class: "acts"}, save, leave));
@@ -175,7 +175,7 @@
       if (!text) return say(`${box.dataset.column} is empty`, true);
       if (text !== before) edited[box.dataset.column] = text;
     }
-    if (!Object.keys(edited).length) return say("The text says what it said: accept it, or change it.", true);
+    if (!Object.keys(edited).length) return say("The text has not changed: accept the item, or change the text.", true);
     return decide("edit", edited);
   }
 

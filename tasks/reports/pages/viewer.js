@@ -33,9 +33,9 @@
       make("div", {class: "inside"},
         ...call.messages.flatMap((message) => [make("h4", null, message.role), make("pre", null, message.content)]),
         make("h4", null, "reply"), make("pre", {class: "text"}, call.text),
-        call.finish_reason === "length" ? dim("Cut at its limit of tokens.") : null,
+        call.finish_reason === "length" ? dim("The reply was cut off at the token limit.") : null,
         call.problem ? dim(`Problem: ${call.problem}`) : null,
-        call.reasoning ? make("details", null, make("summary", null, "reasoning, taken off before the answer was read"), make("pre", {class: "text"}, call.reasoning)) : null,
+        call.reasoning ? make("details", null, make("summary", null, "reasoning, removed before the answer was read"), make("pre", {class: "text"}, call.reasoning)) : null,
         make("ul", {class: "plain dim"},
           call.stage ? make("li", null, `stage ${call.stage} · prompt ${call.prompt} `, make("span", {class: "mono"}, call.prompt_digest)) : null,
           call.decoding ? make("li", null, `decoding ${call.decoding}${call.epoch ? ` · epoch ${call.epoch}` : ""}`) : null,
@@ -113,7 +113,7 @@
       : [dim(none)])],
     calls: (title, keys, file, open) => [make("h3", null, `${title} (${count(keys.length)})`), keys.length
       ? load(file, (data) => keys.map((key, place) => showCall(key, (data.calls || data)[key], open && place === 0)))
-      : dim("No model was asked.")],
+      : dim("No model was called.")],
     ids: (named) => [make("h3", null, "Ids"), make("ul", {class: "plain dim mono"}, ...named.map(([name, id]) => make("li", null, `${name} ${id}`)))],
     shared: (key) => draw(viewed.shared[key] || []),
     stored: (file, key) => [load(file, (data) => draw((data.rows || data)[key] || []))],

@@ -44,11 +44,11 @@ COLUMNS = (
 FORMS = ("difference", "count", "count", "p", "p", "p")
 SEVERAL = "several seeds"
 NOTE = (
-    "Failed and unjudged: pairs of which either side is. "
-    "Each seed's steps are paired by item. Over one seed McNemar's exact test decides; over several, an "
-    "item's steps are not independent, and a paired bootstrap that draws items whole decides. Holm corrects "
-    "the one that decides over all pairs of this table. The steps of a stream follow from each other: the "
-    "tests take them for independent."
+    "A pair counts as failed or unjudged if either of its steps is. The steps of each seed are paired "
+    "by item. With one seed, McNemar's exact test decides. With several seeds, the steps on one item "
+    "are not independent, so a paired bootstrap over whole items decides. Holm's correction covers the "
+    "deciding tests of all pairs in this table. All tests treat the steps of a stream as independent, "
+    "although later steps depend on earlier ones."
 )
 
 

@@ -50,8 +50,8 @@ ASSETS = ("streambench.css", "streambench.js")
 CONFUSIONS = "confusions.html"
 RIGHT_TABLES = ("means", "gains", "model", "memories", "uses", "seeds", "kinds", "values", "readings")
 SUBTITLE = (
-    "How methods do over a stream of inputs, each answered in turn and followed by one bit of feedback: "
-    "right or wrong."
+    "This page compares methods over a stream of inputs. A method answers each input in order, and then "
+    "gets one bit of feedback: right or wrong."
 )
 SCALE = "share right, from 0 to 100"
 
@@ -149,8 +149,9 @@ def make_parts(
             "Over time",
             [
                 TextBlock(
-                    "The share of right steps among the first t, averaged over seeds. A band is one standard "
-                    "error over seeds (n - 1) to either side. Ablations stand in Figure 2 alone."
+                    "The charts show the share of right steps among the first t steps, averaged over "
+                    "seeds. A band extends one standard error over seeds (with n - 1) to either side. "
+                    "Ablations are in Figure 2 only."
                 ),
                 Charts(draw_over_time(runs, curves, (ACCURACY,))),
                 Head("Regret against the best method, and entries in the memory"),
@@ -164,8 +165,8 @@ def make_parts(
             "Means",
             [
                 TextBlock(
-                    "In percent, with 95% intervals. A failed call is a wrong step, never a skipped one; "
-                    "failed and unjudged steps are in every n."
+                    "Shares are in percent, with 95% intervals. A failed call counts as a wrong step. "
+                    "Every n includes failed and unjudged steps."
                 ),
                 TableBlock(choose_tables(tables, *RIGHT_TABLES)),
             ],
@@ -177,8 +178,9 @@ def make_parts(
             "Confusions",
             [
                 TextBlock(
-                    "Answers (columns) by the true label (rows), over all seeds, for the labels that are "
-                    "mistaken most often. None: no label could be read, or there is no answer."
+                    "Columns are answers and rows are true labels, counted over all seeds. The labels "
+                    "are the ones that are mistaken most often. None: no label could be parsed, or "
+                    "there is no answer."
                 ),
                 Component(CONFUSIONS, figures.confusions),
             ]
@@ -189,7 +191,9 @@ def make_parts(
             "seeds",
             "Orders of the stream (Figure 4)",
             "Seeds",
-            [TextBlock("Mean and standard error over seeds."), Charts(seeds)] if seeds else [],
+            [TextBlock("The charts show the mean and the standard error over seeds."), Charts(seeds)]
+            if seeds
+            else [],
         ),
         PagePart(
             "pairs",
@@ -197,8 +201,8 @@ def make_parts(
             "Pairs",
             [
                 TextBlock(
-                    "Over the same sequence: the difference of the shares of right steps in percent, with "
-                    "its 95% interval, and tests of it."
+                    "Two methods are compared over the same sequence. The difference is between their "
+                    "shares of right steps, in percentage points, with a 95% interval and tests."
                 ),
                 TableBlock(choose_tables(tables, "pairs")),
             ],
@@ -217,11 +221,13 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
     best = find_best(runs)
     return [
         Headline("steps", len(steps), f"{len(names)} runs", Derivation("count", (Selection("scores"),))),
-        Headline("right", sum(scored.step.bit for scored in steps), "of them", derive("sum", names, "score")),
+        Headline(
+            "right", sum(scored.step.bit for scored in steps), "of all steps", derive("sum", names, "score")
+        ),
         Headline(
             "failed",
             failed,
-            "without an answer: wrong",
+            "no answer; counted as wrong",
             Derivation("count", (Selection("scores", {"failed": True}),)),
         ),
         *(
@@ -236,7 +242,9 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
             if best
             else []
         ),
-        Headline("model calls", calls, "with the judge's", Derivation("count", (Selection("steps.calls"),))),
+        Headline(
+            "model calls", calls, "including the judge's", Derivation("count", (Selection("steps.calls"),))
+        ),
     ]
 
 
@@ -270,8 +278,8 @@ def tell_finding(runs: StreamRuns) -> str:
         return ""
     share = f"{100 * best[1]:.1f}% of the steps."
     if len(best[0]) > 1:
-        return f"{join_tied(best[0])} are right equally often, and more often than others: {share}"
-    return f"{best[0][0]} is right most often: {share}"
+        return f"{join_tied(best[0])} tie for the most right answers: {share}"
+    return f"{best[0][0]} has the most right answers: {share}"
 
 
 def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[tuple[str, str]]:
@@ -285,7 +293,7 @@ def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[t
         ("k", ", ".join(map(str, figures.k))),
         ("Order", TITLES[figures.order]),
         ("Replies read as", figures.reading),
-        ("Scored by the rule", figures.rule or "the metric's only one, or its default"),
+        ("Scored by the rule", figures.rule or "the metric's default"),
         ("Embedder", entry.embedder),
         ("Steps of each stream", "all" if entry.steps is None else f"the first {entry.steps:,}"),
     ]

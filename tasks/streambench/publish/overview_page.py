@@ -28,8 +28,8 @@ from tasks.streambench.view import view_runs
 
 EVALUATIONS = "evaluations.html"
 SUBTITLE = (
-    "How methods do over several streams: the share of right steps by dataset, each answered in turn and "
-    "followed by one bit of feedback."
+    "This page compares methods over several streams by their share of right steps on each dataset. A "
+    "method answers each input in order, and then gets one bit of feedback."
 )
 
 
@@ -77,8 +77,8 @@ def overview_page(
                 "By dataset",
                 [
                     TextBlock(
-                        "The share of right steps in percent, with its 95% interval; a column is a dataset "
-                        "of a stream."
+                        "Each cell is the share of right steps in percent, with its 95% interval. Each "
+                        "column is a dataset of a stream."
                     ),
                     TableBlock(choose_tables(tables, "means", "gains", "model")),
                 ],
@@ -89,7 +89,8 @@ def overview_page(
                 "Differences",
                 [
                     TextBlock(
-                        "In percent, of each method to Zero-Shot of the same model, with its 95% interval."
+                        "Each cell is a method's difference from Zero-Shot with the same model, in "
+                        "percentage points, with its 95% interval."
                     ),
                     TableBlock(choose_tables(tables, "differences")),
                 ],
@@ -99,14 +100,16 @@ def overview_page(
                 "Tokens",
                 "Tokens",
                 [
-                    TextBlock("What a stream of a dataset takes, in and out."),
+                    TextBlock(
+                        "Each cell is the number of input and output tokens for one stream of a dataset."
+                    ),
                     TableBlock(choose_tables(tables, "tokens")),
                 ],
             ),
             PagePart(
                 "joined",
-                "What is joined",
-                "What is joined",
+                "Joined evaluations",
+                "Joined evaluations",
                 [TableBlock(choose_tables(tables, "joined")), Component(EVALUATIONS, pages)],
             ),
             Browse("Runs", view_runs(columns, pages, streambench)),
@@ -149,7 +152,9 @@ def make_overview_headlines(
             derive_all("distinct", "method"),
         ),
         Headline("steps", len(steps), "", derive_all("count")),
-        Headline("right", sum(scored.step.bit for scored in steps), "of them", derive_all("sum", "score")),
+        Headline(
+            "right", sum(scored.step.bit for scored in steps), "of all steps", derive_all("sum", "score")
+        ),
     ]
 
 
@@ -161,7 +166,7 @@ def list_overview_warnings(columns: Sequence[StreamColumn]) -> list[str]:
     if len(by_models) < 2:
         return []
     groups = "; ".join(f"{', '.join(titles)}: {', '.join(models)}" for models, titles in by_models.items())
-    return [f"The columns are not of the same models. Compare methods within a column alone ({groups})."]
+    return [f"The columns cover different models. Compare methods only within a column ({groups})."]
 
 
 def tell_best(by_model: Mapping[str, FigureTable]) -> str:
@@ -187,7 +192,7 @@ def tell_best(by_model: Mapping[str, FigureTable]) -> str:
         tied = join_tied([name for name, value in values.items() if value == highest])
         best.setdefault(tied, []).append(title)
     parts = [f"{name} on {', '.join(titles)}" for name, titles in best.items() if name]
-    return f"Right most often: {'; '.join(parts)}." if parts else ""
+    return f"Most right answers: {'; '.join(parts)}." if parts else ""
 
 
 def list_values(table: FigureTable, place: int) -> dict[str, float]:

@@ -26,7 +26,7 @@ def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> li
         *_warn_steps(
             runs,
             lambda scored: bool(scored.step.left_out),
-            "were asked without something that the window had no room for",
+            "had a prompt that lacks something, because the context window was too small",
             lambda scored: scored.step.left_out[0],
         ),
         *_warn_estimated(runs),
@@ -44,7 +44,10 @@ def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
         system for system, steps in runs.systems.items() if len({scored.step.seed for scored in steps}) == 1
     ]
     if single and len(single) == len(runs.systems):
-        yield "One order of the stream (one seed): another order may rank the methods otherwise."
+        yield (
+            "Every method ran on one order of the stream (one seed). Another order may rank the methods "
+            "differently."
+        )
     elif single:
         names = ", ".join(dict.fromkeys(system.title for system in single))
         counted = "1 method" if len(single) == 1 else f"{len(single)} methods"
@@ -78,10 +81,11 @@ def _warn_steps(
         return
     total = len(runs.steps)
     worst = max(chosen, key=lambda system: len(chosen[system]) / len(runs.systems[system]))
-    most = f"most of all of {worst.title}, {worst.models}: {len(chosen[worst])} of {len(runs.systems[worst])}"
+    most = f"{worst.title}, {worst.models} ({len(chosen[worst])} of {len(runs.systems[worst])})"
     reason, _ = Counter(map(explain, found)).most_common(1)[0]
     yield (
-        f"{len(found):,} of {total:,} steps {what}. The most common reason: {reason or 'none given'}; {most}."
+        f"{len(found):,} of {total:,} steps {what}. The most common reason: {reason or 'none given'}. "
+        f"Most affected: {most}."
     )
 
 
@@ -89,4 +93,7 @@ def _warn_estimated(runs: StreamRuns) -> Iterator[str]:
     steps = runs.steps
     estimated = sum(scored.score.estimated for scored in steps)
     if estimated:
-        yield f"Tokens of {estimated} of {len(steps)} steps are estimates: their provider gave no counts."
+        yield (
+            f"The token counts of {estimated} of {len(steps)} steps are estimates: their provider "
+            "returned no counts."
+        )

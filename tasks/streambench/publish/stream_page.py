@@ -33,7 +33,7 @@ from tasks.streambench.publish.stream_cautions import FEW
 from tasks.streambench.tables import read_kind
 from tasks.streambench.view import view_items
 
-SUBTITLE = "Items in the order in which agents meet them, one after the other, with feedback after each."
+SUBTITLE = "A stream lists items in the order in which methods answer them, with feedback after each item."
 MOST_DROPPED, SHORT = 1_000, 120
 """Dropped items that the page lists for each reason; characters of an example in its summary."""
 
@@ -86,8 +86,8 @@ def stream_page(
                 "Orders",
                 [
                     TextBlock(
-                        "Each seed orders the same items. The first of each order, by their keys; the "
-                        "artifact sequence holds all."
+                        "Each seed orders the same items differently. The list has the keys of the "
+                        "first items in each order; the artifact `sequence` has every order in full."
                     ),
                     Facts(
                         [
@@ -106,7 +106,10 @@ def stream_page(
                 "Examples",
                 "Examples",
                 [
-                    TextBlock("For few-shot prompts, in their order; the last is nearest to the question."),
+                    TextBlock(
+                        "Few-shot prompts have these examples in this order. The last example is "
+                        "nearest to the question."
+                    ),
                     *(fold_shot(shot) for shot in shown),
                     *([] if shown else [TextBlock("None.")]),
                 ],
@@ -155,8 +158,8 @@ def list_stream_warnings(
     asked = {(item.dataset, item.text) for item in items}
     same = sum((shot.dataset, shot.text) in asked for shot in shots)
     if same:
-        what = f"{count_of(same, 'example')} in the words of an item"
-        warnings.append(f"{what}: few-shot prompts may hold its answer.")
+        what = f"{count_of(same, 'example')} with the text of an item"
+        warnings.append(f"{what}: few-shot prompts may contain its answer.")
     return warnings
 
 

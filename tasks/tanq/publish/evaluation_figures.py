@@ -85,13 +85,16 @@ def list_table_cautions(
         failed = [outcome.prediction.failed for outcome in own if outcome.prediction.failed]
         if len(failed) > most * len(own):
             what = f"{len(failed)} of {len(own)} predictions have no reply ({failed[0]})"
-            yield f"{system.name}: {what}; they are in no mean."
+            yield f"{system.name}: {what}. The means leave them out."
     shown = [
         outcome
         for outcome in outcomes
         if outcome.prediction.setting == ORACLE and not outcome.system.is_people
     ]
     if cut := sum(bool(outcome.prediction.left_out) for outcome in shown):
-        yield f"{cut} of {len(shown)} oracle prompts lack some proofs: the window had no room for them."
+        yield (
+            f"{cut} of {len(shown)} oracle prompts lack some proofs, because the context window was too "
+            "small."
+        )
     if unread:
         yield f"{len(unread)} lines of people's tables could not be used ({unread[0].detail})."

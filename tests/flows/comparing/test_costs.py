@@ -73,7 +73,7 @@ def test_without_calls_or_a_ledger_nothing_is_told(project):
     write_calls(project, "films-half", ["big"])
     bare, told = list_costs(project)
     assert (bare.tokens, bare.usd, bare.seconds) == (None, None, None)
-    assert bare.why == "the calls of its answers are not recorded"
+    assert bare.why == "the calls of the answers are not recorded"
     assert (told.tokens, told.seconds) == (102.5, None)
     assert not (project.root / "ledger.sqlite").exists(), "looking makes no ledger"
 

@@ -161,7 +161,7 @@ def test_nights_are_compared_with_the_last_good_one_until_a_worse_is_accepted(bu
     assert seventh.returncode == 5, seventh.stderr
     (alarm,) = json.loads(seventh.stdout)["alarms"]
     assert alarm["kind"] == "judge drift"
-    assert "fallen with it, and no regression: accuracy" in alarm["what"]
+    assert "these metrics fell with the judge and are no regression: accuracy" in alarm["what"]
 
     page = (built.root / "data/nightly/index.html").read_text()
     assert "films-weak" in page
@@ -208,7 +208,7 @@ def test_a_budget_ends_a_night_which_is_told_and_goes_on(built, model):
         done = run_night(built, "--as-of", "poor", "--budget-tokens", "5000")
         assert done.returncode == 3, done.stderr
         assert "ALARM (budget): " in done.stderr
-        assert "not over: the next night goes on with it" in done.stderr
+        assert "unfinished: the next night continues it" in done.stderr
         assert [alarm["kind"] for alarm in told[0]["alarms"]][:1] == ["budget"]
         assert (told[0]["night"], told[0]["state"]) == ("poor", "unfinished")
     built.environment["NIGHT_HOOK"] = "http://127.0.0.1:9/"

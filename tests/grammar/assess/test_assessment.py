@@ -168,7 +168,7 @@ def test_two_wordings_of_the_model_alone_stand_side_by_side(tmp_path, world):
     assert own == [3 / 20, pytest.approx(9 / 60), 1]
     assert lines["the model alone, in our wording (v-alone)"] == [0, 0, None]
     # Three groups in one run alone: McNemar's exact p is 2 / 2^3.
-    assert "3 are answered in v-concise alone and 0 in v-alone alone" in table["notes"][-1]
+    assert "Only v-concise answers 3 of them, and only v-alone answers 0" in table["notes"][-1]
     assert "p = 0.25" in table["notes"][-1]
     good, _ = write_figures(tmp_path, assess(world, "good"), closed=ours["closed_domain"], llm_only="v-alone")
     labels = [line["label"][0] for line in good["tables"]["4"]["lines"]]

@@ -154,7 +154,7 @@ def test_an_assessment_may_leave_the_baselines_out(world):
 
     made = baselines([], world.questions, world.documents, entry, GOOD, Baselines(), refuse)
     assert not asyncio.run(made).rows
-    assert "leaves the baselines out" in compare_baselines([], {}).notes[0]
+    assert "leaves out the baselines" in compare_baselines([], {}).notes[0]
 
 
 def test_parts_are_weighed_by_hand():
@@ -201,7 +201,7 @@ def test_precision_and_recall_by_hand():
     assert (left_out.value, left_out.n) == (2, 7)
     assert (precision.interval, precision.why) == (
         None,
-        "fewer than 6 answers that it calls correct: no interval",
+        "fewer than 6 answers that the method calls correct: no interval",
     )
     twice = [replace(row, id=f"{row.id}{n}", answer=f"{row.answer}{n}") for row in rows for n in range(2)]
     again = compare_baselines(twice, {f"{name}{n}": word for name, word in judged.items() for n in range(2)})

@@ -171,7 +171,8 @@ def test_where_nothing_is_shown_the_least_difference_that_would_be_is_told():
     assert 0.1 < found.detectable < 0.6
     limit = f"{found.detectable:.2f}"
     assert found.fault[SUFFICIENCY].why == (
-        f"no difference of the accuracies is shown; of 20 templates one of {limit} would be"
+        "the accuracies do not differ significantly; "
+        f"with 20 templates, the test can detect a difference of {limit}"
     )
 
 

@@ -125,7 +125,7 @@ def test_the_page_tells_agreement_and_warns_at_its_head(tmp_path, wrong):
     assert (sentence in page) == (sentence in " ".join(record["warnings"])) == bool(wrong)
     if wrong:
         assert page.index(sentence) < page.index("<h1>")
-    assert "1 lines of the labels could not be used" in page
+    assert "1 lines of the label file could not be used" in page
     assert "line 22: label is" in page
     assert "<img" not in page
 
@@ -139,7 +139,7 @@ def test_the_form_shows_every_response_once_and_no_verdict(tmp_path):
     assert {row["label"] + row["rater"] for row in rows} == {""}
     page = (out / "index.html").read_text()
     assert 'href="to_label.csv"' in page
-    assert "Nobody has labelled these answers" in page
+    assert "No person has labelled these answers" in page
     assert json.loads((out / "report.json").read_text())["judge"]["people"] is None
 
 

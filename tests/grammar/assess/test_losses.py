@@ -33,20 +33,20 @@ def test_a_module_that_fails_whatever_the_wording_is_named(retrieved, module):
     assert found.parts[0].module == module
     assert (found.parts[0].wrong, found.parts[0].share) == (32, 0.8)
     assert 0.5 < found.parts[0].low < 0.8 < found.parts[0].high <= 1
-    assert "lost by it, more than by any other module" in found.why
+    assert "of all answers, more than any other module" in found.why
 
 
 @pytest.mark.parametrize(
     ("groups", "why"),
     [
         # 2 of 40 wrong: a good system.
-        ([ask(f"g{n}", "-+" if n in (3, 9) else "++") for n in range(20)], "to lose 10% of the answers"),
+        ([ask(f"g{n}", "-+" if n in (3, 9) else "++") for n in range(20)], "more than 10% of all answers"),
         # 16 wrong by each of two.
         (
             [ask(f"g{n}", "--" if n < 16 else "++", "x" if n % 2 else "d") for n in range(20)],
-            "not shown to differ",
+            "do not differ significantly",
         ),
-        ([ask(f"g{n}", "--") for n in range(4)], "4 templates are too few"),
+        ([ask(f"g{n}", "--") for n in range(4)], "too few SQL templates (4)"),
     ],
 )
 def test_none_is_named_where_none_stands_out(groups, why):
@@ -58,7 +58,7 @@ def test_none_is_named_where_none_stands_out(groups, why):
 def test_what_was_retrieved_must_be_known():
     rows = [make(f"g{n}", "-", None, criterion="short") for n in range(20)]
     found = find([rows])
-    assert (found.module, found.why) == (None, "the system retrieves nothing, or does not show what")
+    assert (found.module, found.why) == (None, "the system retrieves no documents, or does not return them")
 
 
 def test_modules_that_lose_the_same_are_seldom_told_apart():
