@@ -133,9 +133,7 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Co
     for expectation, result in zip(check.expectations, results, strict=True):
         rows = list(_read_rows(expectation, result["result"]))
         if "element_count" not in result["result"] or result["success"] == bool(rows):
-            raise StageFailed(
-                f"{check.suite}: {expectation.type} returned no result: {_find_message(result)}"
-            )
+            raise StageFailed(f"{check.suite}: {expectation.type} gave no result: {_find_message(result)}")
         for place, row, detail in rows:
             broken[check.owners[place], expectation.name].setdefault(place, (row, detail))
     named = {expectation.name: expectation for expectation in check.expectations}

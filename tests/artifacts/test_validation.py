@@ -124,5 +124,5 @@ def test_a_rule_of_the_name_of_a_column_is_refused_before_it_hides_the_column(tm
     path = tmp_path / "replies.parquet"
     write_rows(path, Reply, REPLIES)
     rule = RowRule("id", "", ("text",), lambda _: "")
-    with pytest.raises(ValueError, match="the rule id has the name of a column"):
+    with pytest.raises(ValueError, match="the rule id has the same name as a column"):
         check_rows(Contract(path, (*expect_keyed(Reply), rule)))

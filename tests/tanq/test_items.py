@@ -352,7 +352,7 @@ def test_a_proof_that_denies_its_fact_ends_the_run_though_text_and_verdict_agree
 
     turned = [replace(row, proofs=tuple(deny(row.proofs))) for row in MADE.rows]
     said = find_broken(tmp_path, {"proofs": deny(PROOFS), "items": turned}, item)
-    assert f"the proof {name} from Sweden does not support the fact ({objection}): {text}" in said
+    assert f"the proof {name} from Sweden contradicts the fact ({objection}): {text}" in said
 
 
 def find_broken(folder, rows, item):

@@ -186,7 +186,7 @@ def test_few_questions_bare_cells_and_a_poor_verifier_are_warned_of() -> None:
     few, bare, poor = list_set_warnings([item], [make_canary("a", False), make_canary("b", None)])
     assert few.startswith("1 questions are few")
     assert bare == "11 filled cells have no proof."
-    assert "0 of 1 cases right" in poor
+    assert "0 of 1 test cases" in poor
     whole = replace(item, rows=item.rows[:1])
     assert list_set_warnings([whole] * 30, [make_canary("a", True)]) == []
 

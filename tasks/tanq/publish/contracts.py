@@ -291,7 +291,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
     if verdict.label != Support.SUPPORTED or relation is None:
         return ""
     objection = find_objection(make_evidence(proof), relation)
-    return f"does not support the fact ({objection}): {proof.text[:80]}" if objection in TURNED else ""
+    return f"contradicts the fact ({objection}): {proof.text[:80]}" if objection in TURNED else ""
 
 
 def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:

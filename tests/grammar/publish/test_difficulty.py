@@ -90,4 +90,4 @@ def test_documents_that_name_an_asked_value_and_are_not_needed_are_distractors(t
         ],
     )
     section = describe_needed(asked, documents, filled)
-    assert section.rows == [(1, 1, "1", 1), ("4 or more", 1, "0", 0), ("not known", 1, "-", "-")]
+    assert section.rows == [(1, 1, "1", 1), ("4 or more", 1, "0", 0), ("unknown", 1, "-", "-")]

@@ -20,7 +20,9 @@ def find_wrong(tmp_path, shared, own, origin=CALL):
 
 def test_a_sentence_in_more_than_three_in_a_hundred_texts_is_named(tmp_path):
     assert find_wrong(tmp_path, 1, 0) == []
-    assert find_wrong(tmp_path, 2, 5)[0] == "2 of 7 have: i am putting some notes in order for a friend"
+    assert (
+        find_wrong(tmp_path, 2, 5)[0] == "2 of 7 texts contain: i am putting some notes in order for a friend"
+    )
     assert find_wrong(tmp_path, 3, 97) == []
     assert len(find_wrong(tmp_path, 4, 96)) == 4
 
