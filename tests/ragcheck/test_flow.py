@@ -172,7 +172,7 @@ def test_a_judge_that_people_contradict_warns_at_the_pages_head(project):
     project.run()
     assert not project.errors
     page = (project.root / "data/reports/ragcheck/trial-correctness/index.html").read_text()
-    warning = "judge: The judge's agreement with people on 4 answers is -"
+    warning = "s agreement with people on 4 answers is -"
     assert warning in page
     assert page.index(warning) < page.index("<h1>")
 
