@@ -39,7 +39,7 @@ def test_its_record_is_of_its_files_and_the_same_wherever_it_is_installed(site, 
 
 def test_what_cannot_be_told_apart_later_is_refused(site):
     install(site, "acme-rag", points=POINTS, editable=True)
-    with pytest.raises(BadInput, match=r"acme-rag 1\.0: is installed as editable"):
+    with pytest.raises(BadInput, match=r"acme-rag 1\.0: is an editable installation"):
         find_plug("systems", "acme")
 
 

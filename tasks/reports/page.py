@@ -116,9 +116,9 @@ class Page:
     """The head of a page; its record and the front page show it too. Texts are escaped by the templates.
 
     name: the flow's entry that the page is about. finding: its result in words, empty if there is none.
-    systems: how each system did, by the main measures, the most important one first. questions: how many
-    questions a dataset has; None for a page that is not about a dataset. A warning's first sentence says what
-    is wrong: the front page shows it alone.
+    systems: how each system did, by the main measures, the most important one first. counts: the label of the
+    headline that counts a dataset's questions; empty for a page about another thing. A warning's first
+    sentence says what is wrong: the front page shows it alone.
     """
 
     section: Section
@@ -131,4 +131,4 @@ class Page:
     finding: str = ""
     systems: Sequence[SystemFigure] = ()
     samples: Sequence[SampleQuestion] = ()
-    questions: int | None = None
+    counts: str = ""

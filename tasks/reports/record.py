@@ -57,7 +57,8 @@ class RecordedSystem:
 class PageRecord:
     """A page's head as read from its record.
 
-    section: None if `part` is one of `FRAME_SECTIONS`. questions: of a dataset; None if not known.
+    section: None if `part` is one of `FRAME_SECTIONS`. counts: the label of the figure that counts a
+    dataset's questions; empty if none does.
     """
 
     part: str
@@ -71,7 +72,13 @@ class PageRecord:
     systems: tuple[RecordedSystem, ...]
     samples: tuple[SampleQuestion, ...]
     section: Section | None = None
-    questions: int | None = None
+    counts: str = ""
+
+    @property
+    def questions(self) -> int | None:
+        """Return the number of a dataset's questions; None if it is not known."""
+        values = (figure.value for figure in self.figures if self.counts and figure.label == self.counts)
+        return next((int(value) for value in values if value is not None), None)
 
 
 def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
@@ -96,7 +103,7 @@ def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
         **figures,
         "systems": [_encode_system(system) for system in page.systems],
         "samples": list(page.samples),
-        "questions": page.questions,
+        "counts": page.counts,
     }
     text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False, default=encode_dataclass)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")

@@ -72,7 +72,7 @@ def test_a_figure_leads_to_its_rows_and_one_of_them_on_to_its_calls(sample, line
 
 
 def test_a_row_that_a_figure_does_not_count_is_refused(lineage):
-    with pytest.raises(BadInput, match="0 of its rows"):
+    with pytest.raises(BadInput, match="0 rows have"):
         lineage.trace_figure(f"{OUT}/report.json", "/figures/0", row="feedfeed")
 
 

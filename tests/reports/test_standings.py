@@ -9,6 +9,7 @@ import pytest
 from tasks.reports.page import (
     ASSESSMENTS,
     DATASETS,
+    Headline,
     Page,
     SampleQuestion,
     SystemFigure,
@@ -40,7 +41,8 @@ def write_assessment(root, name, values, dataset="Films", measure="accuracy", to
 def write_dataset(root, name, questions):
     folder = root / "trial" / name
     folder.mkdir(parents=True)
-    write_record(folder / RECORD, Page(DATASETS, "trial", name, name, "", questions=questions), {})
+    headlines = [Headline("drops", 3), Headline("questions", questions)]
+    write_record(folder / RECORD, Page(DATASETS, "trial", name, name, "", headlines, counts="questions"), {})
     return folder
 
 
@@ -100,7 +102,7 @@ def test_one_system_is_told_alone_and_no_chart_is_drawn(tmp_path):
 def test_a_record_without_a_count_of_questions_is_read(tmp_path):
     folder = write_dataset(tmp_path, "films", 7)
     record = json.loads((folder / RECORD).read_text())
-    del record["questions"]
+    del record["counts"]
     (folder / RECORD).write_text(json.dumps(record))
     _, head = read_front(tmp_path, [folder])
     assert "<h1>Benchmarks</h1>" in head

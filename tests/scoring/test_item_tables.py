@@ -97,7 +97,7 @@ HEAD = b"id,gold,prediction\n"
         (HEAD + b"1,a,a\n1,b,b\n", [(3, "repeats the id of line 2")], 1),
         (HEAD + b"1,a,a\n,b,b\n", [(3, "has no id")], 1),
         (HEAD + b"1,a,a\n2,\xff\xfe,b\n3,c,c", [(3, "is not valid UTF-8")], 2),
-        (HEAD + b'1,a,a\n2,"two\nlines",b\n3,,c\n', [(5, "gold is null; text is wanted")], 2),
+        (HEAD + b'1,a,a\n2,"two\nlines",b\n3,,c\n', [(5, "gold is null; expected text")], 2),
         (
             HEAD + b'1,a,a\n2,"b"x,b\n3,c,c\n',
             [(3, "cannot be read on from here (',' expected after '\"')")],
@@ -173,7 +173,7 @@ def test_numbers_and_truth_values_of_a_csv_are_read_where_the_metric_needs_them(
     path.write_text('id,gold,prediction\n1,7,7.\n2,3,"I say 3."\n3,x,3\n')
     found, said = score(path, "ddxplus")
     assert (found["n_scored"], found["accuracy"]) == (2, 1)
-    assert said == [(4, "gold is 'x'; a label from 0 to 48 is wanted")]
+    assert said == [(4, "gold is 'x'; expected a label from 0 to 48")]
     path.write_text(
         "id,api,arguments,predicted_api,predicted_arguments,well_formed,judged\n"
         '1,weather,"{""city"": ""Rome""}",weather,"{""city"": ""Rome""}",true,\n'

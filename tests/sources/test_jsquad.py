@@ -55,7 +55,7 @@ def test_a_folder_holds_one_file(tmp_path):
     write(tmp_path / "a.json", ask())
     assert len(read_squad(tmp_path)[0]) == 1
     write(tmp_path / "b.json", ask())
-    with pytest.raises(BadInput, match="holds 2 JSON files"):
+    with pytest.raises(BadInput, match="contains 2 JSON files"):
         read_squad(tmp_path)
 
 

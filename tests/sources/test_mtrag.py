@@ -64,7 +64,7 @@ def test_passages_are_listed_once_and_two_texts_of_one_id_are_refused(tmp_path):
 )  # fmt: skip
 def test_a_record_that_is_no_task_is_named_by_file_and_line(tmp_path, broken):
     path = write(tmp_path / "reference.jsonl", make_task(), make_task(**broken))
-    with pytest.raises(BadInput, match=r"reference\.jsonl, line 2: is no MT-RAG task"):
+    with pytest.raises(BadInput, match=r"reference\.jsonl, line 2: is not an MT-RAG task"):
         read_tasks(path)
 
 
@@ -84,7 +84,7 @@ def test_a_line_that_is_no_object_is_named(tmp_path, text):
 
 
 def test_a_folder_without_tasks_is_told(tmp_path):
-    with pytest.raises(BadInput, match="holds no"):
+    with pytest.raises(BadInput, match="contains no"):
         read_tasks(tmp_path)
 
 

@@ -67,7 +67,7 @@ def test_all_kinds_are_in_and_the_rest_is_counted():
 
 
 def test_a_set_whose_shapes_are_too_alike_is_no_set():
-    with pytest.raises(StageFailed, match=r"at most 1% may be \(tanq.items.share\)"):
+    with pytest.raises(StageFailed, match=r"at most 1% may have the same shape \(tanq.items.share\)"):
         make_items(share=0.01)
 
 

@@ -318,5 +318,5 @@ def test_articles_outside_of_the_imports_are_refused() -> None:
         settings = {**SETTINGS, "tanq.sources.world.articles": folder}
         entry = TableEvaluation(set="s", settings=("open",))
         ask: Any = ScriptedTables(lambda *_: TABLE)
-        with pytest.raises(StageFailed, match="import wikipedia"):
+        with pytest.raises(StageFailed, match="only imported articles"):
             asyncio.run(predictions(ITEMS, Path("x"), entry, PredictionLimits(), settings, ask))

@@ -115,7 +115,7 @@ def report(
         subtitle=SUBTITLE,
         headlines=_make_headlines(artifacts, second_reading, balanced, read=reading.done),
         samples=choose_samples(list_samples(rows)),
-        questions=len(rows.kept),
+        counts="question/answer pairs",
     )
     made = MadeGraph(
         stages, lay_out_artifacts(database.name, artifacts), explanations, group_by_prompt(artifacts)

@@ -86,7 +86,7 @@ def set_page(
             samples=choose_samples(
                 [SampleQuestion(f"question={row.id}", row.question, row.reference) for row in rows]
             ),
-            questions=len(rows),
+            counts="questions",
         ),
         [
             PagePart("set", "The set (Table 1)", "The set", [TableBlock({"1": describe_set(figures)})]),

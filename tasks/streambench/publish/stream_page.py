@@ -68,7 +68,7 @@ def stream_page(
             samples=choose_samples(
                 [SampleQuestion(f"item={item.id}", item.text, item.gold) for item in ordered]
             ),
-            questions=len(items),
+            counts="items",
         ),
         [
             PagePart(

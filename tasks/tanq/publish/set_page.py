@@ -112,7 +112,7 @@ def set_page(
             _make_headlines(rows, stages),
             list_set_warnings(rows, tested),
             samples=choose_samples([SampleQuestion(f"question={row.id}", row.question, "") for row in rows]),
-            questions=len(rows),
+            counts="questions",
         ),
         [
             PagePart("set", "The set", "The set", [TableBlock(tabulate_set(told))]),

@@ -106,7 +106,7 @@ def test_what_was_answered_is_not_asked_for_again(tmp_path):
         read(source, "Q1")
         assert (folder / "01/Q1.json").read_bytes() == before
         (folder / "01/Q1.json").write_text("{")
-        with pytest.raises(BadInput, match=r"Q1\.json: is no JSON"):
+        with pytest.raises(BadInput, match=r"Q1\.json: is not valid JSON"):
             read(source, "Q1")
 
 
@@ -178,7 +178,7 @@ def test_another_entity_than_was_asked_for_is_not_taken(tmp_path):
         ),
         (lambda: web.json_response({"error": {"code": ["maxlag"], "id": ["Q1"]}}), "maxlag"),
         (lambda: web.Response(body=b"x" * 200_000), "sent more than 100,000 bytes"),
-        (lambda: web.Response(text="[" * 9_000), "is no JSON"),
+        (lambda: web.Response(text="[" * 9_000), "is not valid JSON"),
         (lambda: web.json_response(LAG), "maxlag"),
     ],
 )

@@ -231,7 +231,7 @@ def test_what_is_no_dump_is_one_clear_line(tmp_path):
         {"classes": frozenset({"P5"})},
         {"properties": frozenset({"Q5"})},
     ):
-        with pytest.raises(BadInput, match="is no id"):
+        with pytest.raises(BadInput, match="is not an id"):
             EntitySelection(**names)
 
 
