@@ -18,6 +18,9 @@ os.environ["DVC_NO_ANALYTICS"] = "1"  # its reports are further processes, and n
 # Tests run stages by the hundred: only those of the events have their runs emit them.
 os.environ.setdefault("OPENLINEAGE_DISABLED", "true")
 
+# A slow machine would add a line to what a command says: only tests of progress turn the lines on.
+os.environ.setdefault("BENCHLOOM_PROGRESS", "off")
+
 # How long an example takes is the machine's affair, and not what a property says.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")

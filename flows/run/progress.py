@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
@@ -103,7 +104,13 @@ SHARED = SharedReporter()
 
 @contextmanager
 def report_progress(look: Callable[[], Progress] | None = None) -> Iterator[None]:
-    """Report how far this process is until the block ends. look: reads the calls of a session."""
+    """Report how far this process is until the block ends. look: reads the calls of a session.
+
+    BENCHLOOM_PROGRESS=off in the environment turns the lines off.
+    """
+    if os.environ.get("BENCHLOOM_PROGRESS") == "off":
+        yield
+        return
     with SHARED.mutex:
         SHARED.users += 1
         if look is not None:

@@ -2,12 +2,19 @@ import sys
 import threading
 from types import SimpleNamespace
 
+import pytest
+
 from flows.run import progress
 from flows.run.progress import IDLE, SAID, SHARED, Reporter, report_progress, say_line
 from tasks.models import work_board
 from tasks.models.sending.progress import Progress
 from tasks.models.stream_board import BOARD
 from tasks.models.work_board import WORK, WorkProgress
+
+
+@pytest.fixture(autouse=True)
+def progress_is_on(monkeypatch):
+    monkeypatch.delenv("BENCHLOOM_PROGRESS", raising=False)
 
 
 def test_a_line_is_said_while_calls_wait_and_none_when_nothing_does():
