@@ -11,7 +11,7 @@ import difflib
 import io
 import math
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
@@ -84,8 +84,7 @@ def check_columns(path: str, found: Sequence[str], wanted: Sequence[str]) -> Non
 def _read_csv(
     path: str, delimiter: str, columns: Sequence[str], texts: Collection[str] | None
 ) -> Iterator[NumberedRecord]:
-    csv.field_size_limit(MAX_LINE_BYTES)
-    with open_items(path) as stream:
+    with open_items(path) as stream, _long_cells():
         # Bytes that are not UTF-8 become lone surrogates, by which their row is known.
         lines = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -102,6 +101,16 @@ def _read_csv(
                 return
             if cells:
                 yield number, _make_record(header, cells, texts)
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let a cell be as long as a line may be; the limit is the whole process's, so it is restored."""
+    before = csv.field_size_limit(MAX_LINE_BYTES)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _make_record(

@@ -180,3 +180,11 @@ def test_numbers_and_truth_values_of_a_csv_are_read_where_the_metric_needs_them(
     )
     found, said = score(path, "toolbench")
     assert (found["n_scored"] + found["n_failed"], said) == (1, [])
+
+
+def test_the_limit_of_a_cell_is_restored(tmp_path):
+    before = csv.field_size_limit()
+    path = tmp_path / "items.csv"
+    path.write_text("id,gold,prediction\n1,a,a\n")
+    score(path, "hotpotqa")
+    assert csv.field_size_limit() == before
