@@ -107,7 +107,7 @@ def test_only_stages_of_the_run_that_ask_can_ask_again(trial):
     assert select_again(nodes, everything, ["trial.answers"]) == AGAIN
     with pytest.raises(BadInput, match="--ask-again trial-words: calls no model"):
         select_again(nodes, everything, ["trial-words"])
-    with pytest.raises(BadInput, match="trial-answers is not among the stages of this run"):
+    with pytest.raises(BadInput, match="trial-answers is not a stage of this run"):
         select_again(nodes, ["trial-words"], ["trial-answers"])
     with pytest.raises(BadInput, match="trial-answer: is not a flow, stage"):
         select_again(nodes, everything, ["trial-answer"])
