@@ -133,7 +133,7 @@ class Client:
             except NotYet as error:
                 problem = str(error)
             except orjson.JSONDecodeError as error:
-                problem = f"answered with what is no JSON: {error}"
+                problem = f"answered with invalid JSON: {error}"
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 problem = tell(f"{type(error).__name__}: {error}")
             pause = max(wait, asked or 0.0)

@@ -167,7 +167,7 @@ def test_table_3(evaluation: ScriptedEvaluation, figures: Any) -> None:
         cells = read_line(table, model, agent)
         own = choose(evaluation.plays, model, agent, but=[LARGE])
         check_quality(cells["match rate (C)"], cells["mean score, 1 to 5 (I)"], own)
-    assert table["notes"][0].startswith("23 of 24 items")
+    assert table["notes"][0].startswith("The table covers 23 of 24 items")
 
 
 def test_an_item_too_large_for_the_window_is_listed_with_what_was_left_out(
@@ -202,7 +202,7 @@ def test_table_4(evaluation: ScriptedEvaluation, figures: Any) -> None:
             people = [list(play.steps[part].people) for play in own]
             judged = [{True: "P", False: "I", None: None}[tell_revised(play, part)] for play in own]
         check_people(cells, people, judged)
-    assert table["notes"][0].startswith("3 raters.")
+    assert table["notes"][0].startswith("Labels are from 3 raters.")
 
 
 def test_table_5(evaluation: ScriptedEvaluation, figures: Any) -> None:

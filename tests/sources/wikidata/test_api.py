@@ -178,7 +178,7 @@ def test_another_entity_than_was_asked_for_is_not_taken(tmp_path):
         ),
         (lambda: web.json_response({"error": {"code": ["maxlag"], "id": ["Q1"]}}), "maxlag"),
         (lambda: web.Response(body=b"x" * 200_000), "sent more than 100,000 bytes"),
-        (lambda: web.Response(text="[" * 9_000), "is not valid JSON"),
+        (lambda: web.Response(text="[" * 9_000), "answered with invalid JSON"),
         (lambda: web.json_response(LAG), "maxlag"),
     ],
 )
