@@ -61,7 +61,7 @@ def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[s
         measured = {"measured": speeds.describe()}
         print(
             json.dumps(
-                {**to_document(plans), **measured, "presets": [asdict(own) for own in chosen]}, indent=1
+                {**to_document(plans), **measured, "presets": [asdict(preset) for preset in chosen]}, indent=1
             )
         )
     else:

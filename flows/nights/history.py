@@ -79,7 +79,7 @@ def write_night(
         lines = (f"{found.entry}\t{found.item}\t{found.what}\n" for found in night.differences)
         write_text(folder / "gold.tsv", "".join(lines))
     write_text(folder / "summary.md", summary)
-    _write_json(home / FOLDER / HISTORY, [asdict(own) for own in history])
+    _write_json(home / FOLDER / HISTORY, [asdict(night) for night in history])
     write_nights(home / FOLDER / "index.html", history)
     return summary
 
@@ -89,7 +89,7 @@ def accept_night(home: Path, label: str) -> Night:
     history = read_history(home)
     night = find_night(history, label)
     if night is None or night.state == "unfinished":
-        there = ", ".join(own.label for own in history if own.state == "alarm") or "none"
+        there = ", ".join(night.label for night in history if night.state == "alarm") or "none"
         what = "is not over" if night is not None else "names no night"
         raise BadInput(f"nightly accept {label}", f"{what} (alarmed: {there})")
     accepted = replace(night, state="accepted")
