@@ -307,8 +307,8 @@ def test_a_file_that_is_no_form_is_one_clear_line(project, text, said):
         ("data/../params.parquet", "not an artifact of this project"),
         ("data/.preview/trial/x.parquet", "preview"),
         ("data/trial/sample/no.parquet", "does not exist"),
-        ("data/trial/sample/\0.parquet", "names is not an artifact"),
-        (7, "names is not an artifact"),
+        ("data/trial/sample/\0.parquet", "names no artifact"),
+        (7, "names no artifact"),
     ],
 )
 def test_a_form_that_names_another_place_is_one_clear_line(project, artifact, said):
