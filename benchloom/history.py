@@ -26,8 +26,14 @@ AUTHOR = {
 ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """Variables that a git hook sets: they would lead these calls to the hook's repository."""
 
-SETTINGS = ("core.quotePath=false", "core.autocrlf=false", "merge.directoryRenames=false")
-"""The last: a file that the user added stays where it is, though the template's around it moved."""
+SETTINGS = (
+    "core.quotePath=false",
+    "core.autocrlf=false",
+    "merge.directoryRenames=false",
+    "commit.gpgSign=false",
+)
+"""`renames`: a file that the user added stays where it is, even if the template moved the files around it.
+`gpgSign`: these commits are ours, and nobody is there to type a passphrase."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,11 @@ class History:
         self.git("init", "-q")
         self.git("add", "-A", "-f", ".")
         self.git("update-ref", "HEAD", self._commit(self.git("write-tree"), None, version))
+
+    def commit_all(self, message: str) -> None:
+        """Commit all changes of the work tree that git does not ignore."""
+        self.git("add", "-A")
+        self.git("commit", "-q", "--no-verify", "-m", message, variables=AUTHOR)
 
     def check_root(self) -> None:
         """Raise BadInput where the repository is not the project's own."""

@@ -14,7 +14,16 @@ import typer
 
 from flows.commands.add import app as add_app
 from flows.commands.cli_graph import graph, lineage, plan, run, snapshot, stage, status
-from flows.commands.cli_options import Json
+from flows.commands.cli_options import (
+    AnswerColumn,
+    ContextsColumn,
+    GroupColumn,
+    IdColumn,
+    Json,
+    QuestionColumn,
+    TagsColumn,
+    collect_columns,
+)
 from flows.commands.cli_scores import compare, evaluate, score
 from flows.commands.import_ import app as import_app
 from flows.commands.ledger import app as ledger_app
@@ -68,8 +77,13 @@ def init(
 def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
     database: Annotated[
-        str, typer.Option(metavar="FILE|URL", help="A SQLite file, or a URL: dialect://user@host/database.")
-    ],
+        str | None,
+        typer.Option(metavar="FILE|URL", help="A SQLite file, or a URL: dialect://user@host/database."),
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A table of questions and answers, evaluated every night."),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -97,17 +111,28 @@ def new(
     output_price: Annotated[
         float | None, typer.Option(min=0, help="Price in US dollars per million completion tokens.")
     ] = None,
+    question: QuestionColumn = None,
+    answer: AnswerColumn = None,
+    contexts: ContextsColumn = None,
+    item_id: IdColumn = None,
+    group: GroupColumn = None,
+    tags: TagsColumn = None,
     limit: Annotated[int, typer.Option(min=1, help="Number of questions in the preview.")] = 20,
 ) -> None:
     """Create a project from a database and a model, with a cost estimate and a preview of 20 questions.
 
+    With --questions instead of --database, the project evaluates the model on your own questions.
+
     Example: benchloom new shop --database shop.sqlite --model gpt-5-mini
     """
-    from flows.commands.new import NewOptions, new_command
+    from flows.commands.new import new_command
+    from flows.commands.new_project import NewOptions
 
+    columns = collect_columns(question, answer, contexts, item_id, group, tags)
     options = NewOptions(
-        database, model, endpoint, key_env, served_model, password_env, input_price, output_price, limit
-    )
+        database, questions, model, endpoint, key_env, served_model, password_env, input_price, output_price,
+        limit, columns,
+    )  # fmt: skip
     raise typer.Exit(new_command(folder, options))
 
 
@@ -287,7 +312,7 @@ def run_command(words: Sequence[str]) -> int | None:
 def report_if_slow(words: Sequence[str]) -> AbstractContextManager[None]:
     """Report how far a command is; not of servers, of commands that start others, and of their help."""
     asks_help = not words or words[0].startswith("-") or "--help" in words
-    if asks_help or words[0] == "new" or words[1:2] in (["serve"], ["work"]):
+    if asks_help or words[0] == "new" or words[1:2] in (["once"], ["serve"], ["work"]):
         return nullcontext()
     if words[0] == "import":
         from flows.import_process import is_inside

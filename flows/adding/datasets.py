@@ -1,32 +1,91 @@
-"""`benchloom add dataset`: questions with answers that a flow of the project reads, looked at once.
+"""`benchloom add dataset`: questions with answers that a flow of the project reads, tried on ten items.
 
-A folder with items.jsonl and dataset.json becomes an entry of `streambench.streams`, a set of questions with
-reference answers (docs/ragcheck.md) one of `ragcheck.sets`.
+A folder with items.jsonl and dataset.json becomes an entry of `streambench.streams`. A set of questions with
+reference answers (docs/ragcheck.md) becomes one of `ragcheck.sets`, and a table of questions and answers
+(docs/qa.md) one of `qa.sets`, with an entry of `qa.systems` if a system is named.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from flows.adding.addition import Addition, require_name, require_new, trying
-from flows.parameters import Parameters
+from flows.parameters import Parameters, refuse, suggest
+from flows.run.model_settings import read_mapping
+from flows.settings import get_section
 from tasks.errors import BadInput
+from tasks.qa.entries import Scoring
 
 STREAMS = ("streambench", "streams")
 SETS = ("ragcheck", "sets")
+TABLES = ("qa", "sets")
+EVALUATIONS = ("qa", "systems")
+NIGHTS = ("nightly", "assessments")
 STREAM_FILES = ("items.jsonl", "dataset.json")
+MTRAG_FIELDS = {"task_id", "targets"}
+"""Fields of a line of MTRAG's tasks, which are JSON Lines too."""
 ROWS = 10
 
 
+@dataclass(frozen=True)
+class DatasetOptions:
+    """What `add dataset` is called with. The fields from `columns` on are for tables of questions only."""
+
+    tried: bool = True
+    replace: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Part of an item -> the column of the table that holds it."""
+    system: str | None = None
+    """The system that answers the questions, a name of `systems`."""
+    score: Scoring = "rules"
+    nightly: bool = False
+    """Repeat the evaluation every night."""
+
+    @property
+    def of_tables(self) -> bool:
+        """Return whether any option is for tables only."""
+        return bool(self.columns) or self.system is not None or self.nightly or self.score != "rules"
+
+
 def add_dataset(
-    root: Path, params: Parameters, name: str, place: Path, *, tried: bool = True, replace: bool = False
+    root: Path, params: Parameters, name: str, place: Path, options: DatasetOptions = DatasetOptions()
 ) -> Addition:
     """Read a dataset's first ten items and return its entry. Raises BadInput if no flow can read it."""
     require_name(name)
     path = place.expanduser().resolve()
-    if all((path / file).is_file() for file in STREAM_FILES):
-        return add_stream(root, params, name, path, tried=tried, replace=replace)
-    return add_set(root, params, name, path, tried=tried, replace=replace)
+    stream = all((path / file).is_file() for file in STREAM_FILES)
+    if not stream and is_table(path):
+        return add_table(root, params, name, path, options)
+    if options.of_tables:
+        raise BadInput(
+            path,
+            "is not a table of questions and answers, which --system, --score, --nightly and columns are for",
+            hint="docs/qa.md",
+        )
+    add = add_stream if stream else add_set
+    return add(root, params, name, path, tried=options.tried, replace=options.replace)
+
+
+def is_table(path: Path) -> bool:
+    """Tell a table of questions and answers from the sets of `ragcheck`, which have documents too."""
+    from tasks.qa.tables import ENDINGS, SPLITS, STATE
+    from tasks.ragcheck.question_sets import QUESTIONS
+    from tasks.scoring.item_tables import read_records
+
+    if path.is_dir():
+        names = [file.name for file in path.iterdir()]
+        lines = any(name.endswith(".jsonl") for name in names)
+        return (
+            STATE in names or SPLITS in names or (not lines and any(name.endswith(ENDINGS) for name in names))
+        )
+    if path.suffix != ".jsonl":
+        return path.name.endswith(ENDINGS)
+    if path.name == QUESTIONS or not path.is_file():
+        return False
+    first = next(iter(read_records(str(path))), (0, {}))[1]
+    return not (isinstance(first, Mapping) and first.keys() >= MTRAG_FIELDS)
 
 
 def add_stream(
@@ -59,11 +118,74 @@ def add_set(root: Path, params: Parameters, name: str, path: Path, *, tried: boo
     with trying(params, keys):
         found = recognise_set(path)
         count = len(questions(found.model_copy(update={"take": ROWS})).rows) if tried else None
-    inside = found.path.relative_to(root) if found.path.is_relative_to(root) else found.path
-    fields: dict[str, object] = {"kind": found.kind, "path": inside.as_posix()}
+    fields: dict[str, object] = {"kind": found.kind, "path": name_inside(root, found.path)}
     if found.language != "en":
         fields["language"] = found.language
     return make_addition(name, keys, fields, count, f"ragcheck-questions@{name}")
+
+
+def add_table(root: Path, params: Parameters, name: str, path: Path, options: DatasetOptions) -> Addition:
+    """Add a table of questions and answers, and its evaluation if a system is named. Raises BadInput."""
+    from tasks.qa.columns import QaColumns
+    from tasks.qa.items import read_table
+
+    keys = (*TABLES, name)
+    require_new(params, keys, replace=options.replace)
+    said, count = [], None
+    if options.tried:
+        with trying(params, keys):
+            table = read_table(path, QaColumns(**options.columns))
+        count = len(table.found.items)
+        left_out = list(table.found.problems)
+        said = [f"read {count} questions", *table.notes]
+        said += [f"left out {len(left_out)} rows, the first: {left_out[0]}"] if left_out else []
+    fields = {
+        "file": name_inside(root, path),
+        **({"columns": dict(options.columns)} if options.columns else {}),
+    }
+    values: dict[tuple[str, ...], object] = {keys: fields}
+    found: dict[str, object] = {} if count is None else {"items_read": count, "section": ".".join(TABLES)}
+    following = f"benchloom run qa-items@{name}"
+    if options.system is not None:
+        entry = f"{name}-{options.system}"
+        values |= describe_evaluation(params, entry, name, options)
+        following = f"benchloom run qa-evaluation-page@{entry}"
+        if options.nightly:
+            following += f" && git add -A && git commit -m 'Add {entry}' && benchloom nightly once"
+    elif options.nightly:
+        raise BadInput("--nightly", "repeats the evaluation of a system", hint="name one with --system")
+    return Addition("dataset", name, values, found, said, following)
+
+
+def describe_evaluation(
+    params: Parameters, entry: str, name: str, options: DatasetOptions
+) -> dict[tuple[str, ...], object]:
+    """Return the entries that evaluate a system on a table. Raises BadInput for a system that cannot be."""
+    from tasks.systems.entries import SystemEntry, needs_documents
+
+    system = str(options.system)
+    systems = read_mapping(params, "systems", SystemEntry)
+    if system not in systems:
+        raise refuse(params, ["systems", system], "no such system", hint=suggest(system, list(systems)))
+    if needs_documents(systems[system]):
+        raise refuse(
+            params,
+            ["systems", system],
+            "retrieves from documents, and a table of questions has none",
+            hint="name another system, such as `alone`; docs/ragcheck.md evaluates with documents",
+        )
+    require_new(params, (*EVALUATIONS, entry), replace=options.replace)
+    scored = {} if options.score == "rules" else {"score": options.score}
+    values: dict[tuple[str, ...], object] = {(*EVALUATIONS, entry): {"set": name, "system": system, **scored}}
+    if options.nightly:
+        nights = list((get_section(params, NIGHTS[0]) or {}).get(NIGHTS[1]) or [])
+        values[NIGHTS] = [*nights, *([] if entry in nights else [entry])]
+    return values
+
+
+def name_inside(root: Path, path: Path) -> str:
+    """Name a path from the project's folder, or from the root where it lies elsewhere."""
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def make_addition(

@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.commands.cli_options import Json
+from flows.commands.cli_options import (
+    AnswerColumn,
+    ContextsColumn,
+    GroupColumn,
+    IdColumn,
+    Json,
+    QuestionColumn,
+    TagsColumn,
+    collect_columns,
+)
 from tasks.errors import BadInput
 from tasks.lines import print_line
 
@@ -230,25 +239,42 @@ def dataset(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="A file or folder of questions with reference answers, or a folder of data/raw/streambench.",
+            help="A table of questions and answers, a file or folder of questions with documents, or a "
+            "folder of data/raw/streambench.",
         ),
     ],
+    system: Annotated[
+        str | None,
+        typer.Option(help="Also evaluate this system of `systems` on the table."),
+    ] = None,
+    score: Annotated[
+        Literal["rules", "judge", "both"], typer.Option(help="How its answers are scored.")
+    ] = "rules",
+    nightly: Annotated[bool, typer.Option("--nightly", help="Repeat that evaluation every night.")] = False,
+    question: QuestionColumn = None,
+    answer: AnswerColumn = None,
+    contexts: ContextsColumn = None,
+    item_id: IdColumn = None,
+    group: GroupColumn = None,
+    tags: TagsColumn = None,
     no_try: NoTry = False,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Add a dataset after reading its first ten items.
 
-    Questions with reference answers are added to ragcheck.sets, a folder of data/raw/streambench to
-    streambench.streams.
+    A table of questions and answers is added to qa.sets, questions with documents to ragcheck.sets, and a
+    folder of data/raw/streambench to streambench.streams.
 
-    Example: benchloom add dataset ours my-set/
+    Example: benchloom add dataset mine my.csv --system alone --nightly
     """
 
     def make(root: Path, params: Parameters) -> Addition:
-        from flows.adding.datasets import add_dataset
+        from flows.adding.datasets import DatasetOptions, add_dataset
 
-        return add_dataset(root, params, name, path, tried=not no_try, replace=replace)
+        columns = collect_columns(question, answer, contexts, item_id, group, tags)
+        options = DatasetOptions(not no_try, replace, columns, system, score, nightly)
+        return add_dataset(root, params, name, path, options)
 
     add(make, as_json=as_json)
 

@@ -22,3 +22,37 @@ BudgetUsd = Annotated[
 BudgetTokens = Annotated[
     int | None, typer.Option(min=0, help="Stop before more than this number of tokens is used.")
 ]
+
+
+def _declare_column(content: str, *words: str) -> typer.models.OptionInfo:
+    help_text = f"qa: the column with {content}; '' for none."
+    option: typer.models.OptionInfo = typer.Option(*words, metavar="COLUMN", help=help_text)
+    return option
+
+
+QuestionColumn = Annotated[str | None, _declare_column("questions")]
+AnswerColumn = Annotated[str | None, _declare_column("reference answers")]
+ContextsColumn = Annotated[str | None, _declare_column("retrieved passages")]
+IdColumn = Annotated[str | None, _declare_column("ids", "--id")]
+GroupColumn = Annotated[str | None, _declare_column("group ids (a group is resampled as a whole)")]
+TagsColumn = Annotated[str | None, _declare_column("tags")]
+
+
+def collect_columns(
+    question: str | None,
+    answer: str | None,
+    contexts: str | None,
+    item_id: str | None,
+    group: str | None,
+    tags: str | None,
+) -> dict[str, str]:
+    """Return the columns that options name, by the part of an item that each holds."""
+    columns = {
+        "question": question,
+        "answer": answer,
+        "contexts": contexts,
+        "id": item_id,
+        "group": group,
+        "tags": tags,
+    }
+    return {part: column for part, column in columns.items() if column is not None}

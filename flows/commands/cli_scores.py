@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from flows.commands.cli_options import BudgetTokens, BudgetUsd, Json, Replay
+from flows.commands.cli_options import (
+    AnswerColumn,
+    BudgetTokens,
+    BudgetUsd,
+    ContextsColumn,
+    GroupColumn,
+    IdColumn,
+    Json,
+    QuestionColumn,
+    Replay,
+    TagsColumn,
+    collect_columns,
+)
 
 
 def score(
@@ -91,11 +103,6 @@ def score(
     )
 
 
-def declare_column(content: str, *words: str) -> Any:
-    """Return the option of `evaluate qa` that names the column with this content."""
-    return typer.Option(*words, metavar="COLUMN", help=f"qa: the column with {content}; '' for none.")
-
-
 def evaluate(
     flow: Annotated[
         str,
@@ -161,12 +168,12 @@ def evaluate(
     judge: Annotated[
         str, typer.Option(metavar="NAME", help="qa: the model that judges. Default: the role `judge`.")
     ] = "",
-    question: Annotated[str | None, declare_column("questions")] = None,
-    answer: Annotated[str | None, declare_column("reference answers")] = None,
-    contexts: Annotated[str | None, declare_column("retrieved passages")] = None,
-    item_id: Annotated[str | None, declare_column("ids", "--id")] = None,
-    group: Annotated[str | None, declare_column("group ids (a group is resampled as a whole)")] = None,
-    tags: Annotated[str | None, declare_column("tags")] = None,
+    question: QuestionColumn = None,
+    answer: AnswerColumn = None,
+    contexts: ContextsColumn = None,
+    item_id: IdColumn = None,
+    group: GroupColumn = None,
+    tags: TagsColumn = None,
     as_of: Annotated[
         str,
         typer.Option(
@@ -197,15 +204,7 @@ def evaluate(
     if (file is None) == (dataset is None):
         raise typer.BadParameter("give one dataset, by --dataset PATH or as FILE", param_hint="--dataset")
     place = (file or dataset or Path()).absolute()
-    columns = {
-        "question": question,
-        "answer": answer,
-        "contexts": contexts,
-        "id": item_id,
-        "group": group,
-        "tags": tags,
-    }
-    given = {part: column for part, column in columns.items() if column is not None}
+    given = collect_columns(question, answer, contexts, item_id, group, tags)
     names = list(system or ())
     if answers is not None and (model or len(names) > 1):
         raise typer.BadParameter(

@@ -77,7 +77,8 @@ def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Cal
     outs = {out for node in nodes.values() for out in node.outs}
     kept = outs | set(run_git(recorder.root, "ls-files", "-z").split("\0"))
     for dep in sorted({dep for name in read for dep in nodes[name].deps} - outs):
-        if not dep.startswith(COMMITTED):
+        # The worktree reads a path from the root where the project reads it.
+        if not dep.startswith(COMMITTED) and not Path(dep).is_absolute():
             link_data(home, recorder.root, dep, kept)
 
 

@@ -255,6 +255,64 @@ def test_a_set_of_questions_is_read_where_it_is(project, tmp_path, capsys):
     assert "line 1" in refuse(project, "dataset", "broken", str(folder))
 
 
+def write_table(path, header="question,answer"):
+    path.write_text(header + "\n" + "".join(f"Which is {n}?,{n}\n" for n in range(12)) + ",no question\n")
+    return path
+
+
+def test_a_table_of_questions_is_evaluated_on_a_system_every_night(project, tmp_path, capsys):
+    path = project / "params.yaml"
+    alone = "systems: {alone: {kind: rag, retriever: none}, good: {kind: rag, retriever: bm25}}"
+    path.write_text(path.read_text().replace("systems: {}", alone, 1) + "nightly: {assessments: [other]}\n")
+    table = write_table(tmp_path / "mine.csv")
+    said = add(capsys, "dataset", "mine", str(table), "--system", "alone", "--score", "both", "--nightly")
+    assert said["found"] == {"items_read": 12, "section": "qa.sets"}
+    assert said["next"].startswith("benchloom run qa-evaluation-page@mine-alone && git add")
+    params = read(project)
+    assert params["qa"] == {
+        "sets": {"mine": {"file": str(table)}},
+        "systems": {"mine-alone": {"set": "mine", "system": "alone", "score": "both"}},
+    }
+    assert params["nightly"]["assessments"] == ["other", "mine-alone"]
+    words = ("dataset", "more", str(table), "--system")
+    assert "params.yaml, line 3: systems.good: retrieves from documents" in refuse(project, *words, "good")
+    assert "no such system" in refuse(project, *words, "nobody")
+    assert "--system" in refuse(project, "dataset", "more", str(table), "--nightly")
+
+
+def test_a_table_says_which_columns_it_takes_and_what_it_leaves_out(project, tmp_path, capsys):
+    table = write_table(project / "mine.csv", "prompt,label")
+    assert "no column that could be the answer" in refuse(project, "dataset", "mine", str(table))
+    run_command(["add", "dataset", "mine", str(table), "--answer", "label"])
+    printed = capsys.readouterr().out
+    assert "read 12 questions\n" in printed
+    assert "the column 'prompt' is read as question" in printed
+    assert "left out 1 rows, the first: " in printed
+    assert "next: benchloom run qa-items@mine" in printed
+    assert read(project)["qa"]["sets"] == {"mine": {"file": "mine.csv", "columns": {"answer": "label"}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "section"),
+    [
+        ("mine.jsonl", {"question": "what is it", "answer": "it"}, "qa.sets"),
+        ("questions.jsonl", {"id": "1", "question": "what is it", "reference": "it"}, "ragcheck.sets"),
+    ],
+)
+def test_json_lines_go_to_the_flow_that_can_read_them(name, line, section, project, tmp_path, capsys):
+    (tmp_path / name).write_text(json.dumps(line) + "\n")
+    (tmp_path / "documents.jsonl").write_text(json.dumps({"id": "d", "text": "text"}) + "\n")
+    assert add(capsys, "dataset", "mine", str(tmp_path / name))["found"]["section"] == section
+
+
+def test_options_of_tables_are_refused_for_other_datasets(project, tmp_path):
+    (tmp_path / "questions.jsonl").write_text(
+        json.dumps({"id": "1", "question": "what is it", "reference": "it"}) + "\n"
+    )
+    said = refuse(project, "dataset", "mine", str(tmp_path), "--system", "alone")
+    assert "is not a table of questions and answers" in said
+
+
 def test_the_graph_of_a_project_follows_what_is_added(tmp_path, monkeypatch, capsys):
     from benchloom.making import init_command
 

@@ -1,5 +1,6 @@
 """`benchloom new`: from a SQLite shop and a scripted model to a project with a preview of 20 questions."""
 
+import json
 import re
 import sqlite3
 from contextlib import closing
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from tests.benchloom.scenes import call
-from tests.models.scenes import answering
+from tests.models.scenes import answering, say
 from tests.newcomer.endpoint import ScriptedEndpoint
 from tests.newcomer.strong_endpoint import StrongEndpoint
 
@@ -78,6 +79,44 @@ def test_a_database_and_a_model_become_a_project_with_twenty_questions(
     assert params["roles"]["judge"]["model"] == "small"
     assert params["roles"]["generator"]["constrain"] == constrain
     assert params["grammar"]["sql_templates"]["dialect"] == dialect
+
+
+class Numbers:
+    """Answers two of three questions with the number that they ask for. asked: how many were asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def answer(self, request):
+        self.asked += 1
+        found = re.search(r"number (\d+)", (await request.json())["messages"][-1]["content"])
+        return say(found[1] if found and int(found[1]) % 3 else "I cannot tell.")
+
+
+@pytest.mark.drill
+def test_a_table_of_questions_is_two_commands_from_a_night(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
+    rows = "".join(f"What is number {n}?,{n}\n" for n in range(60))
+    (tmp_path / "faq.csv").write_text("question,answer\n" + rows)
+    model = Numbers()
+    with answering(model.answer) as url:
+        done = call(tmp_path, "new", "mine", "--questions", "faq.csv", "--model", "small", "--endpoint", url)
+        assert done.returncode == 0, done.stderr
+        assert model.asked <= 20 + TRIAL_CALLS
+        assert done.stdout.startswith("faq: 60 questions\nA night: 60 calls, ")
+        assert len(QUESTION.findall(done.stdout)) == 20
+        assert re.search(r"^exact match: \d+% of 20 answers$", done.stdout, re.MULTILINE)
+        assert done.stdout.splitlines()[-1] == "next: cd mine && benchloom nightly once"
+        night = call(tmp_path / "mine", "nightly", "once", "--plain", "--json")
+        assert night.returncode == 0, night.stderr
+    (em, _) = json.loads(night.stdout)["series"]
+    assert (em["n"], em["mean"]) == (60, pytest.approx(2 / 3))
+
+
+def test_a_project_is_made_of_one_thing(tmp_path):
+    assert "give one of the two" in call(tmp_path, "new", "mine").stderr
+    assert call(tmp_path, "new", "mine", "--questions", "gone.csv").returncode == 2
+    assert not (tmp_path / "mine").exists()
 
 
 def test_what_fails_its_try_leaves_no_folder(tmp_path):

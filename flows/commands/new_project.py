@@ -1,0 +1,113 @@
+"""The project that `benchloom new` makes: each step is a command of it, so that its own code runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import benchloom
+from benchloom.yaml_files import load_yaml
+from tasks.models.stream_board import format_time
+
+LAUNCH = "import sys; sys.path.append(sys.argv.pop(1)); from benchloom.launcher import main; main()"
+PREVIEW = "data/.preview"
+
+
+@dataclass(frozen=True)
+class NewOptions:
+    """What a project is made from: a database, or a table of questions and answers."""
+
+    database: str | None = None
+    """A SQLite file, or a SQLAlchemy URL without its password."""
+    questions: Path | None = None
+    """A table as in docs/qa.md."""
+    model: str | None = None
+    endpoint: str | None = None
+    key_env: str | None = None
+    served_model: str | None = None
+    password_env: str | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    limit: int = 20
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Part of an item -> the column of `questions` that holds it."""
+
+
+class StepFailed(Exception):
+    """A command of the new project ended with an error, which it has said. code: its exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class NewProject:
+    """The project, the entry of its data and its model. embedded: whether the model is on this machine."""
+
+    folder: Path
+    entry: str
+    model: str
+    embedded: bool
+
+    def call(self, *words: str) -> None:
+        """Call a command; what it says goes to stderr. Raises StepFailed."""
+        self._run(words, sys.stderr.fileno())
+
+    def ask(self, *words: str) -> Any:
+        """Call a command; return the JSON document that it prints. Raises StepFailed."""
+        return json.loads(self._run((*words, "--json"), subprocess.PIPE))
+
+    def is_lacking(self) -> bool:
+        """Tell whether the files of the embedded model are not on this machine."""
+        from tasks.models.serving.fetching import has_files
+        from tasks.models.settings import EmbeddedModel
+
+        if not self.embedded:
+            return False
+        fields = load_yaml(self.folder / "params.yaml")["models"][self.model]
+        return not has_files(EmbeddedModel.model_validate(fields))
+
+    def _run(self, words: Sequence[str], out: int) -> str:
+        source = str(Path(benchloom.__file__).resolve().parents[1])
+        done = subprocess.run(  # noqa: S603 - our own launcher
+            [sys.executable, "-P", "-c", LAUNCH, source, *words],
+            cwd=self.folder, stdout=out, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise StepFailed(done.returncode)
+        return done.stdout or ""
+
+
+def describe_cost(plan: Mapping[str, Any]) -> str:
+    """Write the calls, tokens, dollars and time of a plan."""
+    parts = [
+        f"{show(plan['calls'])} calls",
+        f"{show(plan['tokens'])} tokens",
+        f"${show(plan['usd'], 2)}"
+        + ("" if plan["usd"]["high"] else " (--input-price, --output-price say the price)"),
+    ]
+    if plan["seconds"] is not None:
+        low, high = (plan["seconds"][end] for end in ("low", "high"))
+        parts.append(format_time(low) if high is None else f"{format_time(low)} to {format_time(high)}")
+    parts += plan["measured"]
+    return ", ".join(parts)
+
+
+def show(span: Mapping[str, Any], digits: int = 0) -> str:
+    """Write a range; its upper end may be unknown."""
+    low, high = (None if end is None else f"{end:,.{digits}f}" for end in (span["low"], span["high"]))
+    return f"at least {low}" if high is None else str(low) if low == high else f"{low} to {high}"
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read an artifact's rows; none where it is missing."""
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = pq.read_table(path).to_pylist() if path.is_file() else []
+    return rows
