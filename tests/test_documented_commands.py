@@ -61,6 +61,8 @@ ELSEWHERE = {
     "import wikidata": "tests/flows/test_import_wikidata.py",
     "import wikipedia": "tests/flows/test_import_wikipedia.py",
     "import templates": "tests/flows/test_own_templates.py",
+    "import own-tables": "tests/tanq/test_import_own_tables.py",
+    "run tanq-items@cinema": "tests/tanq/test_import_own_tables.py",
     "import trivia": "tests/flows/test_own_import.py",
 }
 """Commands that need more than the sample, by their first words -> the test that runs such ones.

@@ -199,7 +199,7 @@ def _make_column(column: BaseColumn, words: str, uses: Sequence[SkillUse]) -> Fi
 
 def say_year_of(words: str) -> str:
     """Turn what names dates into what names their years: `date of birth`, `release dates`, `inception`."""
-    if words.startswith(("year of ", "years of ")):
+    if words.startswith(("year of ", "years of ")) or words.endswith((" year", " years")):
         return words
     for date, year in (("date", "year"), ("dates", "years")):
         if words.startswith(f"{date} of "):
