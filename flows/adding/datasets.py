@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flows.adding.addition import Addition, require_name, require_new, trying
-from flows.parameters import Parameters, refuse, suggest
+from flows.parameters import Parameters, refuse, suggest, validate
 from flows.run.model_settings import read_mapping
 from flows.settings import get_section
 from tasks.errors import BadInput
@@ -22,6 +22,7 @@ STREAMS = ("streambench", "streams")
 SETS = ("ragcheck", "sets")
 TABLES = ("qa", "sets")
 EVALUATIONS = ("qa", "systems")
+COMPARISONS = ("streambench", "evaluations")
 NIGHTS = ("nightly", "assessments")
 STREAM_FILES = ("items.jsonl", "dataset.json")
 MTRAG_FIELDS = {"task_id", "targets"}
@@ -31,10 +32,12 @@ ROWS = 10
 
 @dataclass(frozen=True)
 class DatasetOptions:
-    """What `add dataset` is called with. The fields from `columns` on are for tables of questions only."""
+    """What `add dataset` is called with. methods: of streams; the fields after them: of tables."""
 
     tried: bool = True
     replace: bool = False
+    methods: tuple[str, ...] = ()
+    """Methods of StreamBench to compare on the stream."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Part of an item -> the column of the table that holds it."""
     system: str | None = None
@@ -56,7 +59,7 @@ def add_dataset(
     require_name(name)
     path = place.expanduser().resolve()
     stream = all((path / file).is_file() for file in STREAM_FILES)
-    if not stream and is_table(path):
+    if not stream and not options.methods and is_table(path):
         return add_table(root, params, name, path, options)
     if options.of_tables:
         raise BadInput(
@@ -64,8 +67,11 @@ def add_dataset(
             "is not a table of questions and answers, which --system, --score, --nightly and columns are for",
             hint="docs/qa.md",
         )
-    add = add_stream if stream else add_set
-    return add(root, params, name, path, tried=options.tried, replace=options.replace)
+    if stream:
+        return add_stream(root, params, name, path, options)
+    if options.methods:
+        raise BadInput(path, "is not a stream, which --method is for", hint="docs/streambench.md")
+    return add_set(root, params, name, path, tried=options.tried, replace=options.replace)
 
 
 def is_table(path: Path) -> bool:
@@ -88,24 +94,33 @@ def is_table(path: Path) -> bool:
     return not (isinstance(first, Mapping) and first.keys() >= MTRAG_FIELDS)
 
 
-def add_stream(
-    root: Path, params: Parameters, name: str, path: Path, *, tried: bool, replace: bool
-) -> Addition:
-    """Add a StreamBench dataset, which must lie where streams are read from. Raises BadInput."""
+def add_stream(root: Path, params: Parameters, name: str, path: Path, options: DatasetOptions) -> Addition:
+    """Add a StreamBench dataset, which must be where streams are read from, and its evaluation by methods.
+
+    Raises BadInput.
+    """
     from tasks.streambench.build.items import FOLDER, items
-    from tasks.streambench.entries import Stream
+    from tasks.streambench.entries import Stream, StreamEvaluation
 
     keys = (*STREAMS, name)
-    require_new(params, keys, replace=replace)
+    require_new(params, keys, replace=options.replace)
     if path.parent != (root / FOLDER).resolve():
         raise BadInput(
             path, f"is not in {FOLDER}, where streams are read from", hint=f"cp -r {path} {root / FOLDER}/"
         )
     count = None
-    if tried:
+    if options.tried:
         with trying(params, keys):
             count = len(items(path.parent, Stream(datasets=(path.name,)), ROWS).rows)
-    return make_addition(name, keys, {"datasets": [path.name]}, count, f"streambench-items@{name}")
+    values: dict[tuple[str, ...], object] = {keys: {"datasets": [path.name]}}
+    stage = f"streambench-items@{name}"
+    if options.methods:
+        compared = (*COMPARISONS, name)
+        require_new(params, compared, replace=options.replace)
+        values[compared] = {"stream": name, "methods": list(options.methods)}
+        validate(StreamEvaluation, values[compared], compared, params)
+        stage = f"streambench-evaluation-page@{name}"
+    return make_addition(name, values, count, stage)
 
 
 def add_set(root: Path, params: Parameters, name: str, path: Path, *, tried: bool, replace: bool) -> Addition:
@@ -121,7 +136,7 @@ def add_set(root: Path, params: Parameters, name: str, path: Path, *, tried: boo
     fields: dict[str, object] = {"kind": found.kind, "path": name_inside(root, found.path)}
     if found.language != "en":
         fields["language"] = found.language
-    return make_addition(name, keys, fields, count, f"ragcheck-questions@{name}")
+    return make_addition(name, {keys: fields}, count, f"ragcheck-questions@{name}")
 
 
 def add_table(root: Path, params: Parameters, name: str, path: Path, options: DatasetOptions) -> Addition:
@@ -189,9 +204,10 @@ def name_inside(root: Path, path: Path) -> str:
 
 
 def make_addition(
-    name: str, keys: tuple[str, ...], fields: dict[str, object], count: int | None, stage: str
+    name: str, values: Mapping[tuple[str, ...], object], count: int | None, stage: str
 ) -> Addition:
     """Return the addition of a dataset. count: items that were read; None if it was not tried."""
-    found = {} if count is None else {"items_read": count, "section": ".".join(keys[:-1])}
+    section = ".".join(next(iter(values))[:-1])
+    found = {} if count is None else {"items_read": count, "section": section}
     said = [] if count is None else [f"read {count} of its items, at most {ROWS}"]
-    return Addition("dataset", name, {keys: fields}, found, said, f"benchloom run {stage}")
+    return Addition("dataset", name, values, found, said, f"benchloom run {stage}")

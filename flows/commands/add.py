@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from flows.adding.addition import Addition
     from flows.parameters import Parameters
 
+ROLES = "roles"
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The entry's name in params.yaml.")]
 NoTry = Annotated[bool, typer.Option("--no-try", help="Add the entry without testing it.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing entry of the same name.")]
@@ -243,14 +245,17 @@ def dataset(
             "folder of data/raw/streambench.",
         ),
     ],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="streambench: a method to run on the stream. Repeatable."),
+    ] = None,
     system: Annotated[
-        str | None,
-        typer.Option(help="Also evaluate this system of `systems` on the table."),
+        str | None, typer.Option(metavar="NAME", help="qa: a system of `systems` to evaluate on the table.")
     ] = None,
     score: Annotated[
-        Literal["rules", "judge", "both"], typer.Option(help="How its answers are scored.")
+        Literal["rules", "judge", "both"], typer.Option(help="qa: how the answers of --system are scored.")
     ] = "rules",
-    nightly: Annotated[bool, typer.Option("--nightly", help="Repeat that evaluation every night.")] = False,
+    nightly: Annotated[bool, typer.Option("--nightly", help="qa: evaluate --system every night.")] = False,
     question: QuestionColumn = None,
     answer: AnswerColumn = None,
     contexts: ContextsColumn = None,
@@ -273,7 +278,7 @@ def dataset(
         from flows.adding.datasets import DatasetOptions, add_dataset
 
         columns = collect_columns(question, answer, contexts, item_id, group, tags)
-        options = DatasetOptions(not no_try, replace, columns, system, score, nightly)
+        options = DatasetOptions(not no_try, replace, tuple(method or ()), columns, system, score, nightly)
         return add_dataset(root, params, name, path, options)
 
     add(make, as_json=as_json)
@@ -304,20 +309,43 @@ def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
         print(json.dumps(describe_addition(addition, lines), indent=1, ensure_ascii=False))
         return
     print_line(f"added {addition.kind} {addition.name} to params.yaml:")
-    for keys, line in lines.items():
-        print_line(f"  line {line}: {keys}")
+    for line in list_places(lines):
+        print_line(f"  {line}")
     for said in addition.said:
         print_line(said)
     print_line(f"next: {addition.following}")
 
 
-def describe_addition(addition: Addition, lines: dict[str, int]) -> dict[str, object]:
+def list_places(lines: Mapping[str, int]) -> list[str]:
+    """List where the values are; those of several roles in one line for each name."""
+    by_field = defaultdict[str, list[str]](list)
+    for keys in lines:
+        section, _, rest = keys.partition(".")
+        role, _, name = rest.partition(".")
+        by_field[f"{section}.*.{name}" if section == ROLES and name else keys].append(role)
+    places = []
+    for keys, roles in by_field.items():
+        found = [line for key, line in lines.items() if key == keys or matches(key, keys)]
+        if len(found) == 1:
+            places.append(f"line {found[0]}: {keys.replace('*', roles[0])}")
+        else:
+            places.append(f"lines {min(found)} to {max(found)}: {keys} of {len(found)} roles")
+    return places
+
+
+def matches(key: str, pattern: str) -> bool:
+    """Tell whether a key is that of a role: `roles.judge.model` is one of `roles.*.model`."""
+    section, star, name = pattern.partition(".*.")
+    return bool(star) and key.startswith(f"{section}.") and key.endswith(f".{name}")
+
+
+def describe_addition(addition: Addition, lines: Mapping[str, int]) -> dict[str, object]:
     """Return an addition as the document that `--json` prints."""
     return {
         "kind": addition.kind,
         "name": addition.name,
         "wrote": {".".join(keys): value for keys, value in addition.values.items()},
-        "lines": lines,
+        "lines": dict(lines),
         "found": dict(addition.found),
         "next": addition.following,
     }

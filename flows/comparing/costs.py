@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pyarrow.parquet as pq
 
 from flows.run.model_settings import read_models
 from flows.run.node import PARAMS
 from flows.settings import load_params
-from tasks.judging.comparison import Strand
+from tasks.judging.comparison import CallFile, Strand
 from tasks.judging.priced_means import AnswerCost
 from tasks.models.opening import list_prices
 from tasks.models.recording.ledger import Ledger
@@ -23,18 +24,20 @@ from tasks.models.settings import Price
 
 FindSeconds = Callable[[str], float | None]
 """A call's key -> its latency in seconds; None if it is not recorded."""
-COLUMNS = ["id", "row", "model", "prompt_tokens", "completion_tokens"]
+COLUMNS = ["id", "stage", "row", "model", "prompt_tokens", "completion_tokens"]
 
 
 @contextmanager
 def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
-    """Open what reads a strand's cost, by the prices and the ledger of a project, if `root` is one."""
-    if not (root / PARAMS).is_file():
-        yield lambda strand: read_cost(strand, {}, lambda key: None)
-        return
-    run, models = read_models(load_params(root))
-    prices = list_prices(run, models)
-    address = find_ledger(run.ledger)
+    """Open what reads a strand's cost, by the prices and the ledger of a project.
+
+    Outside a project no price is known, and the ledger is the user's.
+    """
+    prices: Mapping[str, Price] = {}
+    address = find_ledger()
+    if (root / PARAMS).is_file():
+        run, models = read_models(load_params(root))
+        prices, address = list_prices(run, models), find_ledger(run.ledger)
     if not isinstance(address, Path) or not address.is_file():
         yield lambda strand: read_cost(strand, prices, lambda key: None)
         return
@@ -49,7 +52,7 @@ def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
 
 def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSeconds) -> AnswerCost:
     """Read what the calls beside a strand's answers took, per answer."""
-    calls = [call for path in strand.calls for call in pq.read_table(path, columns=COLUMNS).to_pylist()]
+    calls = [call for file in strand.calls for call in read_calls(file)]
     n = len({answered.id for _, answered in strand.answers})
     tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
     if not tokens or not n:
@@ -65,6 +68,13 @@ def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSec
         find_latency({call["id"]: call["row"] for call in calls}, find_seconds),
         f"run.prices has no price of {', '.join(unknown)}" if unknown else "",
     )
+
+
+def read_calls(file: CallFile) -> Iterator[dict[str, Any]]:
+    """Yield the calls of a file that count."""
+    for call in pq.read_table(file.path, columns=COLUMNS).to_pylist():
+        if not file.stages or call["stage"].partition("@")[0] in file.stages:
+            yield call
 
 
 def find_latency(rows: Mapping[str, str], find_seconds: FindSeconds) -> float | None:

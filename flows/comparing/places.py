@@ -137,10 +137,12 @@ def read_evaluation(folder: Path, label: str) -> Place | None:
         return folder / f"{name}.parquet"
 
     scopes = [scope for known in list_flows() if known.name == flow for scope in known.list_scopes()]
+    # Two sections of a flow may write one artifact. The section of users' systems is declared last.
+    named = {_name_artifact(scope.evaluates): scope for scope in scopes if scope.evaluates}
     stages = [
         EvaluatedStage(scope, dataset, system, find)
-        for scope in scopes
-        if scope.evaluates and (folder / f"{_name_artifact(scope.evaluates)}.parquet").is_file()
+        for artifact, scope in named.items()
+        if (folder / f"{artifact}.parquet").is_file()
     ]
     return Place(label, tuple(stages))
 

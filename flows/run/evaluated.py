@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from flows.discovery import find_stage, list_evaluating
+from flows.discovery import find_stage, list_evaluating, list_stages
 from flows.run.loading import load_function, locate_module, row_type_of
 from flows.stage import LIST_ANSWERED, LIST_SCORED, Scope
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import Strand
+from tasks.judging.comparison import CallFile, Strand
 
+ALL_CALLS = "calls.parquet"
+"""The file with all calls of an evaluation by `benchloom evaluate`."""
 Find = Callable[[str], Path]
 """Finds the file of an artifact by the name of an argument. Raises BadInput."""
 
@@ -46,19 +48,25 @@ def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) ->
         answer = answers[score.id]
         by_system[answer.system or system].append((score, answer))
     # Calls say for which row they are, and not for which system.
-    calls = list_calls(find, written, arguments) if len(by_system) == 1 else []
+    calls = list_calls(scope, find, written, arguments) if len(by_system) == 1 else []
     return [Strand(scope.over, key, name, answered, calls) for name, answered in sorted(by_system.items())]
 
 
-def list_calls(find: Find, scores: str, arguments: Iterable[str]) -> list[Path]:
-    """List the files of the calls that answers were made by.
+def list_calls(scope: Scope, find: Find, scores: str, arguments: Iterable[str]) -> list[CallFile]:
+    """List the files of the calls that made the answers.
 
-    They lie beside the scores; the calls that made the scores are not among them, nor those of the dataset.
+    They are beside the scores. Calls that made the scores or the dataset are left out. A folder of `benchloom
+    evaluate` has one file for the calls of all stages.
     """
     folder = find(scores).parent
-    paths = [find(name) for name in arguments if name != scores]
-    found = [path.with_name(f"{path.stem}.calls.parquet") for path in paths if path.parent == folder]
-    return [path for path in found if path.is_file()]
+    names = [name for name in arguments if name != scores and find(name).parent == folder]
+    files = [folder / f"{find(name).stem}.calls.parquet" for name in names]
+    if found := [CallFile(path) for path in files if path.is_file()]:
+        return found
+    stages = [stage for stage in list_stages() if stage.scope == scope]
+    made = tuple(stage.block for stage in stages if (stage.artifact or stage.function) in names)
+    path = folder / ALL_CALLS
+    return [CallFile(path, made)] if made and path.is_file() else []
 
 
 def list_arguments(stage: str) -> list[str]:

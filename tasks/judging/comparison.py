@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from tasks.judging.answered import Answered, Scored
 from tasks.judging.item_analysis import ItemAnalysis
@@ -29,6 +30,13 @@ FEW = 20
 """Below so many clusters a bootstrap's interval is too narrow."""
 
 
+class CallFile(NamedTuple):
+    """A file of model calls. stages: names of stages whose calls count; empty counts all calls."""
+
+    path: Path
+    stages: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Strand:
     """The scored answers of one system in one evaluated entry.
@@ -41,7 +49,7 @@ class Strand:
     entry: str
     system: str
     answers: Sequence[tuple[Scored, Answered]]
-    calls: Sequence[Path] = ()
+    calls: Sequence[CallFile] = ()
 
     @property
     def name(self) -> str:

@@ -168,7 +168,7 @@ def list_failures(
 def tell_steps(figures: Mapping[str, Any]) -> Iterator[str]:
     """Say why no step was reviewed."""
     if not figures["steps"]:
-        yield "No plan was told with an answer: no step was reviewed."
+        yield "No answer came with a plan, so no steps were reviewed."
 
 
 JUDGING = ("judge", "reviewer", "reviewers", "meta_reviewers")

@@ -36,7 +36,6 @@ from tasks.sources.drawing import draw_evenly
 from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.releases import open_release
 from tasks.sources.stream_dataset import (
-    ITEMS,
     SHOTS,
     DatasetHead,
     DatasetItem,
@@ -158,8 +157,8 @@ class Importer(BaseImporter):
                 *count_reasons(sieve.skipped, place, len(sieve.lost)),
                 *([] if shots else [NO_SHOTS]),
                 f"licence: {self.licence}; {self.source}",
-                f"now: streambench.streams.NAME: {{datasets: [{self.called}]}} ({place}/{ITEMS}), "
-                "then benchloom graph",
+                f"next: benchloom add dataset {self.called} {place} "
+                "--method zero_shot --method self_stream_icl",
             ],
             ended=[f"a record is broken: {sieve.ended}"] if sieve.ended else [],
         )

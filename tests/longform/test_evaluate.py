@@ -150,6 +150,10 @@ def test_answers_of_a_file_are_judged_with_the_steps_that_it_shows(project: Samp
     told = {row.item: row for row in read_rows(project.root / "told" / "interactions.parquet", Interaction)}
     assert told["conclusive-asks"].plan == "Count the concerts."
     assert json.loads(told["conclusive-asks"].queries[0].rows) == [[1, 2], [2, 1]]
+    compared = project.call("flows.cli", "compare", "told", "out", "--json")
+    assert compared.returncode == 0, compared.stderr
+    sections = {metric["section"] for metric in json.loads(compared.stdout)["means"]}
+    assert sections == {"longform.systems"}, "the same answers are compared once"
 
 
 def drop_bases(figures: object) -> object:

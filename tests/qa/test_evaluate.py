@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from tasks.artifacts.parquet import read_rows
+from tasks.models.calls import Call
 from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.warm import run_benchloom
 from tests.judging.scripted import sign
@@ -104,6 +106,15 @@ def test_a_model_by_its_address_is_scored_by_rules_and_judge_without_a_project(f
     assert traced.returncode == 0, traced.stderr
     assert "benchloom evaluate qa --dataset my.csv --model mine --judge marker" in traced.stdout
     assert "my.csv" in traced.stdout
+    compared = call(folder, "compare", "out", "again", "--json")
+    assert compared.returncode == 0, compared.stderr
+    (metric, *_) = json.loads(compared.stdout)["means"]
+    calls = read_rows(folder / "out/calls.parquet", Call)
+    tokens = sum(row.prompt_tokens + row.completion_tokens for row in calls if row.role == "model-mine")
+    for system in metric["systems"]:
+        assert system["cost"]["tokens"] == pytest.approx(tokens / 12), "of the answers, not of the judge"
+        assert system["cost"]["seconds"] > 0
+        assert system["cost"]["why"] == "run.prices has no price of mine"
 
 
 def test_two_files_of_answers_are_compared_without_a_project_or_a_model(folder):

@@ -313,6 +313,32 @@ def test_options_of_tables_are_refused_for_other_datasets(project, tmp_path):
     assert "is not a table of questions and answers" in said
 
 
+def test_a_stream_is_compared_by_methods_and_one_line_names_the_roles_of_a_model(project, capsys):
+    folder = project / "data/raw/streambench/quiz"
+    folder.mkdir(parents=True)
+    details = {"type": "bridge", "level": "hard"}
+    texts = {"memory_key": "what", "context": "", "gold": "it", "details": details}
+    items = [{"key": str(n), "text": f"what is {n}", **texts} for n in range(12)]
+    (folder / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    (folder / "dataset.json").write_text(json.dumps({"name": "quiz", "kind": "hotpotqa"}))
+    place = "data/raw/streambench/quiz"
+    said = add(capsys, "dataset", "quiz", place, "--method", "zero_shot", "--method", "grow_prompt")
+    assert (said["found"]["items_read"], said["next"]) == (
+        10,
+        "benchloom run streambench-evaluation-page@quiz",
+    )
+    assert read(project)["streambench"] == {
+        "streams": {"quiz": {"datasets": ["quiz"]}},
+        "evaluations": {"quiz": {"stream": "quiz", "methods": ["zero_shot", "grow_prompt"]}},
+    }
+    assert "is not a stream" in refuse(project, "dataset", "more", "params.yaml", "--method", "zero_shot")
+    with answering(Model().answer) as url:
+        run_command(["add", "model", "mine", "--endpoint", url])
+    lines = capsys.readouterr().out.splitlines()
+    assert "  lines 5 to 7: roles.*.model of 3 roles" in lines
+    assert not any("roles.judge.model" in line for line in lines)
+
+
 def test_the_graph_of_a_project_follows_what_is_added(tmp_path, monkeypatch, capsys):
     from benchloom.making import init_command
 

@@ -32,7 +32,8 @@ def project(tmp_path, monkeypatch):
 def write_calls(project, entry, models):
     """Write a call of 90 + 10 tokens for each question, and a second one for the first."""
     calls = [
-        {"id": f"{entry}-{number}", "row": f"row{number % 40}", "model": models[number % len(models)],
+        {"id": f"{entry}-{number}", "stage": "grammar-answers@x", "row": f"row{number % 40}",
+         "model": models[number % len(models)],
          "prompt_tokens": 90, "completion_tokens": 10}
         for number in range(41)
     ]  # fmt: skip
