@@ -61,7 +61,7 @@ ELSEWHERE = {
     "import wikidata": "tests/flows/test_import_wikidata.py",
     "import wikipedia": "tests/flows/test_import_wikipedia.py",
     "import templates": "tests/flows/test_own_templates.py",
-    "run streambench-evaluation-page@hotpotqa": "tests/streambench/test_evaluate_command.py",
+    "run streambench-evaluation-page@hotpotqa": "tests/flows/adding/test_new.py",
     "import own-tables": "tests/tanq/test_import_own_tables.py",
     "run tanq-items@cinema": "tests/tanq/test_import_own_tables.py",
     "import trivia": "tests/flows/test_own_import.py",

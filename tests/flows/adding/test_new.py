@@ -113,6 +113,31 @@ def test_a_table_of_questions_is_two_commands_from_a_night(tmp_path, monkeypatch
     assert (em["n"], em["mean"]) == (60, pytest.approx(2 / 3))
 
 
+@pytest.mark.drill
+def test_a_published_file_is_a_comparison_of_methods(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
+    rows = [
+        {"_id": str(n), "question": f"What is number {n}?", "answer": str(n), "type": "bridge",
+         "level": "easy", "context": [["Ostel", ["Ostel is a town."]]], "supporting_facts": [["Ostel", 0]]}
+        for n in range(12)
+    ]  # fmt: skip
+    (tmp_path / "hotpot.json").write_text(json.dumps(rows))
+    with answering(Numbers().answer) as url:
+        words = [
+            ("init", "mine"),
+            ("add", "model", "small", "--endpoint", url),
+            ("import", "hotpotqa", "../hotpot.json"),
+            ("add", "dataset", "hotpotqa", "data/raw/streambench/hotpotqa", "--method", "zero_shot"),
+            ("run", "--plain", "streambench-evaluation-page@hotpotqa"),
+        ]
+        for command in words:
+            done = call(tmp_path if command[0] == "init" else tmp_path / "mine", *command)
+            assert done.returncode == 0, done.stderr
+    figures = tmp_path / "mine/data/streambench/hotpotqa/hotpotqa/evaluation_figures.json"
+    assert "zero_shot" in figures.read_text()
+    assert (tmp_path / "mine/data/reports/streambench/hotpotqa/index.html").is_file()
+
+
 def test_a_project_is_made_of_one_thing(tmp_path):
     assert "give one of the two" in call(tmp_path, "new", "mine").stderr
     assert call(tmp_path, "new", "mine", "--questions", "gone.csv").returncode == 2
