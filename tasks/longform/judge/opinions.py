@@ -57,7 +57,7 @@ async def ask_opinion(
     """Ask a judge to choose one of `values`, given the exhibits; the value is None if no attempt parsed.
 
     words: maximum words of the rationale before the verdict; 0 requests none. tokens: the maximum tokens of
-    the reply. row: the id that errors name. step: for prompts that differ by step. Raises ModelFailed,
+    the reply. row: the id for error messages. step: for prompts that differ by step. Raises ModelFailed,
     BudgetSpent, CallMissing.
     """
     form = make_form(values, (exhibit.text for exhibit in exhibits), field=field, feedback=words > 0)

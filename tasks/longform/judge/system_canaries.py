@@ -18,7 +18,7 @@ from tasks.settings import read_section
 
 
 async def system_canaries(entry: OwnAgent, settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
-    """Have the judge judge the canaries that are answers.
+    """Get the judge's verdicts on the canaries that are answers.
 
     Nightly runs review no steps, so the canaries that are steps are skipped.
 
