@@ -93,7 +93,7 @@ class PeerHealth:
 async def peer_canaries(
     entry: AgentEvaluation, settings: Mapping[str, object], ask: Ask
 ) -> Drafts[CanaryRow]:
-    """Have the judge judge the canaries that are answers, and the reviewer review those that are steps.
+    """Get the judge's verdicts on canaries that are answers, and the reviewer's on canaries that are steps.
 
     settings: `longform.reference_verdicts` and `longform.reviews`, as in the evaluation. Half of the
     conclusive canaries and half of the steps deserve the worse verdict, so a judge that always gives the
