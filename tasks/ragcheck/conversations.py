@@ -36,7 +36,7 @@ class End(Label):
 
 @dataclass(frozen=True)
 class ConversationTurn:
-    """One turn of a conversation. The fields of a task that did not run are None.
+    """One turn of a conversation. A grade or final answer is None if its task did not run.
 
     - query, said: the question and the system's answer (T1)
     - tentative: the composed answer (T2)
