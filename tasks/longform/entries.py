@@ -72,7 +72,7 @@ class MorePeers(Settings):
     """A larger number of reviewers for some of the items."""
 
     items: int = Field(gt=0)
-    """Number of items, taken in order of their ids."""
+    """Number of items with more reviewers; they are the first items by id."""
     reviewers: int = Field(gt=0)
     """Reviewers per answer of these items."""
     meta_reviewers: int = Field(gt=0)
@@ -102,11 +102,11 @@ class AgentEvaluation(Settings):
     more: MorePeers | None = None
     """A larger number of reviewers for some of the items; null: none."""
     labels: LabelFile | None = None
-    """A file in data/labels with people's labels of answers and steps: id, label and, with several people,
-    rater."""
+    """A file in data/labels with people's labels of answers and steps. Its columns are id, label and, with
+    several people, rater."""
 
     def count_peers(self, rank: int) -> tuple[int, int]:
-        """Return the number of reviewers and of meta-reviewers for the item of a rank (0, 1, ... by id)."""
+        """Return the numbers of reviewers and meta-reviewers of an item. rank: its position by id, from 0."""
         if self.more is not None and rank < self.more.items:
             return self.more.reviewers, self.more.meta_reviewers
         return self.reviewers, self.meta_reviewers

@@ -38,7 +38,7 @@ PEERS = ("reviews", "meta_reviews", "revisions")
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the figures, the failures and the canaries' derivations from the rows of the stages."""
+    """Compute the figures of an evaluation from the rows of its stages, and list its failures."""
     outcomes = join_outcomes(rows["items"], rows["interactions"], rows["reference_verdicts"])
     health = measure_peers(rows["peer_canaries"])
     thresholds = read("judging.thresholds", TrustThresholds)
@@ -149,7 +149,7 @@ def list_failures(
     reviews: Mapping[str, Sequence[Review]],
     rows: OwnRows,
 ) -> list[str]:
-    """List interactions without an answer and missing verdicts, one line each, with the reason."""
+    """List every missing answer and every missing verdict on one line, with the reason."""
     lines = []
     for outcome in outcomes:
         item, verdict = outcome.interaction.item, outcome.verdict

@@ -31,8 +31,9 @@ from tasks.scoring.statistics import Interval, bootstrap, explain_missing, settl
 GUESS = "guess"
 ITEMS = "items"
 LEAST_POINTS = 3
+"""Minimum number of points for a correlation."""
 LEAST_AXIS = 4
-"""The smallest maximum of an axis of query counts, so that its ticks are whole numbers."""
+"""Minimum upper end of an axis of query counts, so that its ticks are whole numbers."""
 SHARE, SCORE = (0, 1), (1, 5)
 QUALITY = (("match rate (C)", SHARE, "match_rate"), ("mean score (I)", SCORE, "mean_score"))
 """The measures of answer quality: title, scale (lowest and highest value) and the field of `FigureBar`."""
@@ -57,8 +58,8 @@ class ModelPanel:
     guess: FigureBar | None
     """The reference line; None if the agent `guess` was not run."""
     never_queried: tuple[FigureBar, ...]
-    """The second reference (section 4.3): per agent, its interactions without a query;
-    empty if all have one."""
+    """The second reference (section 4.3): for each agent, its interactions without a query. Empty if every
+    interaction has a query."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Scatter:
     spearman: float | None
     why: str
     basis: Derivation | None = None
-    """The verdicts on all interactions of the figure."""
+    """The derivation of the figure from the verdicts on its interactions."""
     pearson_interval: Interval | None = None
     """The 95% interval; None if there are too few items.
 
@@ -145,7 +146,7 @@ class PointSample:
 
     @property
     def counts(self) -> IntArray:
-        """Return how many judgements each point has, which is 1."""
+        """Return an array of ones, because each point is one judgement."""
         return np.ones(len(self.queries), dtype=np.int64)
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:

@@ -60,7 +60,10 @@ class AnswerOutcome:
 
     @property
     def n_valid(self) -> int | None:
-        """Return the number of queries whose result has rows (section 4.1: valid); None if `n_queries` is."""
+        """Return the number of valid queries, whose results have rows (section 4.1).
+
+        None if the number of queries is None.
+        """
         return None if self.n_queries is None else count_valid(self.interaction)
 
     @property

@@ -24,6 +24,7 @@ from tasks.scoring.items import BadItem, Record
 from tasks.systems.own_items import LINES, ItemReader, ItemSource, check_choice, take_text
 
 LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_000_000, bytes=100_000)
+"""Limits for building the database of a user's script, which may contain anything."""
 CREATE = re.compile(
     r"""CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:\w+|"[^"]+"|`[^`]+`|\[[^\]]+\])\s*\(""", re.IGNORECASE
 )

@@ -111,7 +111,10 @@ def rate_perfect(ids: Iterable[str], step: str, groups: Groups, basis: Derivatio
 
 
 def rate_all_perfect(ids: Iterable[str], groups: Groups, basis: Derivation) -> Cell:
-    """Compute the share of interactions with only Perfect steps. An undecided step counts as failed."""
+    """Compute the share of interactions whose steps are all Perfect.
+
+    An interaction with an undecided step counts as failed.
+    """
     outcomes = []
     for row in ids:
         steps = [_is_perfect(groups, row, step) for step in STEPS]

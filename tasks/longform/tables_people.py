@@ -209,7 +209,7 @@ class RaterSample:
 
     @property
     def counts(self) -> IntArray:
-        """Return how many judgements each interaction has, which is 1."""
+        """Return an array of ones, because the bootstrap counts each interaction once."""
         return np.ones(len(self.values), dtype=np.int64)
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:

@@ -29,7 +29,9 @@ STEP_NAMES: Mapping[str, str] = {
 }
 NO_ANSWER, NO_VERDICT = "no answer", "no verdict"
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
+"""Matches the white space between two sentences."""
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
+"""Matches a number, which may have a minus sign, commas and decimal places."""
 LEAST_NAME = 3
 """Minimum characters of a text cell that is searched for in a sentence.
 

@@ -34,7 +34,7 @@ class QuestionTable:
 
 
 def open_table(path: Path) -> QuestionTable:
-    """Read a table. Raises BadInput if the path does not exist, or if a folder has not exactly one table."""
+    """Read a table. Raises BadInput if the path is missing, or a folder does not have exactly one table."""
     if not path.exists():
         raise BadInput(path, "no such file or folder", hint=HINT)
     place = find_table(path) if path.is_dir() else path

@@ -28,6 +28,7 @@ WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE = "word_recall", "rouge_l", "embeddin
 MEASURES = (WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE)
 """The baseline measures, which do not use contexts."""
 DIGITS = 6
+"""Decimal places of recorded values."""
 
 Pair = tuple[ReferenceQuestion, SystemAnswer]
 Values = Sequence[float | None]
@@ -149,7 +150,7 @@ def compute_cosine(one: Sequence[float], other: Sequence[float]) -> float | None
 
 def compute_bertscore(pairs: Sequence[Pair], model: str) -> list[float | None]:
     """Compute BERTScore's F1 per pair with the package bert-score, which downloads the model if needed."""
-    import bert_score  # type: ignore[import-not-found] # no package of ours: see Assessment.bertscore
+    import bert_score  # type: ignore[import-not-found] # an optional package, see Assessment.bertscore
 
     texts = [answer.text or "" for _, answer in pairs]
     _, _, f1 = bert_score.score(texts, [question.reference for question, _ in pairs], model_type=model)

@@ -25,7 +25,7 @@ from tasks.systems.contract import Passage, System, Turn, name_documents
 
 
 class End(Label):
-    """Why a conversation ended. The members have no score."""
+    """The reason why a conversation ended. As labels, the members have no score."""
 
     TOP = "top_score", "top score"
     STOPPED = "no_question", "no question"

@@ -198,7 +198,7 @@ def derive_correctness(row: MeasureCorrelation) -> Derivation:
 
 
 def derive_continuity(row: ConversationFigure) -> Derivation:
-    """Return the derivation of a mean over conversations, or of a share of texts with reference words."""
+    """Return the derivation of a mean over conversations, or of a rate of leaking or probing texts."""
     if row.kind == MEAN:
         rows = Selection("conversations", {}, _choose_dataset(row.dataset))
         return Derivation("mean", (rows,), row.measure)

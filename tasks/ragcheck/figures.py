@@ -46,6 +46,7 @@ class Estimate:
 NOTHING = Estimate(None, None, None)
 SCORED = Score({})
 DIGITS = 10
+"""Significant digits of recorded figures."""
 CONVERSATIONS = "conversations"
 
 

@@ -20,7 +20,7 @@ class Guard:
     """Row of the stage `guards`: words in a text that an agent can only have from the reference.
 
     - task: T2 or T6 (in an answer, such words are a leak), or T5 (in a question, such words probe)
-    - words: content words of the reference that the target question and the system's answers so far lack
+    - words: content words of the reference that neither the target question nor the system's answers have
     - flagged: words of a question that the judge's feedback did not name either
     """
 
@@ -38,9 +38,10 @@ class Guard:
 def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:
     """Make a row for every composed answer and follow-up question, with the reference's words in it.
 
-    Only content words of the reference count that occur in neither the target question nor the system's
-    answers up to then. In an answer they leak; in a question they probe, and are flagged unless the judge's
-    feedback named them. Words are compared by stem, and listed as spelled in the text.
+    A word counts if it is a content word of the reference and occurs in neither the target question nor the
+    system's answers up to then. In an answer, such words are a leak. In a question they probe, and are
+    flagged unless the judge's feedback named them. Words are compared by stem, and listed as spelled in the
+    text.
     """
     question_of = {question.id: question for question in questions}
     return Drafts(

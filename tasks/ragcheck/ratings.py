@@ -14,8 +14,11 @@ from tasks.ragcheck.questions import ReferenceQuestion
 
 COLUMNS = ("item", "rater", "rating")
 WHOLE = re.compile(r"[0-5](\.0+)?", re.ASCII)
+"""Matches a rating on the judge's rubric, a whole number from 0 to 5."""
 NUMBER = re.compile(r"-?\d{1,6}(\.\d{1,6})?", re.ASCII)
+"""Matches a rating on another scale."""
 DIGITS = 9
+"""Decimal places of a mapped rating."""
 LONGEST = 200
 """Maximum number of characters of an item's or rater's name."""
 HINT = "columns item, rater and rating; see docs/ragcheck.md"

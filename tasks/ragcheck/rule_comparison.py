@@ -132,7 +132,10 @@ def _compare(
 def _measure(
     figure: str, before: FloatArray, after: FloatArray, rated: FloatArray
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return a function of weights (draws, answers) that computes the figure under E3 minus E2, (draws,)."""
+    """Return a function that computes the figure under E3 minus the figure under E2.
+
+    The function maps weights of shape (draws, answers) to differences of shape (draws,).
+    """
 
     def mean(weights: FloatArray) -> FloatArray:
         return divide(weights @ (after - before), weights.sum(axis=1))

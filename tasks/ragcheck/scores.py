@@ -19,7 +19,10 @@ from tasks.settings import read_section
 
 @dataclass(frozen=True)
 class JudgeScore:
-    """Row of the stage `scores`: a judge's score, 1 to 5; 0 is "not sure", None a reply without a score."""
+    """Row of the stage `scores`: a judge's score of an answer, 1 to 5.
+
+    The score is 0 for "not sure", and None for a reply without a score.
+    """
 
     id: str
     answer: str

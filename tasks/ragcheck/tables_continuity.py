@@ -36,6 +36,7 @@ WORDS = {
     "lscore": ("turns it takes", "lower is better"),
     "mscore": ("best grade", "higher is better"),
 }
+"""Measure -> its name on the page, and which direction is better."""
 RATES = {
     LEAK: "answers that leak",
     f"{LEAK}_{COMPOSED}": f"tentative answers ({COMPOSED})",
@@ -43,6 +44,7 @@ RATES = {
     PROBING: "questions that probe",
     FLAGGED: "questions flagged",
 }
+"""Rate -> its name on the page."""
 
 
 def _read_figure(kind: str, name: str = "", form: str = "", **columns: str) -> Measure[ConversationFigure]:

@@ -265,7 +265,7 @@ def _view_grade(who: str, grade: Grade) -> Block:
 
 
 def _mark_grade(score: int | None, name: str = "") -> Tag:
-    """Mark a grade in short: in the list there may be many."""
+    """Make a short tag for a grade, because an entry of the list may have many grades."""
     said, tone = blocks.score_tag(score)
     return (f"{name}{said if score is None else score}", tone)
 

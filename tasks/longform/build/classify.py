@@ -15,6 +15,7 @@ from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE
 from tasks.models.ask import Ask
 
 DEFINITE = re.compile(r"(yes|no|unknown)\b", re.IGNORECASE)
+"""Start of an answer that makes a question conclusive by rule."""
 
 
 @dataclass(frozen=True)

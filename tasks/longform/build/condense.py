@@ -42,7 +42,7 @@ class Condense(Settings):
 async def condense(
     control: list[ControlledQuestion], params: Condense, ask: Ask
 ) -> Drafts[CondensedQuestion]:
-    """Have a model shorten every question. Entities stay, and everything that a definite answer needs.
+    """Have a model shorten every question; entities, and everything that a definite answer needs, stay.
 
     Drop reason: `uncondensed`.
     """

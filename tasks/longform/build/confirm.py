@@ -24,7 +24,7 @@ from tasks.settings import Settings
 
 YES, NO = "Yes", "No"
 CRITERIA = ("ambiguous", "not answerable", "one query is enough")
-"""The criterion that each `No` of the model's reply stands for, in the order of the prompt's lines."""
+"""The meaning of each `No` in the model's reply, in the order of the prompt's lines."""
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,9 @@ class Conjecture:
     id: str
     text: str
     expected: tuple[str, ...]
-    """For each figure of the question, its expected outcome. A mean has the group that is higher. A share has
-    `yes` or `no`: whether it is more than half. An analysis has one of `outcomes.list_choices`, or `unknown`
-    if the rows must not answer the question."""
+    """The expected outcome of each figure. For a mean, it is the group that is higher. For a share, it is
+    `yes` if the share is more than half, otherwise `no`. For an analysis, it is one of
+    `outcomes.list_choices`, or `unknown` if the rows must not answer the question."""
     origin: tuple[Origin, ...]
 
 

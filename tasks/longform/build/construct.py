@@ -178,7 +178,10 @@ class _Construction:
         return built, read_script(built.script, self.controlled)
 
     def _find_unfit(self, figures: Sequence[FoundFigure]) -> tuple[str, str] | None:
-        """Return (drop reason, problem) if rows do not answer the question, or must not; otherwise None."""
+        """Return (drop reason, problem) if rows do not fit the question; otherwise None.
+
+        Rows do not fit if they do not answer the question, or if they answer a question that must stay open.
+        """
         if self.invented:
             return find_unfit(figures, self.controlled, self.guess.expected)
         missing = find_missing(figures, self.controlled)

@@ -35,7 +35,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Design:
-    """A design. groups: how many groups a question names. choose: None if a focus has too few measures."""
+    """A design of questions. groups: how many groups a question names. choose: chooses the figures."""
 
     groups: int
     choose: Callable[[Focus, Counter[str], random.Random], Chosen | None]
@@ -61,7 +61,8 @@ def _choose_open(focus: Focus, used: Counter[str], dice: random.Random) -> Chose
         key=lambda chosen: (used[chosen.words], *(used[name] for name in chosen.measures)),
     )
     means = tuple(FigureDesign("mean", name) for name in quality.measures)
-    # With three measures, none should count twice. With two, there is room for one more figure.
+    # A quality with three measures needs no further figure. With fewer, the highest value of the first is
+    # added.
     further = () if len(means) > 2 else (FigureDesign("highest", quality.measures[0]),)
     return Chosen((*means, *further), quality)
 
@@ -92,5 +93,5 @@ DESIGNS: Mapping[str, Design] = {
     WITHIN: Design(2, _choose_within),
     TYPICAL: Design(2, _choose_typical),
 }
-"""Design by name, in the order of rotation for definite designs; `control` inserts open questions."""
+"""Name -> design. Questions take the definite designs in this order; `control` inserts open questions."""
 DEFINITE = tuple(name for name in DESIGNS if name != OPEN)

@@ -50,7 +50,7 @@ class FoundFigure:
         return ranked[0] if len(ranked) > 1 and self.values[ranked[0]] > self.values[ranked[1]] else ""
 
     def is_ahead(self, group: str) -> bool:
-        """Return whether a group, or another outcome, is the one that is ahead."""
+        """Return whether a group or outcome equals `ahead`."""
         return self.ahead == group
 
 

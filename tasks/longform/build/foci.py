@@ -30,10 +30,14 @@ NO_AMOUNT = re.compile(
 )
 """Names of numeric columns that are not amounts: keys without a constraint, dates, positions."""
 AMOUNT = re.compile(r"^number_of_", re.IGNORECASE)
+"""Names of counts, which are amounts although they match `NO_AMOUNT`."""
 TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
+"""Matches a part of a time of day or of a date."""
 NUMBER = re.compile(r"\W*\d[\d.,]*\W*")
+"""Matches a text that is only a number, perhaps with signs around it."""
 PREPOSITION = re.compile(r" (in|of|at|by|to|for|from|on)$")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
+"""Matches the name of a key that ends with a technical word, and so does not name the group."""
 LIST = re.compile(r", .*\.$")
 """Matches a value that would end the sentence around it: `Apartment, Flat, Condo, etc.`."""
 VALUES = 6
@@ -98,7 +102,7 @@ class Focus:
     group: str
     """The id of a text column, of the same table or of a table that a foreign key or link table leads to."""
     group_words: str
-    """The noun for the group column of a row of `table`: `origin airport`."""
+    """The noun for the group of a row of `table`: `origin airport`."""
     relation: str
     """The words for membership in a group, with `{}` for the value: `directed by {}`."""
     groups: tuple[str, ...]

@@ -30,7 +30,7 @@ UPPER = 0.6
 """The part of a group's ranked rows that its rows are taken from. The rows that support the conjecture rank
 first."""
 ABOVE = 3
-"""Number of rows of each group above the threshold that a figure over some rows needs."""
+"""Minimum number of rows above the threshold in each group, for a figure that covers only such rows."""
 DECOYS = 2
 """Number of rows of a group that the question does not name, so that a query without a condition gives
 another result."""
@@ -272,7 +272,7 @@ class RowPlanner:
         return TablePlan(table, tuple(column.name for column in columns), literals)
 
     def _is_filled(self, column: Column) -> bool:
-        """Return whether a column gets values: a required column, key, measure or name does."""
+        """Return whether a column gets values, as required columns, keys, measures and names do."""
         joined = column.references is not None and split_column_id(column.references)[0] in self.focus.tables
         if not column.nullable or column.primary_key or joined or column.id == self.focus.group:
             return True

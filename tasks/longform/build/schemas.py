@@ -31,7 +31,7 @@ class SourceArtifacts:
         return found
 
     def read_rows(self, database: str) -> Sequence[WholeRow]:
-        """Read the whole rows of a database's artifact `source_rows`."""
+        """Read the rows of a database's artifact `source_rows`."""
         found: Sequence[WholeRow] = self._rows(database)
         return found
 

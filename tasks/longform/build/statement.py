@@ -19,12 +19,15 @@ HIGHER = re.compile(
     r"\b(high|long|larg|great|bett|earli|heavi)(er|est)\b|\b(more|most|best|exceeds?|ahead|above)\b",
     re.IGNORECASE,
 )
+"""Words that state that a value is higher than another."""
 LOWER = re.compile(
     r"\b(low|short|small|few|light)(er|est)\b|\b(less|least|worse|worst|below|behind)\b", re.IGNORECASE
 )
+"""Words that state that a value is lower than another."""
 NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
 """Notes and labels, which are not prose for a reader."""
 UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
+"""Words for causes, guesses and further computation, which the findings do not support."""
 FIRST_WORD = re.compile(r"\w+")
 SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 

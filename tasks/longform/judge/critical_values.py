@@ -29,6 +29,7 @@ AGAINST = re.compile(r",? against\b")
 NEAR = Decimal("0.01")
 """The largest relative difference between a number and its rounded form in an answer."""
 SHORT = {"k": 3, "m": 6, "bn": 9, "b": 9, **SCALES}
+"""Suffix or word after a number -> its power of ten."""
 INTENT = re.compile(
     r"\b(?:(?:would|we|you|i) (?:also )?(?:need|have|want) to|(?:we|i|you) (?:can|will|would|could|should)\b"
     r"|(?:can|could|would) be (?:calculated|determined|computed|found)|sql quer(?:y|ies)|step-by-step)",
@@ -36,6 +37,7 @@ INTENT = re.compile(
 )
 """Phrases of an answer that describes how to find the result instead of stating it."""
 GENERIC = frozenset(["average", "mean", "median", "highest", "lowest", "most", "least", "number", "known"])
+"""Words that many claims share, so they do not identify a measure."""
 
 
 def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
@@ -91,7 +93,7 @@ def is_said(number: str, said: Sequence[Decimal]) -> bool:
 
 
 def _has(value: str, text: str, said: Sequence[Decimal]) -> bool:
-    """Return whether an answer contains a number, or a name.
+    """Return whether an answer contains a critical value, which is a number or a name.
 
     A name counts if the answer has all its words, one word of more than three letters, or its initials.
     """
@@ -113,8 +115,8 @@ def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Ve
 
     A conclusive item needs all critical values for a Match. For an interpretive item, scores 4 and 5 need all
     numbers, and score 3 needs half of the numbers. An answer without any number gets at most 2, or at most 1
-    if it names no measure of a claim or describes how to find the result. Scores of items without claims
-    stay.
+    if it names no measure of a claim or describes how to find the result. Scores of items without claims are
+    not changed.
     """
     missing = find_missing(item, answer)
     if item.kind == CONCLUSIVE:

@@ -15,11 +15,11 @@ from tasks.longform.solve.interaction import AgentQuery, Interaction, tell_stati
 from tasks.longform.solve.room import fit_description
 
 FRAME = 550
-"""Maximum number of tokens of a judge's prompt without the texts that are shown."""
+"""Maximum number of tokens of the fixed text in a judge's prompt."""
 QUESTION, DATABASE, PLAN, STATISTICS, ANSWER, OPINIONS = 0.08, 0.28, 0.15, 0.05, 0.17, 0.15
-"""The largest share of the room for each text. Queries get the rest, which is at least 12%."""
+"""The largest share of the remaining tokens for each text. Queries get the rest, which is at least 12%."""
 REFERENCE = 0.4
-"""The largest share of the room for the reference answer, and for the judged answer."""
+"""The largest share of the remaining tokens for the reference answer, and for the judged answer."""
 LEFT_OUT = "(left out for lack of room)"
 SQL, ERROR, LINE = 600, 240, 300
 """Maximum number of characters shown of an SQL statement, of an error and of one row of a result."""
@@ -87,7 +87,7 @@ def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> 
 
 
 def quote_within(text: str, tokens: float) -> str:
-    """Quote a text within a number of tokens, fence included; a longer text loses its middle."""
+    """Quote a text within a number of tokens, fence included; the middle of a longer text is left out."""
     quoted = quote(text, limit=12 * len(text)).text
     limit = len(quoted)
     while (size := estimate_tokens(quoted)) > tokens:

@@ -46,7 +46,10 @@ def list_steps(
 
 
 def decide(verdicts: Verdicts) -> Verdict | None:
-    """Return the majority verdict (section 4.2.2); a tie is Imperfect; None if fewer than half parsed."""
+    """Return the majority verdict of the peers (section 4.2.2).
+
+    A tie is Imperfect. The verdict is None if fewer than half of the replies have one.
+    """
     given = _list_given(verdicts)
     if not given:
         return None

@@ -45,7 +45,7 @@ class ReferenceVerdict:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict: the label, or the score as a verdict; None without both. Raises UnknownLabel."""
+        """The label, or the score as a `Verdict`; None if the row has neither. Raises UnknownLabel."""
         return self.label if self.score is None else Verdict.read(str(self.score))
 
     @property

@@ -59,8 +59,7 @@ def read_database(file: Path) -> Database:
 
 def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> DescribedTable:
     escaped = name.replace('"', '""')
-    # If an index covers all columns, SQLite may return the rows in the index's order. NOT INDEXED prevents
-    # this.
+    # Without NOT INDEXED, SQLite may return the rows in the order of an index that covers all columns.
     rows = connection.execute(f'SELECT * FROM "{escaped}" NOT INDEXED')  # noqa: S608 (a quoted name)
     columns = tuple(column for column, *_ in rows.description)
     return DescribedTable(name, sql, columns, tuple(tuple(to_plain_row(row)) for row in rows))

@@ -47,7 +47,7 @@ from tasks.models.ask import Ask
 NO_LIMIT = "as many as that takes"
 """The text in the prompt in place of the number of queries, if that number has no limit."""
 TOKENS_PER_WORD = 2
-"""Column names take more tokens than ordinary words do."""
+"""Tokens per word of a plan: column names take more tokens than ordinary words do."""
 Agent = Callable[[AgentSession], Awaitable[str | None]]
 """An agent: works on an item through a session, and returns its answer, or None.
 
@@ -77,8 +77,7 @@ async def interactions(
                     )
                 )
 
-    # The requests about one item are sent close together, because they begin with the same description of its
-    # database.
+    # The requests about one item are sent together, because they begin with the same database description.
     worked = await asyncio.gather(*map(work_on, items))
     return Drafts([row for rows in worked for row in rows])
 
@@ -156,8 +155,8 @@ async def guess_answer(session: AgentSession) -> str | None:
 async def work_sequentially(session: AgentSession) -> str | None:
     """Plan, then write and run all queries without seeing a result, then answer (agent `sequential`).
 
-    Without a readable plan, the model writes the queries from the question alone; without queries, it also
-    writes the answer that way. So the quality of the answer shows each failure (section 4.3).
+    Without a readable plan, the model writes the queries from the question alone. Without queries, it writes
+    the answer without results. So the quality of the answer shows each failure (section 4.3).
     """
     plan = await _write_plan(session)
     if plan is not None:

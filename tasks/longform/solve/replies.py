@@ -21,13 +21,18 @@ from tasks.models.ask import Tool, Unparsed
 from tasks.settings import Settings
 
 PLAN_PARTS = ("Information needed", "Tables and columns", "Retrieval steps")
+"""The labels of a plan's parts, in order."""
 ENOUGH = "ENOUGH"
+"""The word with which the iterative agent ends its rounds."""
 NEED, SQL, STATISTIC, REASONING, ANSWER = "Need", "SQL", "Statistic", "Reasoning", "Answer"
 NEED_TOKENS, STATISTIC_TOKENS = 50, 40
+"""Maximum number of tokens of a need, and of a statistic's request, in a reply."""
 NEED_CHARACTERS = 160
+"""Maximum number of characters of a need in a grammar."""
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
 """Grammars limit characters, not tokens. SQL has fewer characters per token than prose."""
 FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
+"""Matches a line that begins or ends a Markdown fence."""
 
 
 class AgentLimits(Settings):
@@ -54,7 +59,8 @@ class AgentLimits(Settings):
     statistics: bool = False
     """Whether querying agents may also request correlations, regressions and quantiles."""
     at_once: int = Field(default=200, gt=0)
-    """Maximum number of items that are worked on at once, also per round of a batch; limits memory."""
+    """Maximum number of items that agents work on at the same time, which limits memory. The same limit
+    applies to a round of a batch."""
     limits: QueryLimits = QueryLimits()
 
 

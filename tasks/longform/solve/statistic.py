@@ -25,11 +25,15 @@ MOST = 3
 REQUEST_CHARACTERS = 160
 """Maximum number of characters of a request."""
 LEAST_ROWS, DIGITS = 3, 6
+"""Minimum number of rows for a statistic, and the number of significant digits of its figures."""
 QUARTILES = (0.25, 0.5, 0.75)
+"""The quantiles that are computed if a request names none."""
 Shares = Sequence[float]
 Figures = Mapping[str, float]
 FORM = re.compile(r"([A-Za-z]+)\s*\((.*)\)\s*[.;]?")
+"""Matches a request: the kind of statistic, and its arguments in parentheses."""
 QUOTES = {'"': '"', "`": "`", "[": "]"}
+"""Opening quote of a column name -> the closing quote."""
 
 
 class BadRequest(ValueError):

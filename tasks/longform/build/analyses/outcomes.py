@@ -24,7 +24,8 @@ YES, NO, UNKNOWN = "yes", "no", "unknown"
 POSITIVE, NEGATIVE, WEAK = "positive", "negative", "weak"
 RISING, FALLING, FLAT = "rising", "falling", "flat"
 KNOWN = 3
-"""Minimum number of rows with a known amount in each group or side (or of years, for a trend in counts)."""
+"""Minimum number of rows with a known amount in each compared group or side. For a trend in the number of
+rows, the minimum number of years."""
 CLEAR = 0.3
 """Minimum absolute correlation that counts as positive or negative; below it, the correlation is weak."""
 TENTH = 0.1

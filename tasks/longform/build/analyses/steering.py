@@ -58,5 +58,5 @@ def write_questions(subjects: Iterable[AnalysedRows]) -> list[str]:
 
 
 def count_mentioned(mentions: frozenset[str], columns: Sequence[str], table: str) -> int:
-    """Count the columns and the table of a plan that a question mentions; a column counts 2, the table 1."""
+    """Score how much of a plan a question mentions: 2 for each column, and 1 for the table."""
     return 2 * len(mentions.intersection(columns)) + (table in mentions)

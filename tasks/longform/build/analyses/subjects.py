@@ -31,11 +31,13 @@ from tasks.longform.build.source_columns import SourceColumn
 from tasks.longform.build.words import say_amount, split_name
 
 YEAR = re.compile(r"\b(year|season)\b", re.IGNORECASE)
+"""Names of columns with year numbers."""
 OWN_NAME = re.compile(
     r"\b(name|title|[fl]name|surname|theme|nickname|motto|song|capital|abbreviation|author|init|minit)s?\b",
     re.IGNORECASE,
 )
-"""Names of text columns that differ in most rows of their own table; other tables can be grouped by them."""
+"""Names of text columns that name the rows of their own table. Rows of other tables can
+be grouped by them."""
 NO_CATEGORY = re.compile(
     r"\b(description|address|line|e?mail|phone|url|comments?|text|details?|code|id|password|login|token|"
     r"website|street|zip|postcode|photo|content|notes?|date|time|other|number|fix|hours)\b",
@@ -49,11 +51,15 @@ NO_OWN_AMOUNT = re.compile(
 )
 """Names of numeric columns that are not amounts but names or times, in addition to `foci.NO_AMOUNT`."""
 BIRTH = re.compile(r"\b(birth|born|dob)\b", re.IGNORECASE)
-"""Names of dates of birth, over which a database has no meaningful trend."""
+"""Names of columns with birth dates, over which a database has no meaningful trend."""
 SCALE = re.compile(r" (in )?(millions?|billions?|knots|tons|(?:metric )?tonnes)$", re.IGNORECASE)
+"""The unit at the end of a column's name, which is written with `in`: `in millions`."""
 DATAS = re.compile(r"\bdatas$")
+"""The wrong plural of table names that end with `data`."""
 REFERENCE = re.compile(r"^ref_(?=.)", re.IGNORECASE)
+"""The prefix of names of reference tables, which the nouns for their rows leave out."""
 COUNTED = re.compile(r"^num (of )?", re.IGNORECASE)
+"""The start of names of counts, which is written as `number of`."""
 FLAGS = frozenset(["0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"])
 """Values of flags, which are not useful as groups."""
 CLAUSE = re.compile(r"(if|is|has|how|what|when|where|which)\b|.* by$", re.IGNORECASE)
@@ -206,7 +212,11 @@ def is_amount(row: SourceColumn) -> bool:
 
 
 def _can_be_asked(row: SourceColumn) -> bool:
-    """Return whether a question may use a column: no reference, and descriptive, or empty and no key."""
+    """Return whether people would ask about a column.
+
+    A reference to another table does not qualify. Other columns qualify if they are descriptive, or if they
+    have no values and are not a primary key.
+    """
     own = row.column
     return own.references is None and (own.descriptive or not (row.values or own.primary_key))
 

@@ -13,14 +13,17 @@ from tasks.longform.build.words import find_numbers, names_all
 from tasks.models.ask import Unparsed
 
 UP = re.compile(r"\b(positive(ly)?|ris(e|es|en|ing)|increas\w+|grow\w*|upwards?)\b", re.IGNORECASE)
+"""Words for a positive correlation or a rise."""
 DOWN = re.compile(
     r"\b(negative(ly)?|inverse(ly)?|fall\w*|decreas\w+|declin\w+|drop\w*|downwards?)\b", re.IGNORECASE
 )
+"""Words for a negative correlation or a fall."""
 RANKS = re.compile(
     r"\b(higher|highest|lower|lowest|more|most|less|least|fewer|fewest|larger|largest|smaller|smallest|greater|"
     r"greatest|above|below|exceeds?|leads?|ahead|behind|common)\b",
     re.IGNORECASE,
 )
+"""Words that rank groups or sides."""
 SIGNED: Mapping[str, tuple[str, str]] = {
     CORRELATED: (POSITIVE, NEGATIVE), SLOPE: (RISING, FALLING), YEARLY: (RISING, FALLING),
 }  # fmt: skip
