@@ -98,7 +98,7 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
-    """Count interactions by outcome. failed: no answer; unscored: an answer without a verdict."""
+    """Count interactions by outcome: `failed` without an answer, `unscored` with an answer but no verdict."""
     answered = [outcome for outcome in outcomes if outcome.answered]
     parts = {
         "items": outcomes,

@@ -135,7 +135,7 @@ def derive_peers(
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
     """Count interactions by outcome, and their queries: interactions = scored + unscored + failed.
 
-    failed: no answer; unscored: an answer without a verdict.
+    Failed interactions have no answer. Unscored interactions have an answer without a verdict.
     """
     answered = [outcome for outcome in outcomes if outcome.answered]
     scored = sum(outcome.quality is not None for outcome in answered)

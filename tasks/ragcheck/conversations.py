@@ -280,7 +280,7 @@ class _Dialogue:
 
 
 def list_scored(conversations: Iterable[Conversation]) -> list[Scored]:
-    """List each conversation's wscore for comparisons between nights; None if it failed."""
+    """List each conversation's wscore for comparisons of nightly runs; None if it failed."""
     return [
         Scored(conversation.id, conversation.question, conversation.wscore) for conversation in conversations
     ]

@@ -101,7 +101,7 @@ async def _score(
 
 
 def list_scored(scores: Iterable[JudgeScore]) -> list[Scored]:
-    """List each score, 1 to 5, for comparisons between nights; None if it is missing or "not sure"."""
+    """List each score, 1 to 5, for comparisons of nightly runs; None if it is missing or "not sure"."""
     return [Scored(score.id, score.question, float(score.score) if score.score else None) for score in scores]
 
 

@@ -20,7 +20,7 @@ DEFINITE = re.compile(r"(yes|no|unknown)\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class QuestionKind:
-    """Row of the stage `classify`: conclusive or interpretive. The row has its question's id."""
+    """Row of the stage `classify`: whether a question is conclusive or interpretive, under its id."""
 
     id: str
     kind: str

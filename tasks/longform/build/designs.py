@@ -42,7 +42,7 @@ class Design:
 
 
 def _take(focus: Focus, used: Counter[str], dice: random.Random, count: int) -> list[FocusMeasure]:
-    """Return the `count` least used measures in random order among equals; empty if there are too few."""
+    """Return the `count` measures that were used least, ties in random order; empty if there are too few."""
     shuffled = dice.sample(focus.measures, len(focus.measures))
     taken = sorted(shuffled, key=lambda measure: used[measure.column])[:count]
     return taken if len(taken) == count else []

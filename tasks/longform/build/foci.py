@@ -214,7 +214,11 @@ def say_more(name: str) -> str:
 
 
 def count_digits(typical: float) -> int:
-    """Return the decimal places of a measure's figures: for 3 significant digits, or 1 from 10 to 10,000."""
+    """Return the number of decimal places for figures of a measure.
+
+    Figures below 10 get three significant digits, figures from 10 to 10,000 get one decimal place, and larger
+    figures get none. typical: the mean of the measure's absolute values.
+    """
     if typical >= 10_000:
         return 0
     return 1 if typical >= 10 or typical == 0 else min(9, 2 - floor(log10(typical)))
@@ -255,7 +259,7 @@ def _is_name(row: SourceColumn) -> bool:
 
 
 def list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
-    """Yield (table of the measures, table of the group) for joins that count no row several times."""
+    """Yield (table of the measures, table of the group) for joins that do not count a row several times."""
     if len(tree.tables) == 1:
         yield tree.root, tree.root
         return
@@ -284,7 +288,10 @@ def write_source(tree: JoinTree) -> str:
 
 
 def name_group(table: str, group: Column, tree: JoinTree) -> str:
-    """Name a group column for a table's row: `director` by a link table, `origin airport` by a key."""
+    """Name a group column as a property of a table's row.
+
+    A link table gives a name such as `director`, and the name of a key gives `origin airport`.
+    """
     if group.table == table:
         return _say(group.name)
     links = [name for name in tree.route if name not in tree.tables]

@@ -37,7 +37,7 @@ class Exhibit:
 def show_answer(
     item: LongformItem, interaction: Interaction, prompt_tokens: int, *, answer_first: bool = False
 ) -> tuple[Exhibit, ...]:
-    """Show the question, the reference answer and the answer to judge. answer_first: swap the last two."""
+    """Show the question, the reference answer and the judged answer; `answer_first` swaps the answers."""
     room = prompt_tokens - FRAME
     reference = _show("Reference answer", item.reference, room * REFERENCE)
     answer = _show("Answer to judge", interaction.answer or "", room * REFERENCE)

@@ -147,7 +147,7 @@ def _make_row(
 def name_judge(row: CanaryRow) -> str:
     """Name the judge that a canary tests, for nightly runs.
 
-    The name is empty for the reference judge, whose scores are compared between nights.
+    The name is empty for the reference judge, whose scores are compared between nightly runs.
     """
     return "reviewer" if row.kind in STEPS else ""
 

@@ -85,7 +85,7 @@ def list_verdicts(reviews: Iterable[Review]) -> tuple[Verdict | None, ...]:
 
 
 def rank_items(items: Iterable[LongformItem]) -> dict[str, int]:
-    """Return item id -> its rank by id, from 0, for `AgentEvaluation.count_peers`."""
+    """Return the rank of each item by id, from 0, for `AgentEvaluation.count_peers`."""
     return {item: rank for rank, item in enumerate(sorted({item.id for item in items}))}
 
 

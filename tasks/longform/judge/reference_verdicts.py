@@ -180,7 +180,7 @@ def tell_rule(verdict: ReferenceVerdict) -> str:
 
 
 def list_scored(verdicts: Iterable[ReferenceVerdict]) -> list[Scored]:
-    """List the score of each verdict for comparisons between nights; None if unscored.
+    """List the score of each verdict for comparisons of nightly runs; None if unscored.
 
     A match is 1 and no match is 0; scores from 1 to 5 are scaled to 0 to 1.
     """

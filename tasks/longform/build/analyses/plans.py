@@ -104,7 +104,7 @@ class _Planner:
     def _list_choices(
         self, kind: str, interpretive: bool, mentions: frozenset[str]
     ) -> Iterator[AnalysisScope]:
-        """Yield scopes that a question mentions, most mentions first, then the least used tables."""
+        """Yield the scopes of a kind that a question mentions, most mentions first, then least used table."""
         chance = {column: self.dice.random() for column in self.columns}
 
         def rank(column: str) -> tuple[object, ...]:

@@ -69,7 +69,11 @@ FIT = "FROM known, means"
 
 
 def _write_fit(points: str, digits: int) -> str:
-    """Write a least-squares fit: its slope, the first and last year, and the relative change between them."""
+    """Write the query of a least-squares fit.
+
+    The query returns the number of all points and of known points, the slope, the first and last year, and
+    the fitted change over these years relative to the mean.
+    """
     slope = "SUM((x - mx) * (y - my)) / SUM((x - mx) * (x - mx))"
     change = f"ROUND({slope} * (MAX(x) - MIN(x)) / ABS(MAX(my)), 2)"
     return f"{points} {_select(f'{COUNTS}, ROUND({slope}, {digits + 1}), MIN(x), MAX(x), {change}', FIT)}"
@@ -80,7 +84,7 @@ def _write_points(focus: Focus, across: str, up: str) -> str:
 
 
 def _name_points(select: str) -> str:
-    """Write the tables `points`, `known` (points with both amounts) and `means` of a query.
+    """Write the WITH clause of a query: `points`, `known` (points with both amounts) and `means`.
 
     Sums use deviations from the means, which keeps large amounts exact.
     """
@@ -117,7 +121,10 @@ PERIOD = f"CASE WHEN x > border THEN '{LATER}' ELSE '{EARLIER}' END"
 
 
 def _write_sides(points: str, border: str, side: str, values: str, digits: int) -> str:
-    """Compare rows on two sides of a border. values: the number of rows with the amount, and its figure."""
+    """Write a query that compares rows on the two sides of a border.
+
+    values: the expressions for the number of rows with the amount, and for the side's figure.
+    """
     told = f"{side} AS side, COUNT(*), {values}, ROUND(MAX(border), {digits})"
     sides = _select(told, "FROM points, middle WHERE x IS NOT NULL GROUP BY side ORDER BY side")
     return f"WITH points AS ({points}), middle AS ({border}) {sides}"

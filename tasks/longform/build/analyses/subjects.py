@@ -176,7 +176,10 @@ def _list_lone_keys(rows: Sequence[SourceColumn]) -> set[str]:
 
 
 def _name_category(table: str, column: Column) -> str:
-    """Name a category column for a table's row: `class`, `stadium's country`, `stadium` for its name."""
+    """Name a category column as a property of a table's row, such as `class` or `stadium's country`.
+
+    A column with the names of another table's rows is called like that table: `stadium`.
+    """
     words = split_name(column.name)
     if column.table == table:
         return words
@@ -238,7 +241,10 @@ def is_time(row: SourceColumn) -> bool:
 
 
 def _name_measure(row: SourceColumn, table: str, words: _Words) -> FocusMeasure:
-    """Name an amount or time for a table's row; behind a key, with the other table: `stadium's capacity`."""
+    """Name an amount or time as a property of a table's row.
+
+    A column of another table is named with that table: `stadium's capacity`.
+    """
     measure = words.measures.get(row.id) or _say_measure(row)
     if row.column.table == table:
         return measure
