@@ -19,12 +19,12 @@ class MeasureWords(Settings):
     """The words that questions use for a numeric column."""
 
     name: str = ""
-    """The column's name in questions, such as `Metacritic score`. Empty: the column's
-    name without its unit."""
+    """The column's name in questions, such as `Metacritic score`. If empty, it is the column's name without
+    its unit."""
     more: str = ""
     """Words for rows with a higher value, such as `score higher on Metacritic`."""
     negative: str = ""
-    """The word for negative amounts, such as `early` for a delay. Empty: amounts keep the minus sign."""
+    """The word for negative amounts, such as `early` for a delay. If empty, amounts keep the minus sign."""
 
 
 class SourceDatabase(Settings):
@@ -100,7 +100,7 @@ class AgentEvaluation(Settings):
     meta_reviewers: int = Field(default=3, gt=0)
     """Meta-reviewers per answer."""
     more: MorePeers | None = None
-    """A larger number of reviewers for some of the items; null: none."""
+    """A larger number of reviewers for some of the items; null uses the same number for all items."""
     labels: LabelFile | None = None
     """A file in data/labels with people's labels of answers and steps. Its columns are id, label and, with
     several people, rater."""

@@ -62,7 +62,7 @@ class AnswerOutcome:
     def n_valid(self) -> int | None:
         """Return the number of valid queries, whose results have rows (section 4.1).
 
-        None if the number of queries is None.
+        The number is None if `n_queries` is None.
         """
         return None if self.n_queries is None else count_valid(self.interaction)
 

@@ -28,7 +28,8 @@ LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_
 CREATE = re.compile(
     r"""CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:\w+|"[^"]+"|`[^`]+`|\[[^\]]+\])\s*\(""", re.IGNORECASE
 )
-"""The only allowed statement except INSERT. CREATE TABLE ... AS SELECT, TEMP and VIRTUAL do not match."""
+"""The only allowed statement except INSERT. The pattern does not match TEMP or VIRTUAL tables, or CREATE
+TABLE AS."""
 TOKEN = re.compile(
     r"""'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)|;""",
     re.DOTALL,

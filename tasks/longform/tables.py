@@ -147,9 +147,9 @@ def _average(
 ) -> list[Measure[AnswerOutcome]]:
     """Declare the mean of a number over the items of each kind.
 
-    lacks: the reason for an empty cell of agents that do not query. column: an expression on interactions
-    whose mean is the cell, used if every outcome has a number. of: the name of the number in the derivation;
-    the default is `name`.
+    - lacks: the reason for an empty cell of agents that do not query
+    - column: an expression on interactions whose mean is the cell, used if every outcome has a number
+    - of: the name of the number in the derivation; the default is `name`
     """
 
     def declare(kind: str) -> Measure[AnswerOutcome]:

@@ -20,7 +20,7 @@ from tasks.reports.blocks import GOOD, OFF, Block
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
 EXACT = 2**53
-"""The limit of exact integers in JavaScript; larger ones are shown as text."""
+"""The limit of exact integers in JavaScript. Larger integers are shown as text."""
 BY: Mapping[str, str] = {"plain": "written by code", "model": "written by a model"}
 
 

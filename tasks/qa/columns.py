@@ -36,7 +36,7 @@ REQUIRED = ("question", "answer")
 
 
 class QaColumns(Settings):
-    """The column of each part of an item. None: the column is guessed. Empty: the part is not read."""
+    """The column of each part of an item; None means a guessed column, and an empty name skips the part."""
 
     question: str | None = None
     """The column with the question."""

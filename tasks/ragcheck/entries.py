@@ -33,7 +33,7 @@ class RatingScale(Settings):
 
 
 class Assessment(Settings):
-    """An entry of `ragcheck.correctness`. Its key is the name of a question set."""
+    """An entry of `ragcheck.correctness`. The entry's key is the name of a question set."""
 
     systems: Names
     """Names under `systems:`."""
@@ -50,7 +50,7 @@ class Assessment(Settings):
 
 
 class Continuity(Settings):
-    """An entry of `ragcheck.continuity`. Its key is the name of a question set."""
+    """An entry of `ragcheck.continuity`. The entry's key is the name of a question set."""
 
     systems: Names
     """Names under `systems:`. Every pair of systems is compared."""

@@ -97,7 +97,7 @@ def _compare(
     people: Mapping[str, float],
     params: Resampling,
 ) -> Iterator[RuleDifference]:
-    """Yield one row per figure. names: system, dataset, judge."""
+    """Yield one row per figure. `names` are a system, a dataset and a judge."""
     by_rule = {
         rule: {score.answer: score for score in scores if score.rule == rule and score.score}
         for rule in (BY_QUESTION, BY_REFERENCE)

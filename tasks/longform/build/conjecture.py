@@ -79,7 +79,8 @@ def draw_unknown(
 ) -> Collection[str]:
     """Sample the ids of questions whose rows must not answer them.
 
-    share: their share of all questions. There may be fewer, because only definite analyses qualify.
+    `share` is their share of all questions. The sample may be smaller, because only definite analyses
+    qualify.
     """
     if not share:
         return frozenset()

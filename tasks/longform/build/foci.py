@@ -63,7 +63,7 @@ class FocusMeasure:
     more: str
     """Words for rows with a higher value: `earn more`, `have a higher box office`."""
     negative: str
-    """The word for amounts below 0: `early`. Empty: amounts keep the minus sign."""
+    """The word for amounts below 0: `early`. If empty, amounts keep the minus sign."""
     digits: int
     """Number of decimal places of figures of this measure."""
 

@@ -211,9 +211,9 @@ class RowPlanner:
         return float(str(joined[self.focus.table][name]))
 
     def _rank(self, group: str) -> tuple[list[dict[str, Cells]], list[dict[str, Cells]]]:
-        """Return a group's distinct rows, those that best support the conjecture first; then its other rows.
+        """Return two lists of a group's distinct rows: rows with all amounts of the question, and other rows.
 
-        The second list has the rows in which an amount of the question is unknown.
+        The first list begins with the rows that best support the conjecture.
         """
         asked = {name for figure in self.question.figures for name in (figure.measure, figure.over) if name}
         names = [split_column_id(column)[1] for column in sorted(asked)]
@@ -250,7 +250,7 @@ class RowPlanner:
         return named or [cells[name] for name in cells if name != self.key]
 
     def _read_expected(self, group: str) -> dict[str, float]:
-        """Return measure -> 1 if the conjecture expects the group to be ahead in it, -1 if behind."""
+        """Map each measure to 1 if the conjecture expects the group to be ahead in it, -1 if behind, or 0."""
         expected: defaultdict[str, float] = defaultdict(float)
         for figure, ahead in zip(self.question.figures, self.conjecture.expected, strict=True):
             if figure.kind == "share":

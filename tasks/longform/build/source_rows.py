@@ -161,7 +161,7 @@ def _read_referred(
     entry: SourceDatabase,
     database: SafeDatabase,
 ) -> Iterator[WholeRow]:
-    """Read the rows that other rows refer to, and the rows that these refer to."""
+    """Read the rows that references point to, and the rows to which those rows refer in turn."""
     queue = list(wanted)
     for reference, value in queue:  # the loop body appends to this list
         table = split_column_id(reference)[0]

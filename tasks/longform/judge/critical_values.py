@@ -43,8 +43,8 @@ GENERIC = frozenset(["average", "mean", "median", "highest", "lowest", "most", "
 def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
     """List the critical values that an answer lacks, in the order of the claims.
 
-    A reference without claims comes from a user's file, so its critical numbers are not known. All its
-    numbers are returned as missing if the answer has none of them; otherwise nothing is missing.
+    A reference without claims comes from a user's file, so its critical numbers are not known. If the answer
+    has none of the reference's numbers, all of them are returned as missing; otherwise nothing is missing.
     """
     text = answer[:LONGEST]
     said = read_numbers(text)

@@ -50,8 +50,9 @@ def show_step(
 ) -> tuple[Exhibit, ...]:
     """Show what a reviewer of a step sees (section 4.2.2), and leave room for `show_opinions`.
 
-    IP: the question, the database description and the plan. TE: also the queries with their results. IS: also
-    the answer.
+    - IP: the question, the database description and the plan
+    - TE: also the queries with their results
+    - IS: also the answer
     """
     room = prompt_tokens - FRAME
     before = [

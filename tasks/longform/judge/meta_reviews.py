@@ -86,8 +86,8 @@ async def ask_meta_reviewer(
 ) -> Answer[Opinion[Verdict]]:
     """Ask a meta-reviewer about one step.
 
-    row: the id that errors name. seen: reviews with verdicts, shown in this order. Raises ModelFailed,
-    BudgetSpent, CallMissing.
+    `row` is the id that errors name. `seen` are reviews with verdicts, shown in this order. Raises
+    ModelFailed, BudgetSpent, CallMissing.
     """
     tokens = params.prompt_tokens
     return await ask_peer(

@@ -56,9 +56,12 @@ async def ask_opinion(
 ) -> Answer[Opinion[Word]]:
     """Ask a judge to choose one of `values`, given the exhibits; the value is None if no attempt parsed.
 
-    words: maximum words of the rationale before the verdict; 0 requests none. tokens: the maximum tokens of
-    the reply. row: the id for error messages. step: for prompts that differ by step. Raises ModelFailed,
-    BudgetSpent, CallMissing.
+    - words: maximum number of words of the rationale before the verdict; 0 requests no rationale
+    - tokens: maximum number of tokens of the reply
+    - row: the id that errors name
+    - step: the step that the prompt is about, for prompts that differ by step
+
+    Raises ModelFailed, BudgetSpent, CallMissing.
     """
     form = make_form(values, (exhibit.text for exhibit in exhibits), field=field, feedback=words > 0)
     return await ask(

@@ -123,8 +123,8 @@ async def ask_judge(
 ) -> Answer[Opinion[Verdict]]:
     """Ask the judge about one answer.
 
-    row: the id that errors name. answer_first: show the answer before the reference. Raises ModelFailed,
-    BudgetSpent, CallMissing.
+    `row` is the id that errors name. With `answer_first`, the answer comes before the reference. Raises
+    ModelFailed, BudgetSpent, CallMissing.
     """
     conclusive = item.kind == CONCLUSIVE
     return await ask_opinion(

@@ -46,7 +46,7 @@ def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -
 def fit_results(queries: Sequence[AgentQuery | None], tokens: float) -> list[Fitted]:
     """Show results within a number of tokens, by omitting all rows of the largest results first.
 
-    queries: None is a round without a query.
+    In `queries`, None is a round without a query.
     """
     shown = [Fitted(quote_data(show_result(query)), ()) for query in queries]
     while sum(estimate_tokens(fitted.text) for fitted in shown) > tokens:
@@ -67,7 +67,8 @@ def fit_results(queries: Sequence[AgentQuery | None], tokens: float) -> list[Fit
 def show_result(query: AgentQuery | None, *, rows: bool = True) -> str:
     """Write a query's result for a prompt: its columns and rows, or its error; then its statistics.
 
-    Quote the text, because cells are untrusted data. rows: False omits the rows and states their number.
+    Quote the text, because cells are untrusted data. If `rows` is False, the rows are omitted and their
+    number is stated.
     """
     if query is None:
         return "nothing: there was no query in the reply"

@@ -95,7 +95,7 @@ class AgentSession:
         return answer
 
     def note(self, kind: str, text: str) -> None:
-        """Record a step. kind: one of those of `AgentStep`."""
+        """Record a step; `kind` is one of the kinds of `AgentStep`."""
         self.steps.append(AgentStep(kind, text))
 
     def leave_out(self, names: Iterable[str]) -> None:

@@ -120,7 +120,7 @@ class Mtrag(BaseImporter):
         return metrics
 
     def _choose(self, metrics: Sequence[RatedMetric]) -> RatedMetric:
-        """Return the metric that judges are compared with. Raises BadInput if people did not rate it."""
+        """Return the metric that judges are compared with. Raises BadInput if no person rated by it."""
         wanted = self.metric or metrics[0].name
         chosen = next((metric for metric in metrics if metric.name == wanted), None)
         if chosen is None:
@@ -265,7 +265,7 @@ def _read_part(
 
 
 def _read_metric(row: Mapping[str, Any]) -> RatedMetric:
-    """Read a metric. A metric without named values is computed by an algorithm, and has no values."""
+    """Read a metric. A metric without named values comes from an algorithm, and its `values` are empty."""
     values = {str(value["value"]): float(value["numeric_value"]) for value in row.get("values") or ()}
     return RatedMetric(_text(row, "name"), values)
 

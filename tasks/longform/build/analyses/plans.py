@@ -104,7 +104,7 @@ class _Planner:
     def _list_choices(
         self, kind: str, interpretive: bool, mentions: frozenset[str]
     ) -> Iterator[AnalysisScope]:
-        """Yield the scopes of a kind that a question mentions, most mentions first, then least used table."""
+        """Yield possible analyses for a question: most mentioned columns first, then the least used table."""
         chance = {column: self.dice.random() for column in self.columns}
 
         def rank(column: str) -> tuple[object, ...]:
@@ -122,7 +122,7 @@ class _Planner:
 
 
 def _needs_all(choice: AnalysisScope) -> bool:
-    """Return whether a scope uses every table of its subject. If not, a single table is simpler."""
+    """Return whether an analysis uses every table of its subject. Otherwise, a single table is simpler."""
     return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
         choice.subject.tables
     ) == 1

@@ -27,7 +27,8 @@ SIDES: Mapping[str, tuple[str, ...]] = {
 """Kind of figure -> the two sides that it compares, for kinds that do not compare groups."""
 VALUE, CHANGE, FIRST, LAST, BORDER = "value", "change", "first", "last", "border"
 Found = tuple[dict[str, float], dict[str, int], dict[str, int]]
-"""Values, rows with the amount, and all rows, each by group or side, as in `FoundFigure`."""
+"""Three mappings from a group or side: its value, its number of rows with the amount, and its number of all
+rows."""
 
 
 def write_year(column: str) -> str:
