@@ -27,8 +27,8 @@ from tasks.longform.build.sql import quote, write_literal
 OFFERED = 2
 """Number of rows to choose from for each place, if the source has that many."""
 UPPER = 0.6
-"""The part of a group's ranked rows that its rows are taken from. The rows that support the conjecture rank
-first."""
+"""The part of a group's ranked rows from which the rows of a synthetic database are chosen. The rows that
+support the conjecture rank first."""
 ABOVE = 3
 """Minimum number of rows above the threshold in each group, for a figure that covers only such rows."""
 DECOYS = 2
@@ -67,8 +67,8 @@ def write_grammar(plan: Sequence[TablePlan]) -> str:
 class RowPlanner:
     """Plans the rows of a question's database.
 
-    columns, rows: of the source. per_group: rows of the compared table per group; groups alternate between
-    one row more and one row fewer.
+    - columns, rows: the columns and rows of the source
+    - per_group: rows of the compared table per group; groups alternate between one more and one fewer
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class RowPlanner:
         return [place for *_, place in sorted(mixed, key=lambda entry: entry[:2])]
 
     def _choose_group(self, group: str, size: int) -> list[Place]:
-        """Choose a group's places; in the largest group, one row has an unknown amount."""
+        """Choose the rows of a group for its places; in the largest group, one row has an unknown amount."""
         known, unknown = self._rank(group)
         if not known:
             raise SqlError(f"the source has no rows of {group} with the amounts that are asked about")

@@ -32,7 +32,7 @@ def statistics(
     classify_dropped: Path,
     out: Path,
 ) -> Counts:
-    """Write Table 1 and the number of dropped rows by stage and reason as JSON; lengths are in words.
+    """Write Table 1, counts of the building stages and drop reasons as JSON; lengths are in words.
 
     Raises BadInput if a script does not run.
     """
