@@ -133,7 +133,7 @@ def view_interactions(
 
 
 def tag_verdict(interaction: Interaction, verdict: ReferenceVerdict | None) -> Tag:
-    """Tag an interaction with its verdict, or with the reason for having none."""
+    """Tag an interaction with its verdict, or with the reason why it has no verdict."""
     if interaction.answer is None:
         return (NO_ANSWER, OFF)
     return _tag(verdict.verdict if verdict else None)

@@ -60,8 +60,8 @@ class Construct(Settings):
     rounds: int = Field(default=3, ge=1)
     """Maximum number of attempts at rows; each prompt names the previous errors."""
     borne_out: bool = False
-    """Whether the rows must support the conjecture. If so, rows that do not are requested again, and the
-    question is dropped after the last round. Otherwise, the answer follows the rows."""
+    """Whether the rows must support the conjecture. If true, other rows are requested again, and the question
+    is dropped after the last round. If false, the answer follows the rows."""
     tables: int | None = Field(default=0, ge=0)
     """Minimum number of tables, if the source has that many. The tables nearest by keys are added without
     rows. 0 adds no tables; null adds all."""

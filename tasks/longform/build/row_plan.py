@@ -68,7 +68,7 @@ class RowPlanner:
     """Plans the rows of a question's database.
 
     - columns, rows: the columns and rows of the source
-    - per_group: rows of the compared table per group; groups alternate between one more and one fewer
+    - per_group: rows per group of the compared table; groups alternately get one row more or one row fewer
     """
 
     def __init__(

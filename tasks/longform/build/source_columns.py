@@ -83,7 +83,7 @@ def _read_column(column: Column, file: Path, database: SafeDatabase) -> SourceCo
 
 
 def _spread(column: Column, database: SafeDatabase) -> list[Value]:
-    """Pick values at equal distances in the order of all rows, so that their distribution is preserved."""
+    """Pick values at equal distances in the order of all rows, to preserve their distribution."""
     name, table = read_column(column), quote(column.table)
     ((count,),) = database.query(f"SELECT COUNT({name}) FROM {table}").rows  # noqa: S608 (quoted names)
     places = dict.fromkeys(int(int(count or 0) * (part + 0.5) / KEPT) for part in range(KEPT))
