@@ -16,14 +16,15 @@ AgentName = Literal["none", "sequential", "iterative", "guess"]
 
 
 class MeasureWords(Settings):
-    """The words for a numeric column."""
+    """The words that questions use for a numeric column."""
 
     name: str = ""
-    """The name, such as `Metacritic score`; empty uses the column's name without its unit."""
+    """The column's name in questions, such as `Metacritic score`. If empty, it is the column's name without
+    its unit."""
     more: str = ""
-    """Words for rows with a higher value: `score higher on Metacritic`."""
+    """Words for rows with a higher value, such as `score higher on Metacritic`."""
     negative: str = ""
-    """The word for negative amounts: `early` for a delay. Empty keeps the minus."""
+    """The word for negative amounts, such as `early` for a delay. If empty, amounts keep the minus sign."""
 
 
 class SourceDatabase(Settings):
@@ -34,17 +35,18 @@ class SourceDatabase(Settings):
     questions: Path
     """A JSON list of the database's questions, as examples for the model."""
     columns: Mapping[str, str] = {}
-    """Column -> its kind, if the profile is wrong, as in `databases.<name>.columns`."""
+    """Column -> its kind, for columns that the profile classifies wrongly, as in
+    `databases.<name>.columns`."""
     words: Mapping[str, str] = {}
-    """Table -> the word for its rows, if the name is unclear."""
+    """Table -> the word for its rows, if the table's name is unclear."""
     groups: Mapping[str, str] = {}
     """`table.group` -> words for membership, with `{}` for the value: `directed by {}`. An empty text
     excludes the group. The default is `whose director is {}`."""
     measures: Mapping[str, MeasureWords | None] = {}
-    """`table.column` -> its words; null excludes the column."""
+    """`table.column` -> the words for the column; null excludes the column."""
     qualities: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
     """Abstract words (`have been more successful`) -> columns that measure them, with a minus if lower is
-    better. Open questions use these."""
+    better. Open questions use these words."""
 
     @field_validator("groups")
     @classmethod
@@ -61,16 +63,16 @@ class LongformSet(Settings):
     databases: Names
     """Names under `longform.databases`."""
     questions: int = Field(default=6, gt=0)
-    """Number of questions to request per database; the review may drop some."""
+    """Number of questions to request per database. Later stages may drop some of them."""
     seed: int = 0
     """The seed that chooses and orders the questions."""
 
 
 class MorePeers(Settings):
-    """More reviewers for some of the items."""
+    """A larger number of reviewers for some of the items."""
 
     items: int = Field(gt=0)
-    """Number of items, the first by id."""
+    """Number of items with more reviewers; they are the first items by id."""
     reviewers: int = Field(gt=0)
     """Reviewers per answer of these items."""
     meta_reviewers: int = Field(gt=0)
@@ -78,16 +80,17 @@ class MorePeers(Settings):
 
 
 class AgentEvaluation(Settings):
-    """An entry of `longform.evaluations`: agents and models on a question set, and who judges them."""
+    """An entry of `longform.evaluations`: agents and models on a question set, and their judges."""
 
     set: str
-    """A name under `longform.sets`."""
+    """The question set: a name under `longform.sets`."""
     agents: Annotated[tuple[AgentName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
         "none", "sequential", "iterative", "guess",
     )  # fmt: skip
-    """The agents to run: without queries, sequential, iterative, or a guess from the schema."""
+    """The agents to run: `none` (no queries), `sequential`, `iterative`, and `guess`
+    (sees the schema only)."""
     models: Names = ("agent",)
-    """Names under `roles:`: the models that the agents are run with."""
+    """The models that run the agents: names under `roles:`."""
     judge: str = "judge"
     """The role that compares answers with the reference."""
     reviewer: str = "reviewer"
@@ -97,13 +100,13 @@ class AgentEvaluation(Settings):
     meta_reviewers: int = Field(default=3, gt=0)
     """Meta-reviewers per answer."""
     more: MorePeers | None = None
-    """More reviewers for some of the items."""
+    """A larger number of reviewers for some of the items; null uses the same number for all items."""
     labels: LabelFile | None = None
-    """A file in data/labels with people's labels of answers and steps: id, label and, with several people,
-    rater."""
+    """A file in data/labels with people's labels of answers and steps. Its columns are id, label and, with
+    several people, rater."""
 
     def count_peers(self, rank: int) -> tuple[int, int]:
-        """Return how many reviewers and meta-reviewers the item of a rank (0, 1, ... by id) has."""
+        """Return the numbers of reviewers and meta-reviewers of an item. rank: its position by id, from 0."""
         if self.more is not None and rank < self.more.items:
             return self.more.reviewers, self.more.meta_reviewers
         return self.reviewers, self.meta_reviewers

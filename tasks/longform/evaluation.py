@@ -1,4 +1,4 @@
-"""`benchloom evaluate longform`: a system of the user's on a dataset folder, judged as the agents are."""
+"""Figures of `benchloom evaluate longform`: a user's system on a dataset folder, judged like the agents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PEERS = ("reviews", "meta_reviews", "revisions")
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the figures from the stages' rows."""
+    """Compute the figures of an evaluation from the rows of its stages, and list its failures."""
     outcomes = join_outcomes(rows["items"], rows["interactions"], rows["reference_verdicts"])
     health = measure_peers(rows["peer_canaries"])
     thresholds = read("judging.thresholds", TrustThresholds)
@@ -68,14 +68,15 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def is_reviewed(interaction: Interaction) -> bool:
-    """Return whether peers were asked about an interaction: it has a plan and an answer."""
+    """Return whether peers reviewed an interaction: they review those with both a plan and an answer."""
     return not find_gap(interaction)
 
 
 def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
-    """Compute quality by kind, and means of queries and answers (Table 2).
+    """Compute the quality of the answers by kind of item, and the means of queries and words (Table 2).
 
-    An interaction without a query counts as 0, unless none has any: such a system does not tell its queries.
+    An interaction without queries counts as 0 queries. If no interaction has a query, the system does not
+    report its queries, and the two means of queries are left empty.
     """
     asking = outcomes if any(outcome.interaction.queries for outcome in outcomes) else []
     return {
@@ -97,7 +98,7 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
-    """Count interactions. failed: without an answer; unscored: without a verdict."""
+    """Count interactions by outcome: `failed` without an answer, `unscored` with an answer but no verdict."""
     answered = [outcome for outcome in outcomes if outcome.answered]
     parts = {
         "items": outcomes,
@@ -110,7 +111,7 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
 
 
 def derive_peers(canaries: Sequence[CanaryRow]) -> dict[str, Derivation]:
-    """Name the rows of the figures on canaries, of the judge and of the reviewers."""
+    """Return the derivations of the canary figures, for the judge and for the reviewers."""
     kinds = {row.kind for row in canaries}
     derived: dict[str, Derivation] = {}
     for name, tried in {"judge": kinds - set(STEPS), "reviewer": kinds & set(STEPS)}.items():
@@ -130,7 +131,7 @@ def _select_known(outcomes: Sequence[AnswerOutcome], name: str) -> Selection:
 def measure_step(
     step: str, whole: Sequence[Interaction], reviews: Mapping[str, Sequence[Review]]
 ) -> dict[str, Cell]:
-    """Compute the share of interactions whose step is Perfect, by the majority of each kind of peers."""
+    """Compute the share of interactions whose step is Perfect by majority, for each artifact in PEERS."""
     ids = [interaction.id for interaction in whole]
     return {
         name: rate_perfect(ids, step, group_reviews(reviews[name]), derive_perfect(name, INTERACTIONS, step))
@@ -148,7 +149,7 @@ def list_failures(
     reviews: Mapping[str, Sequence[Review]],
     rows: OwnRows,
 ) -> list[str]:
-    """List what has no answer or verdict, one line each, with the reason."""
+    """List every missing answer and every missing verdict on one line, with the reason."""
     lines = []
     for outcome in outcomes:
         item, verdict = outcome.interaction.item, outcome.verdict
@@ -166,7 +167,7 @@ def list_failures(
 
 
 def tell_steps(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Say why no step was reviewed."""
+    """Explain why no step was reviewed; yield nothing if a step was."""
     if not figures["steps"]:
         yield "No answer came with a plan, so no steps were reviewed."
 

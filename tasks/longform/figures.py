@@ -1,4 +1,4 @@
-"""Figures 2 to 4: agents and models beside a guess, and valid queries against the quality of answers."""
+"""Figures 2 to 4: agents and models compared with a guess, and valid queries against answer quality."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ from tasks.scoring.statistics import Interval, bootstrap, explain_missing, settl
 GUESS = "guess"
 ITEMS = "items"
 LEAST_POINTS = 3
+"""Minimum number of points for a correlation."""
 LEAST_AXIS = 4
-"""Where an axis of queries ends at least, so that its ticks are whole numbers."""
+"""Minimum upper end of an axis of query counts, so that its ticks are whole numbers."""
 SHARE, SCORE = (0, 1), (1, 5)
 QUALITY = (("match rate (C)", SHARE, "match_rate"), ("mean score (I)", SCORE, "mean_score"))
-"""What the quality of answers is: its title, its scale and where a bar has it."""
+"""The measures of answer quality: title, scale (lowest and highest value) and the field of `FigureBar`."""
 
 
 @dataclass(frozen=True)
 class FigureBar:
-    """The quality of one agent by one model."""
+    """The quality of the answers of one agent with one model."""
 
     model: str
     agent: str
@@ -50,19 +51,23 @@ class FigureBar:
 
 @dataclass(frozen=True)
 class ModelPanel:
-    """A model of Figure 2."""
+    """The bars of one model in Figure 2."""
 
     model: str
     bars: tuple[FigureBar, ...]
     guess: FigureBar | None
     """The reference line; None if the agent `guess` was not run."""
     never_queried: tuple[FigureBar, ...]
-    """The second reference (section 4.3): by agent, the items on which it issued no query; none if it did."""
+    """The second reference (section 4.3): for each agent, its interactions without a query. Empty if every
+    interaction has a query."""
 
 
 @dataclass(frozen=True)
 class ModelBars:
-    """A model of Figure 4: the sequential agent. steps: share of Perfect after revision, `all` of all."""
+    """The bars of one model in Figure 4, for the agent `sequential`.
+
+    steps: step -> share of Perfect after revision; the key `all` is the share with only Perfect steps.
+    """
 
     model: str
     bar: FigureBar
@@ -72,7 +77,7 @@ class ModelBars:
 
 @dataclass(frozen=True)
 class QueryPoint:
-    """An interaction of Figure 3. quality: 1 or 0 for a match or none, or the score 1 to 5."""
+    """One interaction in Figure 3. quality: 1 for a match and 0 for no match, or the score from 1 to 5."""
 
     interaction: str
     model: str
@@ -83,26 +88,29 @@ class QueryPoint:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Figure 3 of one kind of item. pearson, spearman: None where not defined; `why` says the reason."""
+    """Figure 3 for one kind of item. pearson, spearman: None if not defined; `why` has the reason."""
 
     points: tuple[QueryPoint, ...]
     n: int
     failed: int
-    """Interactions without an answer or a verdict: no points."""
+    """Number of interactions without an answer or a verdict; they have no points."""
     pearson: float | None
     spearman: float | None
     why: str
     basis: Derivation | None = None
-    """The verdicts of all its interactions."""
+    """The derivation of the figure from the verdicts on its interactions."""
     pearson_interval: Interval | None = None
-    """95%, of a bootstrap over items, as interactions on one item are not independent; None of too few."""
+    """The 95% interval; None if there are too few items.
+
+    The bootstrap samples items, because interactions on the same item are not independent.
+    """
     spearman_interval: Interval | None = None
     items: int = 0
-    """How many items the points are of."""
+    """Number of items that the points belong to."""
 
     @property
     def correlations(self) -> tuple[Cell, Cell]:
-        """Both coefficients, Pearson's first, as cells."""
+        """Both coefficients as cells, Pearson's first."""
         both = ((self.pearson, self.pearson_interval), (self.spearman, self.spearman_interval))
         first, second = (
             Cell(
@@ -120,7 +128,7 @@ class Scatter:
 
 
 class FigureSeries(BaseModel):
-    """Figures 2 to 4; any may be absent."""
+    """Figures 2 to 4; each may be empty."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -131,18 +139,18 @@ class FigureSeries(BaseModel):
 
 @dataclass(frozen=True)
 class PointSample:
-    """The points of a scatter as numbers; each is a unit."""
+    """The points of a scatter plot as arrays of shape (points,); the bootstrap weights each point."""
 
     queries: FloatArray
     quality: FloatArray
 
     @property
     def counts(self) -> IntArray:
-        """Return the counts of judgements."""
+        """Return an array of ones, because each point is one judgement."""
         return np.ones(len(self.queries), dtype=np.int64)
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute both coefficients."""
+        """Compute both coefficients, one value for each row of weights."""
         return {
             "pearson": correlate(self.queries, self.quality, weights),
             "spearman": correlate(rank(self.queries, weights), rank(self.quality, weights), weights),
@@ -152,7 +160,7 @@ class PointSample:
 def measure_figures(
     outcomes: Sequence[AnswerOutcome], peers: Peers, entry: AgentEvaluation
 ) -> dict[str, object]:
-    """Measure Figures 2 to 4, by number, as `FigureSeries` reads them."""
+    """Compute Figures 2 to 4, keyed by number, as `FigureSeries` reads them."""
     return {
         "2": [_measure_agents(outcomes, model, entry) for model in entry.models],
         "3": {kind: _correlate_queries(outcomes, kind) for kind in KINDS},
@@ -193,7 +201,7 @@ def _make_guess(outcomes: Sequence[AnswerOutcome], model: str, entry: AgentEvalu
 
 
 def _make_bar(outcomes: Sequence[AnswerOutcome], model: str, agent: str, *, idle: bool = False) -> FigureBar:
-    """Make a bar. idle: the outcomes are those of its interactions without a query."""
+    """Make the bar of an agent. idle: `outcomes` has only the interactions without a query."""
     own = select(outcomes, model=model, agent=agent)
     rows = choose_interactions({"model": model, "agent": agent, **({"count(queries)": 0} if idle else {})})
     return FigureBar(model, agent, rate_matches(own, rows), average_scores(own, rows))
@@ -239,7 +247,7 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
 
 
 def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
-    """Say why there is no correlation; empty if there is one."""
+    """Return the reason why no correlation is defined; empty if one is."""
     if len(queries) < LEAST_POINTS:
         return f"{len(queries)} points; at least {LEAST_POINTS} are required"
     if len(set(queries)) == 1:
@@ -248,9 +256,10 @@ def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
 
 
 def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
-    """Draw figure 2: for each model its matches and its scores, its two references last.
+    """Draw Figure 2: for each model a chart of match rates and one of scores, with the references last.
 
-    These are the agent `guess`, and (section 4.3) what an agent that queries is worth where it did not.
+    The references are the agent `guess` and (section 4.3) the interactions of querying agents without a
+    query.
     """
     scales = []
     for model in models:
@@ -265,7 +274,7 @@ def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
 
 
 def draw_models(models: Sequence[ModelBars]) -> list[Scale]:
-    """Draw figure 4: the quality of answers, and each step."""
+    """Draw Figure 4: the quality of the answers, and the share of Perfect for each step."""
     if not models:
         return []
     bars = [
@@ -290,7 +299,7 @@ def draw_models(models: Sequence[ModelBars]) -> list[Scale]:
 
 
 def draw_queries(scatters: Mapping[str, Scatter]) -> list[Chart]:
-    """Draw figure 3: for each kind of item its interactions as points, and both correlations."""
+    """Draw Figure 3: for each kind of item its interactions as points, and both correlations."""
     charts: list[Chart] = []
     for kind, scatter in scatters.items():
         bottom, top = SCORE if kind == INTERPRETIVE else SHARE
@@ -315,7 +324,7 @@ def draw_queries(scatters: Mapping[str, Scatter]) -> list[Chart]:
 
 
 def tabulate_figures(series: FigureSeries) -> dict[str, FigureTable]:
-    """Make a table of each figure, for the page's record: of Figures 2 and 4 a line a bar."""
+    """Make a table of each figure, for the page's record; Figures 2 and 4 have one line per bar."""
     scales = {"figure 2": draw_agents(series.agents), "figure 4": draw_models(series.models)}
     tables = {
         name: FigureTable(

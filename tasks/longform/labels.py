@@ -1,4 +1,4 @@
-"""Words of decisions: the kind of a question, who confirmed it, verdicts on answers and steps, errors."""
+"""Labels: the kind of a question, who confirmed it, verdicts on answers and steps, types of errors."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tasks.scoring.label import Label
 
 CONCLUSIVE, INTERPRETIVE = "conclusive", "interpretive"
 KINDS = (CONCLUSIVE, INTERPRETIVE)
-"""The kinds of questions (section 2.2)."""
+"""The kinds of questions (section 2.2): definite answers, and answers that interpret an abstract word."""
 BY_MODEL, BY_NOBODY = "model", "nobody"
 UNREAD = (BY_MODEL, BY_NOBODY)
-"""What stands in the place of the people who confirmed a question, where there are none."""
+"""Values of `confirmed_by` if no person confirmed a question."""
 STEPS = ("IP", "TE", "IS")
 """The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
 ANSWER = "match"
-"""What is judged beside the steps: the answer, compared with the reference."""
+"""The part of an interaction that is judged besides its steps: the answer, compared with the reference."""
 
 
 class Verdict(Label):
@@ -40,14 +40,14 @@ CHOICES: Mapping[str, tuple[Verdict, ...]] = {
     INTERPRETIVE: SCORES,
     **dict.fromkeys(STEPS, PEER_VERDICTS),
 }
-"""The kind of an answer's item, or a step -> the verdicts on it."""
+"""Kind of an answer's item, or step -> the possible verdicts."""
 
 
 class ErrorType(Label):
-    """An error of section 4.5 in an imperfect step; prompts/error_type.md says what each means.
+    """A type of error in an imperfect step (section 4.5); prompts/error_type.md defines each type.
 
-    `wrong_query`, `wrong_synthesis` and `other` are not the paper's: without them a judge would have to
-    choose a wrong one.
+    `wrong_query`, `wrong_synthesis` and `other` are not in the paper. Without these types, a judge would have
+    to choose a wrong one.
     """
 
     MISREAD_COLUMN = "misread_column", "misread column"
@@ -72,4 +72,4 @@ ERRORS: Mapping[str, tuple[ErrorType, ...]] = {
     "TE": (ErrorType.STATISTICS_NOT_COMPUTED, ErrorType.WRONG_QUERY, ErrorType.OTHER),
     "IS": (ErrorType.INHERITED, ErrorType.WRONG_SYNTHESIS, ErrorType.OTHER),
 }
-"""Step -> the errors that it may have."""
+"""Step -> the types of errors that it may have."""

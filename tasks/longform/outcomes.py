@@ -1,4 +1,4 @@
-"""Interactions joined with their items and verdicts, as tables and figures count them, and their rows."""
+"""Interactions joined with their items and verdicts, and the counts and means that tables and figures use."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tasks.longform.solve.interaction import UNFIT, Interaction, find_no_answer
 from tasks.reports.tables import Cell, mean_cell, rate_cell
 
 MATCH_RATE, MEAN_SCORE = "match rate (C)", "mean score, 1 to 5 (I)"
-"""The quality of answers: to conclusive items, and to interpretive ones."""
+"""Names of the two measures of quality: for conclusive items (C) and for interpretive items (I)."""
 INTERACTIONS = Selection("interactions")
 """All interactions of an evaluation."""
 PLANNING = ("agent_plan", "agent_next_query")
 QUERYING = ("agent_queries", "agent_next_query")
-"""The prompts whose unreadable replies leave an interaction without a plan, and without queries."""
+"""Prompts whose unreadable replies leave an interaction without a plan (PLANNING) or queries (QUERYING)."""
 
 
 @dataclass(frozen=True)
 class AnswerOutcome:
-    """The outcome of an interaction."""
+    """One interaction, with the kind of its item (conclusive or interpretive) and its answer's verdict."""
 
     interaction: Interaction
     kind: str
@@ -35,12 +35,12 @@ class AnswerOutcome:
 
     @property
     def answered(self) -> bool:
-        """Return whether it has an answer."""
+        """Whether the interaction has an answer."""
         return not find_no_answer(self.interaction)
 
     @property
     def quality(self) -> float | None:
-        """Of a conclusive item 1 for a match, else 0; of an interpretive one its score; None if unscored."""
+        """Return 1 or 0 for a match or no match, or the score from 1 to 5; None if the answer is unscored."""
         verdict = self.verdict
         if verdict is None or not self.answered:
             return None
@@ -48,24 +48,27 @@ class AnswerOutcome:
 
     @property
     def plan_words(self) -> int | None:
-        """The plan's length; None where there is none since the model's replies could not be read."""
+        """Return the number of words of the plan; None if no reply with a plan could be read."""
         lost = not self.interaction.plan.strip() and _has_failed(self.interaction, PLANNING)
         return None if lost else len(self.interaction.plan.split())
 
     @property
     def n_queries(self) -> int | None:
-        """Queries that the agent wrote; None where its replies could not be read, and there is none."""
+        """Return the number of queries that the agent wrote; None if no reply with queries could be read."""
         lost = not self.interaction.queries and _has_failed(self.interaction, QUERYING)
         return None if lost else len(self.interaction.queries)
 
     @property
     def n_valid(self) -> int | None:
-        """Valid queries (section 4.1): those with a result that has rows; None as for `n_queries`."""
+        """Return the number of valid queries, whose results have rows (section 4.1).
+
+        The number is None if `n_queries` is None.
+        """
         return None if self.n_queries is None else count_valid(self.interaction)
 
     @property
     def answer_words(self) -> int | None:
-        """The answer's length; None without an answer."""
+        """Return the number of words of the answer; None without an answer."""
         return len((self.interaction.answer or "").split()) if self.answered else None
 
 
@@ -81,7 +84,7 @@ def _has_failed(interaction: Interaction, prompts: Iterable[str]) -> bool:
 def join_outcomes(
     items: Iterable[LongformItem], interactions: Iterable[Interaction], verdicts: Iterable[ReferenceVerdict]
 ) -> list[AnswerOutcome]:
-    """Join interactions with their items' kinds and their verdicts, sorted by model, agent and item."""
+    """Join interactions with the kinds of their items and their verdicts, sorted by model, agent and item."""
     kinds = {item.id: item.kind for item in items}
     judged = {verdict.interaction: verdict for verdict in verdicts}
     return [
@@ -98,7 +101,7 @@ def select(
     kind: str = "",
     items: Collection[str] | None = None,
 ) -> list[AnswerOutcome]:
-    """Select the outcomes of a model, an agent, a kind of item, some items; an empty text selects all."""
+    """Select outcomes by model, agent, kind of item and ids of items; an empty text or None selects all."""
     return [
         outcome
         for outcome in outcomes
@@ -112,7 +115,7 @@ def select(
 def choose_interactions(
     where: Mapping[str, CellValue | tuple[CellValue, ...]], *, kind: str = ""
 ) -> Selection:
-    """Choose interactions by their columns and by the kind of their items; an empty kind means all."""
+    """Select interactions by their columns and by the kind of their items; an empty kind selects all."""
     through = {"item": Selection("items", {"kind": kind})} if kind else {}
     return Selection("interactions", where, through)
 
@@ -120,18 +123,19 @@ def choose_interactions(
 def derive_peers(
     measure: str, artifact: str, interactions: Selection, step: str = "", hit: CellValue = None
 ) -> Derivation:
-    """Derive a figure from the peers' verdicts on some interactions. step: empty for all.
+    """Return the derivation of a figure from the peers' verdicts on some interactions.
 
-    artifact: `reviews`, `meta_reviews` or `revisions`.
+    artifact: `reviews`, `meta_reviews` or `revisions`. step: empty for all steps. hit: the verdict that the
+    measure `share` counts.
     """
     rows = Selection(artifact, {"step": step} if step else {}, {"interaction": interactions})
     return Derivation(measure, (rows,), "verdict", hit=hit)
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
-    """Count interactions by what became of them: interactions = scored + unscored + failed.
+    """Count interactions by outcome, and their queries: interactions = scored + unscored + failed.
 
-    failed: without an answer; unscored: with one, and without a verdict.
+    Failed interactions have no answer. Unscored interactions have an answer without a verdict.
     """
     answered = [outcome for outcome in outcomes if outcome.answered]
     scored = sum(outcome.quality is not None for outcome in answered)
@@ -147,7 +151,7 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
 
 
 def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
-    """Compute the match rate over conclusive items, 0 to 1. rows: selects the outcomes' interactions."""
+    """Compute the match rate over conclusive items, 0 to 1. rows: the selection of their interactions."""
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     matches = [None if quality is None else quality == 1 for quality in qualities]
     judged = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": rows})
@@ -155,16 +159,17 @@ def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
 
 
 def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
-    """Average the scores over interpretive items, 1 to 5. rows: selects the outcomes' interactions."""
+    """Compute the mean score over interpretive items, 1 to 5. rows: the selection of their interactions."""
     scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
     judged = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": rows})
     return mean_cell(scores, interval=True, basis=Derivation("mean", (judged,), "score"))
 
 
 def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models: Sequence[str]) -> set[str]:
-    """List the items whose records fit every model's prompt: `none` answered, or failed for another reason.
+    """List the items whose records fit into every model's prompt.
 
-    An item that `none` was not run on for each model is not among them.
+    Records fit if the agent `none` answered, or failed for a reason other than the prompt's length. An item
+    on which `none` did not run with every model is not in the result.
     """
     fits = {
         (outcome.interaction.model, outcome.interaction.item)
@@ -175,9 +180,10 @@ def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models
 
 
 def count_tokens(outcomes: Iterable[AnswerOutcome], calls: Path) -> Mapping[str, int] | None:
-    """Sum prompt and completion tokens by interaction, over all attempts; None if there is no such file.
+    """Sum prompt and completion tokens by interaction, over all attempts; None if the file does not exist.
 
-    An interaction that nothing was asked for is not in it. A call that several share counts for each.
+    calls: the Parquet file of model calls. An interaction without calls is not in the result. A call that
+    several interactions share counts in full for each of them.
     """
     if not calls.is_file():
         return None

@@ -1,4 +1,4 @@
-"""Entries of `longform.systems`, and what is run and judged of a user's system."""
+"""Entries of `longform.systems`, and the limits and judges of a user's system."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ class OwnAgent(Settings):
     """One entry of `longform.systems`: your system on a question set."""
 
     set: str
-    """A name under `longform.sets`."""
+    """The question set: a name under `longform.sets`."""
     system: str
-    """A name under `systems`."""
+    """Your system: a name under `systems`."""
 
 
 class SystemLimits(Settings):
-    """`longform.system_interactions` in params.yaml: limits for your system, and its judges."""
+    """`longform.system_interactions` in params.yaml: limits for your system, and judges of its answers."""
 
     queries: int = Field(default=16, gt=0)
-    """Maximum number of a system's queries that are run."""
+    """Maximum number of queries that are run per answer of the system."""
     shown_rows: int = Field(default=8, gt=0)
-    """Maximum number of rows of a result that reviewers are shown."""
+    """Maximum number of rows of a query's result that reviewers see."""
     limits: QueryLimits = QueryLimits()
     judge: str = "judge"
     """The role that compares answers with the reference."""

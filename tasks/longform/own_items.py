@@ -1,4 +1,4 @@
-"""Read a user's long-form items: a folder with items.parquet, or items.jsonl and databases beside it."""
+"""Read a user's long-form items from a folder with items.parquet, or with items.jsonl and databases."""
 
 from __future__ import annotations
 
@@ -24,17 +24,20 @@ from tasks.scoring.items import BadItem, Record
 from tasks.systems.own_items import LINES, ItemReader, ItemSource, check_choice, take_text
 
 LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_000_000, bytes=100_000)
+"""Limits for building the database of a user's script, which may contain anything."""
 CREATE = re.compile(
     r"""CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:\w+|"[^"]+"|`[^`]+`|\[[^\]]+\])\s*\(""", re.IGNORECASE
 )
-"""The only statement beside INSERT; one with AS SELECT, TEMP or VIRTUAL is none."""
+"""The only allowed statement except INSERT. The pattern does not match TEMP or VIRTUAL tables, or CREATE
+TABLE AS."""
 TOKEN = re.compile(
     r"""'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)|;""",
     re.DOTALL,
 )
-"""A text, a quoted name or a comment, whose semicolons end no statement; or a semicolon that does.
+"""Matches a text, a quoted name or a comment, or else a semicolon that ends a statement.
 
-One that is not closed runs to the end, so that a script is passed over once.
+A semicolon inside the first three does not end a statement. An unclosed text, name or comment extends to the
+end of the script, so that matching takes linear time.
 """
 
 
@@ -62,7 +65,7 @@ def _make_item(record: Record, source: ItemSource) -> LongformItem:
 
 
 def _dump(record: Record, folder: Path) -> str:
-    """Write a SQLite file as a script."""
+    """Convert the SQLite file that a record names to a script. Raises BadItem if the file cannot be used."""
     if record.get("database") is None:
         raise BadItem("has neither `script` nor `database`")
     name = take_text(record, "database")
@@ -73,7 +76,7 @@ def _dump(record: Record, folder: Path) -> str:
         tables = read_database(file).tables
     except sqlite3.Error as error:
         raise BadItem(f"database {name!r} cannot be read: {error}") from None
-    # A comment in the last line would hide the semicolon.
+    # If the last line ends with a comment, a semicolon on that line would be part of the comment.
     lines = [f"{table.sql}\n;" if "--" in table.sql else f"{table.sql};" for table in tables]
     for table in tables:
         head = 'INSERT INTO "{}" VALUES'.format(table.name.replace('"', '""'))
@@ -82,7 +85,7 @@ def _dump(record: Record, folder: Path) -> str:
 
 
 def _find_file(folder: Path, name: str) -> Path | None:
-    """Find a file of a folder; None where there is none, or the name is none of a file."""
+    """Find a file inside a folder; None if there is no such file, or the name is not a valid file name."""
     try:
         file = (folder / name).resolve()
         return file if file.is_relative_to(folder.resolve()) and file.is_file() else None
@@ -91,7 +94,7 @@ def _find_file(folder: Path, name: str) -> Path | None:
 
 
 def _check(item: LongformItem) -> LongformItem:
-    """Check an item's kind, build its database, run its claims' queries. Raises BadItem or SqlError."""
+    """Check an item's kind, build its database, and run its claims' queries. Raises BadItem or SqlError."""
     check_choice("kind", item.kind, KINDS)
     if not item.question.strip() or not item.reference.strip():
         raise BadItem("question or reference is empty")
@@ -109,7 +112,10 @@ def _check(item: LongformItem) -> LongformItem:
 
 
 def _split(script: str) -> tuple[list[str], str]:
-    """Split a script into its CREATE TABLE statements and the rest, which may be INSERT only."""
+    """Split a script into its CREATE TABLE statements and the rest, which should be INSERT statements.
+
+    Raises BadItem for any other CREATE statement.
+    """
     create, inserts = [], []
     ends = [token.end() for token in TOKEN.finditer(script) if token[0] == ";"]
     for start, end in pairwise([0, *ends, len(script)]):

@@ -35,7 +35,8 @@ QUALITY: Sequence[Measure[AnswerOutcome]] = (
     Measure(MATCH_RATE, _measure_rows(rate_matches), leave_empty),
     Measure(MEAN_SCORE, _measure_rows(average_scores), leave_empty),
 )
-"""The quality of answers: matches of conclusive items, scores of interpretive ones."""
+"""The columns for the quality of answers: match rate of conclusive items, mean score of
+interpretive items."""
 
 
 def choose_agents(
@@ -46,7 +47,8 @@ def choose_agents(
 ) -> tuple[Slice[AnswerOutcome], ...]:
     """Slice outcomes by model and agent.
 
-    explain: says why an agent has no figure; empty if it has. items: ids of the only ones that count.
+    explain: returns the reason why an agent has no figure, or an empty text if it has one. items: ids of the
+    items to count; None counts all.
     """
 
     def choose(model: str, agent: str) -> Slice[AnswerOutcome]:
@@ -60,7 +62,7 @@ def choose_agents(
 
 
 def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
-    """Make Table 1 from what `statistics.json` holds (section 2)."""
+    """Make Table 1 from the content of `statistics.json` (section 2)."""
     kinds, databases = statistics["by_kind"], statistics["databases"]
     n, tables = statistics["items"], databases["all_tables"]
     items = Selection("items")
@@ -100,14 +102,14 @@ def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
 
 
 def _make_whole(median: float | None) -> float | None:
-    """Make a median that is a whole number one: it is a number of things, and shown as such."""
+    """Convert a median that is a whole number to int, so that the table shows a count without decimals."""
     return int(median) if median is not None and median == int(median) else median
 
 
 def declare_answers(entry: AgentEvaluation, tokens: Mapping[str, int] | None) -> Table[AnswerOutcome]:
-    """Declare Table 2: quality, and measures of the interactions, for C and I apart.
+    """Declare Table 2: answer quality, and means over interactions, by kind of item (C and I).
 
-    tokens: by interaction; None leaves the columns out.
+    tokens: interaction id -> number of tokens of its calls; None omits the columns.
     """
     measures = [
         *_average("plan, words", lambda outcome: outcome.plan_words, lacks="no plan"),
@@ -145,8 +147,9 @@ def _average(
 ) -> list[Measure[AnswerOutcome]]:
     """Declare the mean of a number over the items of each kind.
 
-    lacks: what agents that do not query lack. column: the expression of rows whose mean it is, if every
-    outcome has a number. of: the name of the numbers in the basis, by default `name`.
+    - lacks: the reason for an empty cell of agents that do not query
+    - column: an expression on interactions whose mean is the cell, used if every outcome has a number
+    - of: the name of the number in the derivation; the default is `name`
     """
 
     def declare(kind: str) -> Measure[AnswerOutcome]:
@@ -165,9 +168,9 @@ def _average(
 
 
 def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: int) -> Table[AnswerOutcome]:
-    """Declare Table 3: `none` against `sequential`, over the items whose records fit for every model.
+    """Declare Table 3: the agents `none` and `sequential`, over items whose records fit every model.
 
-    fitting: ids of these items.
+    fitting: ids of the items whose records fit into the prompt of every model.
     """
 
     def explain(agent: str) -> str:

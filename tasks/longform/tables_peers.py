@@ -1,4 +1,4 @@
-"""Table 5, peers' verdicts on every step (section 4.2.2); errors of steps (4.5); verdicts asked for again."""
+"""Table 5 (peer review of the steps, section 4.2.2), errors of steps (4.5), and repeated judgements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.tables import ROWS, Cell, FigureTable, count_cell, leave_empty, mean_cell, rate_cell
 
 Groups = Mapping[tuple[str, str], tuple[Review, ...]]
-"""Reviews by interaction and step."""
+"""(interaction id, step) -> the reviews of that step."""
 PERFECT = Verdict.PERFECT.shown
 ALL_STEPS = "all steps"
 ALL = "all"
@@ -40,7 +40,7 @@ NOBODY = "Not shown: no verdict was requested again (`longform.judge_repeats.ite
 
 @dataclass(frozen=True)
 class Peers:
-    """The verdicts of an evaluation, by (interaction, step)."""
+    """The peers' verdicts of an evaluation, grouped by (interaction, step)."""
 
     reviews: Groups
     meta_reviews: Groups
@@ -50,12 +50,12 @@ class Peers:
     def gather(
         cls, reviews: Iterable[Review], meta_reviews: Iterable[Review], revisions: Iterable[Review]
     ) -> Peers:
-        """Group the rows of the three stages."""
+        """Group the rows of the three peer stages by interaction and step."""
         return cls(group_reviews(reviews), group_reviews(meta_reviews), group_reviews(revisions))
 
 
 def declare_peers(peers: Peers, entry: AgentEvaluation) -> Table[AnswerOutcome]:
-    """Declare Table 5, of each model and each agent that queries."""
+    """Declare Table 5, with lines for each model, each agent that queries, and each step."""
     agents = choose_agents(entry.models, [name for name in REVIEWED if name in entry.agents])
     return Table(
         "5",
@@ -84,7 +84,7 @@ def declare_peers(peers: Peers, entry: AgentEvaluation) -> Table[AnswerOutcome]:
 
 
 def _split_step(where: Where) -> tuple[str, Selection]:
-    """Return the step of a line, empty for all of them together, and the interactions of the line."""
+    """Return the step of a line (empty for the line of all steps) and the selection of its interactions."""
     return str(where["step"]), choose_interactions(
         {name: value for name, value in where.items() if name != "step"}
     )
@@ -100,18 +100,21 @@ def _rate_perfect(who: str, artifact: str, groups: Groups) -> Measure[AnswerOutc
 
 
 def derive_perfect(artifact: str, interactions: Selection, step: str = "") -> Derivation:
-    """Derive the share of Perfect from an artifact's verdicts. step: empty for all of them together."""
+    """Return the derivation of the share Perfect from an artifact's verdicts. step: empty for all steps."""
     share = "share Perfect by the majority" if step else "share whose steps are all Perfect"
     return derive_peers(share, artifact, interactions, step)
 
 
 def rate_perfect(ids: Iterable[str], step: str, groups: Groups, basis: Derivation) -> Cell:
-    """Compute the share of interactions whose step is Perfect by the majority of its rows."""
+    """Compute the share of interactions whose step is Perfect by the majority of its peers' verdicts."""
     return rate_cell([_is_perfect(groups, row, step) for row in ids], basis=basis)
 
 
 def rate_all_perfect(ids: Iterable[str], groups: Groups, basis: Derivation) -> Cell:
-    """Compute the share of interactions whose steps all are Perfect; with a step undecided, none is told."""
+    """Compute the share of interactions whose steps are all Perfect.
+
+    An interaction with an undecided step counts as failed.
+    """
     outcomes = []
     for row in ids:
         steps = [_is_perfect(groups, row, step) for step in STEPS]
@@ -129,7 +132,10 @@ def _list_verdicts(groups: Groups, interaction: str, step: str) -> Verdicts:
 
 
 def _pool_verdicts(name: str, artifact: str, groups: Groups) -> Measure[AnswerOutcome]:
-    """Declare the pooled share. Verdicts on one step are not independent: there is no interval."""
+    """Declare the pooled share of Perfect over all verdicts.
+
+    The share has no interval, because the verdicts on one step are not independent.
+    """
 
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
         step, rows = _split_step(where)
@@ -144,7 +150,7 @@ def _pool_verdicts(name: str, artifact: str, groups: Groups) -> Measure[AnswerOu
 
 
 def _rate_agreement(name: str, artifact: str, groups: Groups, who: str) -> Measure[AnswerOutcome]:
-    """Declare the share of unanimous steps among those that two or more peers were to judge."""
+    """Declare the share of unanimous steps among the steps that two or more peers were asked to judge."""
 
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
         step, rows = _split_step(where)
@@ -162,7 +168,7 @@ def _rate_agreement(name: str, artifact: str, groups: Groups, who: str) -> Measu
 
 
 def declare_errors(labels: Iterable[ErrorLabel], entry: AgentEvaluation) -> Table[AnswerOutcome]:
-    """Declare the table of errors: labels of imperfect steps by step and error, of each model and agent."""
+    """Declare the table of errors: labels of imperfect steps by step and error, per model and agent."""
     given = {(label.interaction, label.step): label.label for label in labels}
 
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
@@ -199,7 +205,7 @@ def declare_errors(labels: Iterable[ErrorLabel], entry: AgentEvaluation) -> Tabl
 
 
 def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepeat]) -> FigureTable:
-    """Make the table of verdicts that were asked for once more: match by kind of item, and each step."""
+    """Make the table of repeated judgements: the share of unchanged verdicts, by kind of item and by step."""
     title = "Repeated judgements"
     if not repeats:
         return FigureTable("repeats", title, (), (), (), (NOBODY,))
@@ -256,7 +262,7 @@ def _rate_same(way: str) -> Callable[[Sequence[JudgeRepeat], Where], Cell]:
 
 
 def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
-    """Average how far a score is from the one before, over the swapped."""
+    """Average the absolute difference between the scores in the normal and in the swapped order."""
     if where["part"] != ANSWER or where["kind"] != INTERPRETIVE:
         return leave_empty("only for scores")
     apart = []
@@ -269,7 +275,10 @@ def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
 
 
 def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
-    """Name the shares of a table that are below the least; empty if none is. steps: of the reviewer."""
+    """Write a warning that names the shares of a table below `least`; empty if there are none.
+
+    steps: whether to check the reviewer's lines (steps) instead of the judge's (answers).
+    """
     low = [
         f"{_name(*line.label)}, {told}: {_tell(cell)}"
         for line in table.lines
@@ -287,7 +296,7 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
 
 
 def _name(part: str, kind: str) -> str:
-    """Name a line where the table, with what it says of steps, is not beside it."""
+    """Name a line of the table for a text that is read without the table's notes."""
     return f"{kind} answers" if part == ANSWER else f"{part} ({STEP_NAMES[part]})"
 
 

@@ -1,4 +1,4 @@
-"""Table 4: what people say of answers and steps, and how judges agree with them (section 4.4)."""
+"""Table 4: people's labels of answers and steps, and the judges' agreement with them (section 4.4)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LEVELS: Mapping[Verdict, str] = {
     Verdict.FOUR: "medium",
     Verdict.FIVE: "high",
 }
-"""People tell scores of 1 to 3 apart with difficulty (footnote 3): agreement is on levels."""
+"""Raters hardly distinguish scores 1 to 3 (footnote 3), so agreement is computed on these levels."""
 NOBODY = (
     "Not shown: no person has labelled these answers. The evaluation names no file of people's labels "
     "(`labels`, a file in data/labels)."
@@ -56,7 +56,7 @@ NOBODY = (
 
 @dataclass(frozen=True)
 class PeopleAgreement:
-    """Agreement of each judge with people on labelled items; None without labels."""
+    """The agreement of each judge with people on labelled items; None without labels."""
 
     judge: HumanAgreement | None
     reviewer: HumanAgreement | None
@@ -69,9 +69,9 @@ def compare_with_people(
     unusable: Sequence[Dropped],
     entry: AgentEvaluation,
 ) -> FigureTable:
-    """Make Table 4, of each model and each agent of whose interactions people labelled some.
+    """Make Table 4, for each model and agent with at least one labelled interaction.
 
-    Steps have the revised verdict. unusable: lines of the file that were dropped.
+    The judge's verdict on a step is the revised one. unusable: lines of the label file that were dropped.
     """
     if entry.labels is None:
         return FigureTable("4", TITLE, (), (), (), (NOBODY,))
@@ -110,7 +110,7 @@ def compare_with_people(
 def measure_people(
     outcomes: Sequence[AnswerOutcome], peers: Peers, labels: Sequence[PersonLabel], entry: AgentEvaluation
 ) -> PeopleAgreement:
-    """Measure both judges over all models, agents and items, for the warnings at the page's head."""
+    """Measure both judges' agreement over all models, agents and items, for the warnings on the page."""
     if entry.labels is None:
         return PeopleAgreement(None, None)
     answers = [label for label in labels if label.part == ANSWER]
@@ -181,7 +181,7 @@ def _level_known(verdict: Verdict | None) -> str | None:
 
 
 def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> Verdict | None:
-    """Find the judge's verdict on a part; None if there is none."""
+    """Find the judge's verdict on the answer or on a step; None if there is none."""
     if part != ANSWER:
         given = list_verdicts(peers.revisions.get((outcome.interaction.id, part), ()))
         return given[0] if given else None
@@ -200,17 +200,20 @@ def _average_verdicts(verdicts: Sequence[Verdict | None], *, scored: bool, basis
 
 @dataclass(frozen=True)
 class RaterSample:
-    """Labels as numbers, shape (interactions, raters), NaN where a rater gave none; each is a unit."""
+    """Labels as numbers, shape (interactions, raters), NaN if a rater gave no label.
+
+    The bootstrap weights each interaction.
+    """
 
     values: FloatArray
 
     @property
     def counts(self) -> IntArray:
-        """Return the counts of judgements."""
+        """Return an array of ones, because the bootstrap counts each interaction once."""
         return np.ones(len(self.values), dtype=np.int64)
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the mean of the raters' own means, of those who labelled any."""
+        """Compute the mean of the raters' means, over the raters with at least one label."""
         given = ~np.isnan(self.values)
         own = divide(weights @ np.where(given, self.values, 0.0), weights @ given.astype(np.float64))
         told = ~np.isnan(own)
@@ -218,9 +221,10 @@ class RaterSample:
 
 
 def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> Cell:
-    """Average each rater's mean.
+    """Compute the mean of the raters' means.
 
-    Labels on one interaction are not independent: interactions are drawn, with all their labels.
+    Labels on one interaction are not independent, so the bootstrap samples interactions with all their
+    labels.
     """
     rows = sorted({label.interaction for label in labels})
     raters = sorted({label.rater for label in labels})

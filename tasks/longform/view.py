@@ -20,7 +20,7 @@ from tasks.reports.blocks import GOOD, OFF, Block
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
 EXACT = 2**53
-"""The largest integer that a script's numbers hold exactly; longer ones are shown as text."""
+"""The limit of exact integers in JavaScript. Larger integers are shown as text."""
 BY: Mapping[str, str] = {"plain": "written by code", "model": "written by a model"}
 
 
@@ -32,7 +32,7 @@ def show_items(
 ) -> dict[str, list[Block]]:
     """Show items by id, each with all rows of its database. Raises BadInput if a script does not run.
 
-    control, construct, conclude: rows of the question set, of which some may be missing.
+    control, construct, conclude: rows of these stages of the question set; rows of some items may be missing.
     """
     asked = {question.id: question for question in control}
     made = {database.id: database for database in construct}
@@ -91,7 +91,10 @@ def view_questions(
     used: Mapping[str, Sequence[str]],
     artifact: Path,
 ) -> Viewer:
-    """Show every question of a set. shown: the blocks of each by id; used: the calls behind each."""
+    """Show every question of a set.
+
+    shown: item id -> the blocks that show it. used: item id -> the ids of the calls that made it.
+    """
     by = {answer.id: answer.by for answer in conclude}
     rows = [
         ViewedRow(
@@ -123,23 +126,23 @@ def view_questions(
 
 
 def list_origins(origins: Iterable[Origin]) -> str:
-    """Name what a row was made from."""
+    """List the sources of a row as text, such as the stage and id of another row."""
     return ", ".join(f"{origin.kind} {origin.reference}" for origin in origins)
 
 
 def count_things(number: int, noun: str) -> str:
-    """Write a number with what it counts: `1 row`, `1,200 rows`."""
+    """Write a number with its noun in the right number: `1 row`, `1,200 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def decode_rows(rows: str) -> list[list[Value]]:
-    """Read the rows of a result, which are JSON, as cells that a page can hold."""
-    # NaN and infinities, which are not JSON, become text.
+    """Decode the rows of a result from JSON to cells that a page can show."""
+    # NaN and infinities become text, because JSON does not have them.
     return _make_cells(json.loads(rows, parse_constant=str))
 
 
 def _make_cells(rows: Iterable[Sequence[Value]]) -> list[list[Value]]:
-    """Make the cells of rows that a page's script can hold; a number that it cannot hold becomes text."""
+    """Convert rows to cells for a page's script; numbers that JavaScript cannot represent become text."""
     return [[_make_cell(cell) for cell in row] for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Data of the item viewer for an interaction: the agent's steps and the verdicts on them."""
+"""Data of the item viewer for an interaction: the agent's steps, and the verdicts on its answer and steps."""
 
 from __future__ import annotations
 
@@ -29,16 +29,21 @@ STEP_NAMES: Mapping[str, str] = {
 }
 NO_ANSWER, NO_VERDICT = "no answer", "no verdict"
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
+"""Matches the white space between two sentences."""
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
+"""Matches a number, which may have a minus sign, commas and decimal places."""
 LEAST_NAME = 3
-"""Characters of a text that is looked for in a sentence; shorter ones stand in many by chance."""
+"""Minimum characters of a text cell that is searched for in a sentence.
+
+Shorter texts occur in many sentences by chance.
+"""
 LEAST_NUMBER = 2
-"""Characters of a number that tells a query; a single digit stands in many rows by chance."""
+"""Minimum characters of a number that links a sentence to a query; many rows contain a single digit."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdicts on interactions, from the stages' artifacts."""
+    """The verdicts on interactions, read from the stages' artifacts."""
 
     verdicts: Sequence[ReferenceVerdict]
     reviews: Sequence[Review]
@@ -54,9 +59,9 @@ def view_interactions(
     judged: Judged,
     artifact: Path,
 ) -> Viewer:
-    """Show every interaction, in the order given, with all that was said of it.
+    """Show every interaction, in the given order, with all verdicts on it.
 
-    shown: the blocks of items by id.
+    shown: item id -> the blocks that show the item. artifact: the file of the interactions.
     """
     by_id = {item.id: item for item in items}
     verdicts = {verdict.interaction: verdict for verdict in judged.verdicts}
@@ -128,7 +133,7 @@ def view_interactions(
 
 
 def tag_verdict(interaction: Interaction, verdict: ReferenceVerdict | None) -> Tag:
-    """Tag an interaction with its verdict, or with why there is none."""
+    """Tag an interaction with its verdict, or with the reason why it has no verdict."""
     if interaction.answer is None:
         return (NO_ANSWER, OFF)
     return _tag(verdict.verdict if verdict else None)
@@ -143,7 +148,7 @@ def _tag(verdict: Verdict | None) -> Tag:
 
 
 def _show_work(made: Interaction, verdict: Tag) -> Iterator[Block]:
-    """Show plan, steps and answer. Of the steps, the plan and the answer stand elsewhere in full."""
+    """Show the plan, the steps and the answer; the list of steps omits the plan and the answer themselves."""
     yield blocks.heading("Plan of", (made.agent, ""), (made.model, ""))
     yield blocks.text(made.plan) if made.plan else blocks.dim("This agent makes no plan.")
     steps = list(_show_steps(made))
@@ -163,7 +168,7 @@ def _show_work(made: Interaction, verdict: Tag) -> Iterator[Block]:
 
 
 def _show_steps(made: Interaction) -> Iterator[Block]:
-    """Show the steps in their order; a query's with its result."""
+    """Show the steps in order, and each query with its result."""
     queries = iter([_show_query(number, query) for number, query in enumerate(made.queries, 1)])
     for step in made.steps:
         found = next(queries, None) if step.kind == "query" else None
@@ -189,7 +194,7 @@ def _show_query(number: int, query: AgentQuery) -> Block:
 
 
 def _show_answer(answer: str, queries: Sequence[AgentQuery]) -> Block:
-    """Show each sentence with the queries whose rows have what it states; plain text without queries."""
+    """Show each sentence with links to the queries that support it; plain text if there are no queries."""
     if not queries:
         return blocks.text(answer, "reply response")
     told = [
@@ -213,7 +218,7 @@ def _show_judgement(verdict: ReferenceVerdict | None) -> Iterator[Block]:
 
 
 def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabel | None) -> Iterator[Block]:
-    """Show what reviewers, meta-reviewers and the revision said of a step; nothing if none was asked."""
+    """Show the verdicts of reviewers, meta-reviewers and revision on a step; nothing if there are none."""
     if not any(said.values()) and error is None:
         return
     yield blocks.heading(f"{step}: {STEP_NAMES[step]}")
@@ -267,10 +272,11 @@ def _show_sources(made: Interaction, item: LongformItem, said: Iterable[Origin])
 
 
 def link_sentences(answer: str, queries: Sequence[AgentQuery]) -> list[tuple[str, list[int]]]:
-    """Split an answer into sentences, each with the numbers of the queries (from 1) that it may rest on.
+    """Split an answer into sentences, each with the numbers (from 1) of the queries that may support it.
 
-    A query is linked where one of its rows, as the agent was shown them, or a statistic of it has a name or a
-    figure of the sentence. It is where to look, no verdict: a sentence may misread the row that it is from.
+    A query is linked if a row of its result, as shown to the agent, or one of its statistics has a name or a
+    number of the sentence. The links show where to look and are not a verdict: a sentence may misread its
+    row.
     """
     sentences = [part for part in SENTENCE.split(answer.strip()) if part]
     return [
@@ -304,7 +310,7 @@ def _names(cell: str, sentence: str) -> bool:
 
 
 def _equals(text: str, cell: object) -> bool:
-    """Return whether a number as it is said is a cell, rounded as far as it is said."""
+    """Return whether a number of a sentence equals a cell, rounded to the digits that the sentence gives."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return False
     places = len(text.partition(".")[2])

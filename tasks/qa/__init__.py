@@ -1,1 +1,1 @@
-"""Questions of a user's own: a table of questions and answers, scored by rules, by a judge, or by both."""
+"""Evaluate a system on a user's table of questions and answers, scored by rules, by a judge, or by both."""

@@ -1,4 +1,4 @@
-"""The accepted answers of an item, and what kind each is: text, number, or yes and no."""
+"""Read the accepted answers of an item, and determine how each is compared: as text, number or boolean."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tasks.scoring.items import BadItem, describe_type, load_json
 from tasks.systems.own_items import take_text
 
 NUMBER = re.compile(r"[-\u2212]?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?")
-"""A number by itself. One that begins with a zero is a text: a code, or a telephone number."""
+"""Matches a number. A number with a leading zero is a text, such as a code or a telephone number."""
 YES, NO = frozenset({"yes", "true"}), frozenset({"no", "false"})
 MOST = 1000
-"""Accepted answers of one item."""
+"""Maximum number of accepted answers of one item."""
 MOST_DIGITS = 30
-"""Of a number; a longer one is compared as a text."""
+"""Maximum number of digits of a number; a longer number is compared as a text."""
 
 
 class AnswerKind(StrEnum):
-    """The comparison for an accepted answer: as a text, by value, or as yes or no."""
+    """The comparison of a response with an accepted answer: as a text, by value, or as yes or no."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -31,16 +31,16 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True)
 class AcceptedAnswer:
-    """An answer that counts as correct. text: as it is shown to a judge and on pages."""
+    """An answer that counts as correct. text: the text that judges see and that pages show."""
 
     text: str
     kind: AnswerKind
 
 
 def read_accepted(value: Any) -> tuple[AcceptedAnswer, ...]:
-    """Read the answer of a row: a text, number, boolean, or a list of these, also as JSON in a text.
+    """Read the accepted answers of a row: a text, number, boolean, or a list of these (also as JSON).
 
-    An object's `text`, or its `value` and `aliases`, are read as SQuAD's and TriviaQA's are. Raises BadItem.
+    An object's `text`, or its `value` and `aliases`, are read as in SQuAD and TriviaQA. Raises BadItem.
     """
     members = list_members(value)
     if not members:
@@ -51,7 +51,7 @@ def read_accepted(value: Any) -> tuple[AcceptedAnswer, ...]:
 
 
 def list_members(value: Any) -> list[Any]:
-    """List the accepted answers of a row's cell, each as JSON has it. Raises BadItem."""
+    """List the accepted answers of a row's cell as JSON values. Raises BadItem."""
     value = read_list(value)
     if isinstance(value, dict):
         if "text" in value:
@@ -65,7 +65,7 @@ def list_members(value: Any) -> list[Any]:
 
 
 def read_list(value: Any) -> Any:
-    """Read a text that is a JSON list, as a CSV has it; any other value is returned as it is."""
+    """Parse a text that is a JSON list, as in CSV files; any other value is returned unchanged."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError):
             return load_json(value.encode())
@@ -73,7 +73,7 @@ def read_list(value: Any) -> Any:
 
 
 def make_answer(value: Any) -> AcceptedAnswer:
-    """Make an accepted answer of a text, a number or a boolean. Raises BadItem."""
+    """Make an accepted answer from a text, a number or a boolean. Raises BadItem."""
     if isinstance(value, bool):
         return AcceptedAnswer("true" if value else "false", AnswerKind.BOOLEAN)
     if isinstance(value, float):
@@ -85,13 +85,13 @@ def make_answer(value: Any) -> AcceptedAnswer:
 
 
 def write_float(value: float) -> str:
-    """Write a number in figures, without an exponent; a whole one without decimal places."""
+    """Write a number in decimal notation, without an exponent; a whole number has no decimal places."""
     text = format(Decimal(repr(value)), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def guess_kind(text: str) -> AnswerKind:
-    """Tell by its form how an accepted answer is compared."""
+    """Determine from an accepted answer's form how it is compared."""
     if text.lower() in YES | NO:
         return AnswerKind.BOOLEAN
     digits = sum(sign.isdigit() for sign in text)

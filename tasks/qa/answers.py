@@ -1,4 +1,4 @@
-"""Stage: the answer of a system to every question."""
+"""Stage: ask a system every question of a set, and record its answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from tasks.systems.entries import ReplayEntry, SystemEntry
 
 @dataclass(frozen=True)
 class QaAnswer:
-    """A system's answer to an item. text: None if there is none; then `problem` says why."""
+    """Row of the stage `answers`: a system's answer to an item.
+
+    text: None if there is no answer; `problem` says why.
+    """
 
     id: str
     item: str
@@ -27,9 +30,9 @@ class QaAnswer:
 
 
 async def answers(items: list[QaItem], entry: QaSystem, system: SystemEntry, ask: Ask) -> Drafts[QaAnswer]:
-    """Ask a system every question. Where it failed there is a row too, with the reason."""
+    """Ask a system every question. A failed answer is a row without text, with the reason in `problem`."""
     built = build_system(entry.system, system, (), ask)
-    # Recorded answers are found by the question alone.
+    # Recorded answers are looked up by the question alone, so contexts are not added to it.
     with_contexts = entry.contexts and not isinstance(system, ReplayEntry)
     return Drafts(
         await asyncio.gather(*(_answer(built, item, with_contexts=with_contexts) for item in items))
@@ -54,7 +57,7 @@ async def _answer(system: System, item: QaItem, *, with_contexts: bool) -> QaAns
 
 
 def pose(item: QaItem) -> str:
-    """Write what a system is asked: the question, and the item's contexts below it, where it has any."""
+    """Write the request for a system: the question, followed by the item's contexts (if there are any)."""
     if not item.contexts:
         return item.question
     return "\n\n".join([item.question, "Contexts:", *item.contexts])

@@ -1,4 +1,4 @@
-"""Which columns of a table hold the questions, the answers, and what else an item may have."""
+"""Choose the columns of a table that contain the questions, the answers and the other parts of an item."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "group": ("group", "group_id"),
     "tags": ("tags", "tag", "categories", "category"),
 }
-"""A part of an item -> the names of columns that it is looked for under, the most likely first."""
+"""Part of an item -> column names that are tried for it, the most likely first."""
 REQUIRED = ("question", "answer")
 
 
 class QaColumns(Settings):
-    """The column of each part of an item; None: it is guessed. An empty name: no column is read."""
+    """The column of each part of an item; None means a guessed column, and an empty name skips the part."""
 
     question: str | None = None
     """The column with the question."""
@@ -49,17 +49,20 @@ class QaColumns(Settings):
     group: str | None = None
     """The column with the group that questions belong to."""
     tags: str | None = None
-    """The column with the tags that slices are made by."""
+    """The column with the tags, each of which defines a slice."""
 
 
 class ChosenColumns(NamedTuple):
-    """The columns that are read. names: part of an item -> its column; guessed: the parts not given."""
+    """The columns to read.
+
+    names: part of an item -> its column. guessed: the parts whose column was guessed.
+    """
 
     names: Mapping[str, str]
     guessed: Sequence[str]
 
     def list_notes(self) -> list[str]:
-        """Say which columns with other names than ours were guessed, and how to name others."""
+        """Report each guessed column whose name differs from its part, and the option that changes it."""
         return [
             f"the column {self.names[part]!r} is read as {part} (--{part} COLUMN names another)"
             for part in self.guessed
@@ -68,10 +71,10 @@ class ChosenColumns(NamedTuple):
 
 
 def choose_columns(place: Path, there: Sequence[str], given: QaColumns) -> ChosenColumns:
-    """Choose the column of each part of an item from those that a table has.
+    """Choose the column of each part of an item from the columns of a table.
 
-    place: the table, for errors. Raises BadInput if a column that is given is not there, or there is none
-    that could hold the questions or the answers.
+    place: the table's path, for errors. there: the table's columns. given: the columns that the user named.
+    Raises BadInput if a named column is missing, or if no column can be the question or the answer.
     """
     names: dict[str, str] = {}
     guessed: list[str] = []

@@ -17,22 +17,22 @@ class QaSet(Settings):
     file: Path
     """A CSV, TSV, JSON Lines or Parquet file, or a folder of the package `datasets`."""
     columns: QaColumns = QaColumns()
-    """Names of columns; those without a name are guessed."""
+    """The columns' names; columns without a name are guessed."""
 
 
 class QaSystem(Settings):
     """An entry of `qa.systems`: a system on a set of questions, and how its answers are scored."""
 
     set: str
-    """A name under `qa.sets`."""
+    """The question set: a name under `qa.sets`."""
     system: str
-    """A name under `systems`."""
+    """The system: a name under `systems`."""
     score: Scoring = "rules"
-    """Scoring by rules, by the judge, or by both."""
+    """The scoring of answers: by `rules`, by the `judge`, or by `both`."""
     judge: str = "judge"
-    """A name under `roles`; not asked if `score` is `rules`."""
+    """The judge: a name under `roles`; not used if `score` is `rules`."""
     contexts: bool = True
-    """Send an item's contexts after its question."""
+    """Whether an item's contexts are sent after its question."""
 
     @property
     def ruled(self) -> bool:

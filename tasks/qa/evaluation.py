@@ -1,4 +1,4 @@
-"""`benchloom evaluate qa`: a system, or a file of its answers, on a user's own table of questions."""
+"""`benchloom evaluate qa`: evaluate a system, or a file of its answers, on a user's table of questions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SCORINGS: dict[str, Scoring] = {"rules": "rules", "judge": "judge", "both": "bot
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the table. Raises BadInput, one line."""
+    """Read and check the table, and name the stages to run. Raises BadInput with a message of one line."""
     if options.answers is not None and options.answers.resolve() == options.dataset.resolve():
         raise BadInput(
             "--answers",
@@ -63,9 +63,9 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 
 
 def choose_score(options: EvaluationOptions) -> Scoring:
-    """Choose what scores the answers: `--score`, else rules, and the judge too where `--judge` names one.
+    """Choose the scoring: `--score` if given; otherwise rules, and also the judge if `--judge` names one.
 
-    Raises BadInput.
+    Raises BadInput if the options are invalid or contradict each other.
     """
     given = options.score or ("both" if options.judge else "rules")
     if given not in SCORINGS:
@@ -76,7 +76,7 @@ def choose_score(options: EvaluationOptions) -> Scoring:
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the means of all metrics, over all items and by tag, and the judge's health."""
+    """Compute the means of all metrics, over all items and by tag, and the judge's canary results."""
     scores, scored = rows[SCORES], list_scored(rows[SCORES])
     answered = list_answered(list(rows["items"]), list(rows["answers"]), list(scores))
     strand = Strand("qa.systems", "", options.system, list(zip(scored, answered, strict=True)))
@@ -106,7 +106,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def tell_score(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Say what the metrics are."""
+    """Explain the metrics, one line per kind of scoring."""
     if figures["score"] != "judge":
         yield "em: exact match; f1: overlap of words; of the best accepted answer, by rules (docs/qa.md)."
     if figures["score"] != "rules":

@@ -1,4 +1,4 @@
-"""Stage: a user's table of questions, an item a row; a row that cannot be asked is dropped by its place."""
+"""Stage: read a user's table of questions, one item per row; unusable rows are dropped with their line."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, collect_it
 
 UNREADABLE = "unreadable"
 MOST_TAGS, MOST_CONTEXTS = 50, 1000
-"""Of one item; more of them are most likely another column's."""
+"""Maximum number per item. A cell with more members most likely belongs to another kind of column."""
 
 
 @dataclass(frozen=True)
 class QaItem:
-    """A question and its accepted answers.
+    """Row of the stage `items`: a question and its accepted answers.
 
-    contexts: texts that a system is given with the question. tags: names of the slices that it belongs to.
+    contexts: texts that a system gets with the question. tags: names of the slices that the item belongs to.
     """
 
     id: str
     group: str
-    """Items of one group are resampled together."""
+    """The group of the item. The bootstrap resamples whole groups."""
     question: str
     accepted: tuple[AcceptedAnswer, ...]
     contexts: tuple[str, ...]
@@ -39,19 +39,19 @@ class QaItem:
 
     @property
     def reference(self) -> str:
-        """The accepted answers in one line, as pages show them."""
+        """The accepted answers on one line, for pages."""
         return " | ".join(answer.text for answer in self.accepted)
 
 
 class OwnTable(NamedTuple):
-    """A table that was read. notes: which columns were guessed."""
+    """The items of a table. notes: a line for each guessed column."""
 
     found: OwnItems[QaItem]
     notes: Sequence[str]
 
 
 def items(entry: QaSet) -> Drafts[QaItem]:
-    """Read the table of a set. Raises BadInput if no row of it can be asked."""
+    """Read the table of a set. Raises BadInput if no row is a usable item."""
     table = read_table(entry.file, entry.columns)
     return Drafts(
         table.found.items,
@@ -60,7 +60,7 @@ def items(entry: QaSet) -> Drafts[QaItem]:
 
 
 def read_table(path: Path, columns: QaColumns) -> OwnTable:
-    """Read a table's items. Raises BadInput if it lacks a column, or no row of it can be asked."""
+    """Read a table's items. Raises BadInput if a required column is missing, or if no row is usable."""
     table = open_table(path)
     page = "docs/qa.md"
     if has_columns(QaItem, list(table.columns)):
@@ -74,7 +74,7 @@ def read_table(path: Path, columns: QaColumns) -> OwnTable:
 
 
 def make_item(record: Record, source: ItemSource, names: Mapping[str, str]) -> QaItem:
-    """Make an item of a row. names: part of an item -> column. Raises BadItem, one clause."""
+    """Make an item from a row. names: part of an item -> its column. Raises BadItem."""
     found = {part: record.get(column) for part, column in names.items()}
     question = take_text(found, "question")
     accepted = read_accepted(found.get("answer"))
@@ -89,9 +89,11 @@ def make_item(record: Record, source: ItemSource, names: Mapping[str, str]) -> Q
 
 
 def read_texts(found: Record, part: str, most: int) -> tuple[str, ...]:
-    """Read a list of texts, each once: a list, one as JSON, or a text; tags as a text are split at commas.
+    """Read a list of texts without duplicates, from a list, JSON or a text.
 
-    Raises BadItem.
+    Tags in a text are split at commas and semicolons.
+
+    most: the maximum number of texts. Raises BadItem.
     """
     value = found.get(part)
     if value is None or value == "":

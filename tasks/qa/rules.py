@@ -1,4 +1,4 @@
-"""Exact match and F1 of an answer by the accepted ones: no model is asked."""
+"""Compute exact match and F1 of a response against the accepted answers, without a model."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from tasks.scoring.hotpotqa import compute_f1, compute_official_f1, normalise
 
 
 class RuleScore(NamedTuple):
-    """The scores of one answer, each 0 to 1."""
+    """The scores of one response, each 0 to 1. em: exact match."""
 
     em: float
     f1: float
 
 
 def score_answer(accepted: Sequence[AcceptedAnswer], response: str, question: str) -> RuleScore:
-    """Score an answer by the accepted ones: the best exact match and the best F1.
+    """Score a response against the accepted answers: the best exact match and the best F1.
 
-    A text is compared by HotpotQA's normalisation and official F1. A number is compared by value, with a unit
-    that question or answer names, or without one. True is `yes` or `true`, false is `no` or `false`.
+    A text is compared with HotpotQA's normalisation and official F1. A number is compared by value, with a
+    unit that the question or the answer names, or without a unit. True is `yes` or `true`; false is `no` or
+    `false`.
     """
     scores = [score_by(answer, response, question) for answer in accepted]
     return RuleScore(max(score.em for score in scores), max(score.f1 for score in scores))
 
 
 def score_by(answer: AcceptedAnswer, response: str, question: str) -> RuleScore:
-    """Score an answer by one accepted one."""
+    """Score a response against one accepted answer."""
     if answer.kind is AnswerKind.BOOLEAN:
         words = YES if answer.text.lower() in YES else NO
         equal = float(normalise(response) in words)
@@ -38,14 +39,15 @@ def score_by(answer: AcceptedAnswer, response: str, question: str) -> RuleScore:
         return score_number(answer.text, response, question)
     gold, given = normalise(answer.text), normalise(response)
     if not gold:
-        # Nothing is left of an article, or of signs: `A` of a multiple choice.
+        # Normalisation removed the whole answer, such as an article or signs: `A` in a multiple-choice
+        # question.
         equal = float(fold_case(answer.text) == fold_case(response))
         return RuleScore(equal, equal)
     return RuleScore(float(gold == given), compute_official_f1(gold, given))
 
 
 def score_number(answer: str, response: str, question: str) -> RuleScore:
-    """Score an answer by a number: its value alone counts, since normalisation makes 15 of 1.5."""
+    """Score a response against a number. Only the value counts, because normalisation turns 1.5 into 15."""
     wanted, asked = fold(answer), fold(question)
     if are_same_number(wanted, fold(response), asked):
         return RuleScore(1.0, 1.0)
@@ -55,5 +57,5 @@ def score_number(answer: str, response: str, question: str) -> RuleScore:
 
 
 def fold_case(text: str) -> str:
-    """Fold case and the white space around a text."""
+    """Fold case, and collapse white space."""
     return " ".join(text.casefold().split())

@@ -1,4 +1,4 @@
-"""Stage: the scores of every answer, by rules, by the judge's verdict, or by both."""
+"""Stage: score every answer by rules, by the judge's verdict, or by both."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ JUDGE = "judge"
 
 @dataclass(frozen=True)
 class QaScore:
-    """The scores of an answer, whose id it has, each 0 to 1; None if it was not scored so.
+    """Row of the stage `scores`: the scores of an answer, each 0 to 1; None if there is no such score.
 
-    ruled, judged: whether rules, or the judge, were to score it. problem: why it lacks a score.
+    The row has the answer's id. ruled, judged: whether rules, or the judge, should score the answer. problem:
+    the reason for a missing score.
     """
 
     id: str
@@ -38,7 +39,7 @@ class QaScore:
 
     @property
     def values(self) -> Mapping[str, float | None]:
-        """The scores by metric: the judge's first, where it was asked, then those by rules."""
+        """The scores by metric: first the judge's (if the answer is judged), then exact match and F1."""
         ruled = {name: getattr(self, name) for name in RULES} if self.ruled else {}
         return {**({JUDGE: self.judge} if self.judged else {}), **ruled}
 
@@ -46,13 +47,13 @@ class QaScore:
 def scores(
     items: list[QaItem], answers: list[QaAnswer], verdicts: list[QaVerdict], entry: QaSystem
 ) -> Drafts[QaScore]:
-    """Score every answer. A missing answer has no scores, and the reason in `problem`."""
+    """Score every answer. A missing answer has no scores, and `problem` has the reason."""
     asked, given = {item.id: item for item in items}, {verdict.id: verdict for verdict in verdicts}
     return Drafts([score_one(asked[answer.item], answer, given.get(answer.id), entry) for answer in answers])
 
 
 def score_one(item: QaItem, answer: QaAnswer, verdict: QaVerdict | None, entry: QaSystem) -> QaScore:
-    """Score an answer. verdict: None if the judge was not asked about it."""
+    """Score one answer. verdict: None if the judge was not asked about it."""
     ruled = None
     if entry.ruled and answer.text is not None:
         ruled = score_answer(item.accepted, answer.text, item.question)
@@ -75,12 +76,12 @@ def score_one(item: QaItem, answer: QaAnswer, verdict: QaVerdict | None, entry: 
 
 
 def list_scored(scores: Iterable[QaScore]) -> list[Scored]:
-    """List each answer's first metric: the judge's, or exact match where no judge was asked."""
+    """List each answer's first metric for comparisons: the judge's verdict, or else exact match."""
     return [Scored(score.id, score.group, next(iter(score.values.values()))) for score in scores]
 
 
 def list_answered(items: list[QaItem], answers: list[QaAnswer], scores: list[QaScore]) -> list[Answered]:
-    """List the answer behind each score, for comparisons, with its further metrics and its tags."""
+    """List the answer behind each score for comparisons, with its other metrics and its tags."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in answers}
     listed = []
     for score in scores:

@@ -1,4 +1,4 @@
-"""Open a table of questions: CSV, TSV, JSON Lines, Parquet, or a folder that `datasets` saved."""
+"""Read a table of questions: CSV, TSV, JSON Lines, Parquet, or a folder that `datasets` saved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.scoring.item_tables import PARQUET, find_kind, read_records
 from tasks.scoring.items import BadItem, NumberedRecord, Record, parse_record
 
 SPLITS = "dataset_dict.json"
-"""The file by which `datasets` names the splits of a folder, each a folder of its own."""
+"""The file in which `datasets` lists a folder's splits; each split is a subfolder."""
 STATE = "state.json"
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".tsv.gz", ".jsonl.gz")
 HINT = "a .csv, .tsv, .jsonl or .parquet file, or a folder that `save_to_disk` of `datasets` wrote"
@@ -24,17 +24,17 @@ HINT = "a .csv, .tsv, .jsonl or .parquet file, or a folder that `save_to_disk` o
 
 @dataclass(frozen=True)
 class QuestionTable:
-    """A table in memory. file: as errors and origins name it; word: what its records are called."""
+    """A table in memory. file: its path, for errors and origins. word: `row` or `line`, for messages."""
 
     file: Path
     word: str
     columns: Sequence[str]
-    """The names that its readable records have, in the order of their first use."""
+    """The column names of all readable records, in the order of their first use."""
     records: Sequence[NumberedRecord]
 
 
 def open_table(path: Path) -> QuestionTable:
-    """Read a table. Raises BadInput if there is none, or several in a folder."""
+    """Read a table. Raises BadInput if the path is missing, or a folder does not have exactly one table."""
     if not path.exists():
         raise BadInput(path, "no such file or folder", hint=HINT)
     place = find_table(path) if path.is_dir() else path
@@ -45,9 +45,9 @@ def open_table(path: Path) -> QuestionTable:
 
 
 def find_table(folder: Path) -> Path:
-    """Find the table of a folder: the folder itself if `datasets` saved it, its only split, or its only file.
+    """Find the table in a folder: the folder itself if `datasets` saved it, its only split, or its only file.
 
-    Raises BadInput if there is none, or more than one.
+    Raises BadInput if there is no table, or if there is more than one.
     """
     if (folder / STATE).is_file():
         return folder
@@ -64,7 +64,7 @@ def find_table(folder: Path) -> Path:
 
 
 def read_folder(folder: Path) -> Iterator[NumberedRecord]:
-    """Yield the rows of a folder that `datasets` saved, numbered from 1 over its files. Raises BadInput."""
+    """Yield the rows of a folder that `datasets` saved, numbered from 1 over all files. Raises BadInput."""
     files = sorted(folder.glob("*.arrow"))
     if not files:
         raise BadInput(folder, "contains no .arrow file", hint="save the dataset again: save_to_disk")
@@ -86,7 +86,7 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
 
 
 def has_indices(state: Path) -> bool:
-    """Return whether a folder's rows are a selection that only `datasets` knows. Raises BadInput."""
+    """Return whether a folder's rows are a selection by indices, which is not supported. Raises BadInput."""
     try:
         found = json.loads(state.read_bytes())
         return bool(found.get("_indices_data_files") or found.get("_indices_files"))
@@ -97,7 +97,7 @@ def has_indices(state: Path) -> bool:
 
 
 def convert_record(record: dict[str, object]) -> Record | BadItem:
-    """Convert a row to what JSON has; dates become text, and NaN is missing."""
+    """Convert a row to JSON types: dates become text, and NaN becomes null."""
     try:
         return parse_record(orjson.dumps(record))
     except BadItem as error:

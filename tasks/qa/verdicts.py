@@ -1,4 +1,4 @@
-"""Stage: the judge's verdict on every answer; no row where rules alone score the answers."""
+"""Stage: get the judge's verdict on every answer; no rows if only rules score the answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from tasks.scoring.correctness import Correctness
 
 @dataclass(frozen=True)
 class QaVerdict:
-    """The judge's verdict on an answer, whose id it has. label: None if unscored; `problem` says why."""
+    """Row of the stage `verdicts`: the judge's verdict on an answer, with the answer's id.
+
+    label: None if the reply had no verdict; `problem` says why.
+    """
 
     id: str
     item: str
@@ -30,7 +33,7 @@ class QaVerdict:
 async def verdicts(
     items: list[QaItem], answers: list[QaAnswer], entry: QaSystem, ask: Ask
 ) -> Drafts[QaVerdict]:
-    """Have the judge decide on every answer. A missing answer is not shown to the judge."""
+    """Have the judge decide on every answer. Missing answers are not sent to the judge."""
     if not entry.judged:
         return Drafts([])
     asked = {item.id: item for item in items}
@@ -52,9 +55,9 @@ async def _judge(item: QaItem, answer: QaAnswer, role: str, ask: Ask) -> QaVerdi
 async def judge_answer(
     question: str, accepted: Sequence[str], response: str, *, role: str, row: str, ask: Ask
 ) -> Answer[Correctness]:
-    """Ask a judge for one verdict on a response, given the accepted answers. A reply without one is unparsed.
+    """Ask a judge for one verdict on a response, given the accepted answers; a reply without one is unparsed.
 
-    role: the judge's. row: the id named in errors. Raises ModelFailed, BudgetSpent, CallMissing.
+    role: the judge's role. row: the id that errors name. Raises ModelFailed, BudgetSpent, CallMissing.
     """
     fields = {"question": question, "accepted": list(accepted), "response": quote(response)}
     form = make_form(tuple(Correctness), fields.values())

@@ -1,1 +1,1 @@
-"""RAG correctness and continuous response: judged answers, and conversations that seek a reference."""
+"""RAG correctness and continuous response: judged answers, and conversations towards a reference answer."""

@@ -1,4 +1,4 @@
-"""The model roles that speak in a conversation (section 3.1): composer (T2, T6), questioner (T4 and T5)."""
+"""The model roles that write in a conversation (section 3.1): composer (T2, T6) and questioner (T4, T5)."""
 
 from __future__ import annotations
 
@@ -17,36 +17,37 @@ COMPOSER, QUESTIONER = "composer", "questioner"
 EMPTY_VALUES = frozenset(
     {"", "-", "none", "n/a", "nothing", "(none)", "(blank)", "(empty)", "(nothing)", "なし"}
 )
-"""What models write for an empty line, in lower case."""
+"""Texts that models write for an empty value, in lower case."""
 REPEATED = "repeated"
 CHARACTERS_PER_WORD = 8
-"""Grammars limit characters, since Japanese has no spaces to count words by; this converts a word limit."""
+"""Average characters per word. Grammars limit characters, because Japanese text has no spaces between words;
+this factor converts a word limit."""
 
 
 class ConversationOptions(Settings):
-    """Parameters of the stage `ragcheck.conversations`: turn limit, lengths, and what agents are shown."""
+    """Parameters of the stage `ragcheck.conversations`: turn limit, text lengths, and what agents see."""
 
     turns: int = Field(default=5, ge=1)
-    """Maximum number of questions per conversation (n)."""
+    """Maximum number of questions per conversation (n in the paper)."""
     final_at_limit: bool = True
-    """Run T6 and T7 at the turn limit too."""
+    """Whether the final answer (T6) and its grade (T7) are also made at the turn limit."""
     reference_hidden: bool = False
-    """Withhold the reference answer from the questioner."""
+    """Whether the reference answer is hidden from the questioner."""
     answer_words: int = Field(default=60, gt=0)
-    """Maximum length of a composed answer."""
+    """Maximum number of words of a composed answer."""
     query_words: int = Field(default=25, gt=0)
-    """Maximum length of a follow-up question."""
+    """Maximum number of words of a follow-up question."""
     said_characters: int = Field(default=600, gt=0)
-    """Maximum length of each system answer as the agents are shown it."""
+    """Maximum number of characters of a system's answer that agents see."""
     guard: bool = True
-    """Quote system answers so that instructions inside them have no effect."""
+    """Whether system answers are quoted, so that instructions inside them have no effect."""
 
 
 class Agents:
-    """Calls the composer and the questioner for one conversation."""
+    """The composer and the questioner of one conversation."""
 
     def __init__(self, question: ReferenceQuestion, params: ConversationOptions, row: str, ask: Ask) -> None:
-        """row: the conversation's id, named in errors and in the calls artifact."""
+        """Set up the agents of a conversation. row: its id, for errors and the calls artifact."""
         self._question, self._params, self._row, self._ask = question, params, row, ask
 
     async def compose(self, history: Sequence[Turn]) -> Answer[str]:
@@ -59,10 +60,10 @@ class Agents:
         return await self._write("finish", history, fields)
 
     async def ask_further(self, history: Sequence[Turn], tentative: str, review: Grade) -> Answer[str]:
-        """Write the follow-up question (T4 and T5); the empty string if none is needed.
+        """Write the follow-up question (T4 and T5); the empty string if no further question is needed.
 
-        An answer without a value whose problem starts with REPEATED means that every attempt repeated an
-        earlier question.
+        If every attempt repeated an earlier question, the answer has no value, and its problem starts with
+        `REPEATED`.
         """
         words = self._params.query_words
         fields: dict[str, object] = {
@@ -124,10 +125,10 @@ def parse_field(text: str, field: str) -> str:
 
 
 def parse_query(text: str, earlier: Sequence[str]) -> str:
-    """Parse a follow-up question; the empty string means that none is needed.
+    """Parse a follow-up question; the empty string means that no further question is needed.
 
-    earlier: the questions already asked; one of them again (apart from case and punctuation) raises
-    Unparsed, as does any other reply.
+    earlier: the questions already asked. Raises Unparsed for a repeated question (ignoring case and
+    punctuation) and for any other reply.
     """
     try:
         query = parse_field(text, "Query")

@@ -1,4 +1,4 @@
-"""Stage: the answers of every system to every question (Part I)."""
+"""Stage: ask every system every question (Part I)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from tasks.systems.contract import Passage, System, Turn, name_documents
 
 @dataclass(frozen=True)
 class SystemAnswer:
-    """A system's answer to a question; `text` is None and `problem` the reason if there is none."""
+    """Row of the stage `answers`: a system's answer to a question.
+
+    text: None if there is no answer; `problem` says why.
+    """
 
     id: str
     question: str
@@ -27,7 +30,7 @@ class SystemAnswer:
     text: str | None
     problem: str
     passages: tuple[Passage, ...] | None
-    """What it was written from, best first; None if the system does not show it."""
+    """The passages that the answer was written from, best first; None if the system does not return them."""
     origin: tuple[Origin, ...]
 
 
@@ -40,8 +43,8 @@ async def answers(
 ) -> Drafts[SystemAnswer]:
     """Ask every system every question; a failed answer is a row with `text` None and the reason.
 
-    corpus: Parquet file of documents for the systems that retrieve from one. Raises BadInput if params.yaml
-    lacks a system.
+    corpus: Parquet file of the documents, for systems that retrieve from it. Raises BadInput if a system is
+    missing from params.yaml.
     """
     built, known = build_systems(entry.systems, systems, corpus, ask)
     return Drafts(await answer_all(built, questions, known))
@@ -50,9 +53,9 @@ async def answers(
 async def answer_all(
     systems: Sequence[System], questions: Sequence[ReferenceQuestion], corpus: Collection[str]
 ) -> list[SystemAnswer]:
-    """Ask built systems all questions; the answers are ordered by system, then question.
+    """Ask built systems all questions; the answers are ordered by system, then by question.
 
-    corpus: the ids of the documents.
+    corpus: the ids of all documents.
     """
     return await asyncio.gather(
         *(_answer(system, question, corpus) for system in systems for question in questions)

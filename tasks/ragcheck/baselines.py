@@ -1,6 +1,6 @@
-"""Stage: context-free similarities of answer and reference (section 2).
+"""Stage: compute similarities of answer and reference without contexts (section 2).
 
-Word recall, ROUGE-L, cosine of embeddings, BERTScore.
+The measures are word recall, ROUGE-L, the cosine of embeddings, and BERTScore.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE = "word_recall", "rouge_l", "embedding", "bertscore"
 MEASURES = (WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE)
-"""The baseline measures, which see no context."""
+"""The baseline measures, which do not use contexts."""
 DIGITS = 6
+"""Decimal places of recorded values."""
 
 Pair = tuple[ReferenceQuestion, SystemAnswer]
 Values = Sequence[float | None]
@@ -35,7 +36,7 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True)
 class BaselineSimilarity:
-    """A context-free similarity of answer and reference, 0 to 1 (of embeddings -1 to 1)."""
+    """Row of the stage `baselines`: a similarity of answer and reference, 0 to 1 (embeddings: -1 to 1)."""
 
     id: str
     answer: str
@@ -44,14 +45,14 @@ class BaselineSimilarity:
     measure: str
     value: float | None
     problem: str
-    """Why `value` is None."""
+    """The reason if `value` is None."""
     origin: tuple[Origin, ...]
 
 
 async def baselines(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment, ask: Embed
 ) -> Drafts[BaselineSimilarity]:
-    """Compare every given answer with its reference by every measure; a missing value has a reason."""
+    """Compare every answer with its reference by every measure; a missing value has a reason."""
     question_of = {question.id: question for question in questions}
     pairs = [
         (question_of[answer.question], answer)
@@ -74,9 +75,10 @@ async def baselines(
 
 
 def compute_word_recall(reference: str, answer: str, language: str) -> float:
-    """Compute the share of the reference's content words that the answer has, 0 to 1 (Breck et al., 2000).
+    """Compute the share of the reference's content words in the answer, 0 to 1 (Breck et al., 2000).
 
-    Distinct stems are compared; for a reference without content words ("what he is"), all words.
+    Distinct stems are compared. If the reference has no content words ("what he is"), all its words are
+    compared.
     """
     expected = set(find_content_words(reference, language))
     if expected:
@@ -88,8 +90,8 @@ def compute_word_recall(reference: str, answer: str, language: str) -> float:
 def compute_rouge_l(reference: str, answer: str, language: str) -> float:
     """Compute the F measure of the longest common subsequence of words, 0 to 1 (Lin, 2004).
 
-    Words are those of the package rouge-score where it reads both texts as `is_plain` says, so that figures
-    equal published ones; otherwise, and so for text without spaces, those of `list_words`.
+    If `is_plain` holds for both texts, the package rouge-score splits them into words, so that figures equal
+    published ones. Otherwise, including text without spaces, `list_words` splits them.
     """
     standard = all(is_plain(text, language) for text in (reference, answer))
     scorer = _make_scorer("" if standard else language)
@@ -97,9 +99,10 @@ def compute_rouge_l(reference: str, answer: str, language: str) -> float:
 
 
 def is_plain(text: str, language: str) -> bool:
-    """Return whether rouge-score reads a text as its language's readers do.
+    """Return whether rouge-score splits a text into words correctly for its language.
 
-    It splits at whatever is not an ASCII letter or digit. English loses no more than an accent by that.
+    rouge-score splits at every character that is not an ASCII letter or digit. English text loses at most its
+    accented letters.
     """
     letters = [character for character in text if character.isalnum() and not character.isascii()]
     return not letters or (
@@ -118,17 +121,17 @@ class _WordTokenizer:
 
 @lru_cache(maxsize=16)
 def _make_scorer(language: str) -> RougeScorer:
-    """Make a scorer for a language; empty is with the package's own words."""
-    # rouge-score imports nltk, which takes 2 s; whoever reads this artifact does not need it.
+    """Make a ROUGE-L scorer for a language; an empty language uses the package's own tokenizer."""
+    # rouge-score imports nltk, which takes 2 s. Code that only reads this artifact does not need it.
     from rouge_score.rouge_scorer import RougeScorer
 
     return RougeScorer(["rougeL"], tokenizer=_WordTokenizer(language) if language else None)
 
 
 async def compare_embeddings(pairs: Sequence[Pair], role: str, ask: Embed) -> list[float | None]:
-    """Compute the cosine of each pair's embeddings, -1 to 1; None where a vector is zero.
+    """Compute the cosine of each pair's embeddings, -1 to 1; None if a vector is zero.
 
-    role: the embedding model's. Raises ModelFailed, BudgetSpent, CallMissing.
+    role: the role of the embedding model. Raises ModelFailed, BudgetSpent, CallMissing.
     """
     vectors = await asyncio.gather(
         *(
@@ -146,8 +149,8 @@ def compute_cosine(one: Sequence[float], other: Sequence[float]) -> float | None
 
 
 def compute_bertscore(pairs: Sequence[Pair], model: str) -> list[float | None]:
-    """Compute BERTScore's F1 per pair by the package bert-score, which downloads the model if needed."""
-    import bert_score  # type: ignore[import-not-found] # no package of ours: see Assessment.bertscore
+    """Compute BERTScore's F1 per pair with the package bert-score, which downloads the model if needed."""
+    import bert_score  # type: ignore[import-not-found] # an optional package, see Assessment.bertscore
 
     texts = [answer.text or "" for _, answer in pairs]
     _, _, f1 = bert_score.score(texts, [question.reference for question, _ in pairs], model_type=model)

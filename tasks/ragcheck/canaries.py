@@ -1,4 +1,4 @@
-"""Stage: grades of every judge for canaries, answers whose right grade is known (Part I)."""
+"""Stage: get every judge's grades of canaries, answers with known grades (Part I)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.systems.contract import Passage
 
 
 async def canaries(entry: Assessment, settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
-    """Have every judge of Part I grade every canary, with the prompt and parameters of the real grades."""
+    """Have every judge of Part I grade every canary, with the evaluation's prompt and parameters."""
     return await grade_canaries(entry.judges, settings, ask)
 
 

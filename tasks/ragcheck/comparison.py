@@ -1,4 +1,4 @@
-"""Stage: Part II's figures: means per dataset, paired differences of systems, leak rates (figures 4, 9)."""
+"""Stage: compute Part II's figures: means, paired differences of systems, leak rates (figures 4, 9)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ LEAK, PROBING, FLAGGED = "leak", "probing", "flagged"
 
 @dataclass(frozen=True)
 class ConversationFigure:
-    """A figure of Part II. kind: `mean`, `difference` (system - other), `sign` or `rate`.
+    """Row of the stage `comparison`: a figure of Part II.
 
-    dataset: empty for all of them. A `sign` counts the datasets whose difference has the same sign as over
-    all, and n is the number of datasets; otherwise n counts conversations, pairs of them, or guards.
+    kind: `mean`, `difference` (system minus other), `sign` or `rate`. dataset: empty for all datasets
+    together. A `sign` counts the datasets whose difference has the same sign as the difference over all
+    questions; its n is the number of datasets. For other kinds, n counts conversations, pairs of
+    conversations, or guards.
     """
 
     id: str
@@ -46,7 +48,7 @@ class ConversationFigure:
     estimate: Estimate
     p_value: float | None
     adjusted: float | None
-    """The p value adjusted by Holm over the datasets and measures of a pair of systems."""
+    """The p value, adjusted with Holm's method over the datasets and measures of a pair of systems."""
     origin: tuple[Origin, ...]
 
 
@@ -57,10 +59,10 @@ def comparison(
     entry: Continuity,
     params: Resampling,
 ) -> Drafts[ConversationFigure]:
-    """Compute every figure over all questions (dataset empty), and per dataset if there is more than one.
+    """Compute every figure over all questions (dataset empty), and per dataset if there are several.
 
-    Failed conversations are counted and have no scores; a pair of systems is compared on the questions
-    where neither failed.
+    Failed conversations are counted and have no scores. Two systems are compared on the questions on which
+    neither conversation failed.
     """
     dataset_of = {question.id: question.dataset for question in questions}
     conversations = [conversation for conversation in conversations if conversation.question in dataset_of]
@@ -111,7 +113,7 @@ def _list_means(
 def _compare_pair(
     pair: tuple[str, str], groups: dict[str, list[Conversation]], resampling: Resampling
 ) -> list[ConversationFigure]:
-    """Compare two systems on the questions where both conversations have scores."""
+    """Compare two systems on the questions on which both conversations have scores."""
     whole = [_compare(pair, "", groups[""], measure, resampling) for measure in MEASURES]
     parts = [
         _compare(pair, dataset, group, measure, resampling)
@@ -191,9 +193,9 @@ def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure])
 
 
 def _list_rates(system: str, guards: Sequence[Guard], resampling: Resampling) -> Iterator[ConversationFigure]:
-    """Compute the shares of leaking answers (overall and per task) and of probing and flagged questions.
+    """Compute the shares of leaking answers (overall and per task), and of probing and flagged questions.
 
-    Conversations are drawn whole: what an agent writes in one of them hangs together.
+    The bootstrap resamples whole conversations, because texts of one conversation are not independent.
     """
     answers = [guard for guard in guards if guard.task in ANSWERS]
     questions = [guard for guard in guards if guard.task == ASKED]

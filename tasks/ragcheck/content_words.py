@@ -1,4 +1,4 @@
-"""Words and content words (no stop words, stemmed) of a text in any language that spaCy tokenizes."""
+"""Words and content words (stems without stop words) of a text in any language that spaCy tokenizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STEMMED = {
     "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "nb": "norwegian", "pt": "portuguese",
     "ro": "romanian", "ru": "russian", "sv": "swedish",
 }  # fmt: skip
-"""Languages with a Snowball stemmer; in other languages words are compared unstemmed."""
+"""Language code -> its Snowball stemmer. Words of other languages are compared without stemming."""
 
 JAPANESE_AUXILIARIES = frozenset(
     [
@@ -22,13 +22,13 @@ JAPANESE_AUXILIARIES = frozenset(
         "しまう", "しまっ", "おり", "ござい", "そう", "よう",
     ]
 )  # fmt: skip
-"""Japanese auxiliary forms that Sudachi splits off and that spaCy's stop words lack."""
+"""Japanese auxiliary forms that Sudachi splits off and that are missing from spaCy's stop words."""
 
 
 def list_words(text: str, language: str) -> list[str]:
     """List the words of a text in order, NFKC-normalised and case-folded, without punctuation.
 
-    Raises BadInput for a language that spaCy has no tokenizer for.
+    Raises BadInput for a language without a spaCy tokenizer.
     """
     tokenize = load_tokenizer(language)
     words = tokenize(unicodedata.normalize("NFKC", text))
@@ -36,7 +36,7 @@ def list_words(text: str, language: str) -> list[str]:
 
 
 def find_content_words(text: str, language: str) -> dict[str, str]:
-    """Map the stem of each content word of a text to its first occurrence, case-folded."""
+    """Map the stem of each content word of a text to the case-folded word at its first occurrence."""
     stop, stem = _load_stop_words(language), _load_stemmer(language)
     found: dict[str, str] = {}
     for word in list_words(text, language):
@@ -55,7 +55,7 @@ def _load_stop_words(language: str) -> frozenset[str]:
 def _load_stemmer(language: str) -> Callable[[str], str]:
     if language not in STEMMED:
         return str
-    # nltk takes 2 s to import; whoever only reads the artifacts of guards and baselines does not need it.
+    # nltk takes 2 s to import. Code that only reads the artifacts of guards and baselines does not need it.
     from nltk.stem.snowball import SnowballStemmer
 
     stemmer = SnowballStemmer(STEMMED[language])

@@ -1,9 +1,9 @@
-"""Stage: the contexts that judges are shown with each answer, under two rules (section 2.1).
+"""Stage: gather the contexts that judges see with each answer, under two rules (section 2.1).
 
-Rule E2 takes the passages that the answer was written from, found by the question alone; they may lack the
-truth. Rule E3, the paper's method, has the system retrieve by question and reference joined: contexts that
-cover it. Published answers come with the passages that a person found: where their entry has a `search`, both
-rules retrieve, E2 by the question alone.
+Rule E2 uses the passages that the answer was written from, found by the question alone; they may lack the
+facts of the reference. Rule E3, the paper's method, has the system retrieve by question and reference joined,
+so that the contexts cover the reference. Published answers come with passages that a person found. If their
+entry has a `search`, both rules retrieve, E2 by the question alone.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tasks.systems.contract import Passage, System, name_documents
 from tasks.systems.entries import ReplayEntry, can_search
 
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
-"""Rules of contexts: what the answer was written from, found by the question, or what question and reference
-joined retrieve (section 2)."""
+"""The rules of contexts: E2, the passages found by the question; E3, the passages retrieved by question and
+reference joined (section 2)."""
 RULES = (BY_QUESTION, BY_REFERENCE)
 
 
 @dataclass(frozen=True)
 class Context:
-    """The passages that a judge is shown with a system's answer by one of `RULES`, best first."""
+    """Row of the stage `contexts`: the passages for judging a system's answer by one rule, best first."""
 
     id: str
     question: str
@@ -49,13 +49,13 @@ async def contexts(
     systems: dict[str, SystemEntry],
     ask: Ask,
 ) -> Drafts[Context]:
-    """Take each answer's own passages (E2), and retrieve for every system and question by the reference (E3).
+    """Use each answer's own passages (E2), and retrieve passages by question and reference (E3).
 
-    For published answers with a `search`, E2 is retrieved too, by the question alone.
-
-    Dropped are answers that were not given (`no_answer`) or whose passages the system does not show
-    (`not_shown`), and what a system without `search` cannot retrieve (`no_retrieval`). Raises
-    BadInput if params.yaml lacks a system.
+    For published answers with a `search`, E2 passages are also retrieved, by the question alone. Raises
+    BadInput if a system is missing from params.yaml. Drop reasons:
+    - `no_answer`: the system gave no answer
+    - `not_shown`: the system does not return its passages
+    - `no_retrieval`: the system cannot retrieve, because it has no `search`
     """
     built, known = build_systems(entry.systems, systems, corpus, ask)
     published = {name for name in entry.systems if isinstance(systems[name], ReplayEntry)}
@@ -72,8 +72,8 @@ async def gather_contexts(
 ) -> Drafts[Context]:
     """Gather the contexts of built systems and their answers by both rules.
 
-    corpus: the ids of the documents. published: the systems whose answers name other passages than they
-    retrieve.
+    corpus: the ids of all documents. published: the names of systems with published answers and a `search`,
+    whose E2 passages are retrieved as well.
     """
     by_name = {system.name: system for system in systems}
     asked = {question.id: question for question in questions}
@@ -108,7 +108,7 @@ def _take_own(answer: SystemAnswer) -> Context | Dropped:
 async def _retrieve_alone(
     system: System, question: ReferenceQuestion, answer: SystemAnswer, corpus: Collection[str]
 ) -> Context | Dropped:
-    """Retrieve for a published answer by rule E2, by its question alone."""
+    """Retrieve the E2 passages of a published answer, by its question alone."""
     if answer.text is None:
         return _take_own(answer)
     row_id = make_id(answer.question, answer.system, answer.version, BY_QUESTION)

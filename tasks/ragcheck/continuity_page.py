@@ -1,4 +1,4 @@
-"""Stage: the report page of Part II: figures 4 and 9, leak rates, and a viewer of all conversations."""
+"""Stage: write the report page of Part II: figures 4 and 9, leak rates, and a viewer of conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage: multi-turn conversations that try to get each reference answer out of each system (Part II)."""
+"""Stage: run conversations that try to obtain each reference answer from each system (Part II)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tasks.systems.contract import Passage, System, Turn, name_documents
 
 
 class End(Label):
-    """Why a conversation ended; none of the ends is a score."""
+    """The reason why a conversation ended. As labels, the members have no score."""
 
     TOP = "top_score", "top score"
     STOPPED = "no_question", "no question"
@@ -36,10 +36,13 @@ class End(Label):
 
 @dataclass(frozen=True)
 class ConversationTurn:
-    """A turn of a conversation.
+    """One turn of a conversation. A grade or final answer is None if its task did not run.
 
-    query, said: question and system's answer (T1); tentative: composed answer (T2); grade: its grade (T3);
-    final: rewritten answer (T6); final_grade: its grade (T7). None for a task that did not run.
+    - query, said: the question and the system's answer (T1)
+    - tentative: the composed answer (T2)
+    - grade: the grade of the tentative answer (T3)
+    - final: the rewritten answer (T6)
+    - final_grade: the grade of the rewritten answer (T7)
     """
 
     query: str
@@ -51,16 +54,16 @@ class ConversationTurn:
 
     @property
     def score(self) -> int | None:
-        """The turn's score: that of T7 if it ran, else of T3."""
+        """The turn's score: from T7 if it ran, otherwise from T3."""
         grade = self.final_grade or self.grade
         return grade.score if grade else None
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """A conversation with one system about one question.
+    """Row of the stage `conversations`: a conversation with one system about one question.
 
-    scores: one per turn, empty if it failed; then wscore, lscore and mscore are None.
+    scores: one score per turn. A failed conversation has no scores, and wscore, lscore and mscore are None.
     """
 
     id: str
@@ -75,7 +78,7 @@ class Conversation:
     lscore: float | None
     mscore: float | None
     passages: tuple[Passage, ...]
-    """The contexts (E3) that the judge was shown."""
+    """The contexts (E3) that the judge saw."""
     origin: tuple[Origin, ...]
 
 
@@ -88,10 +91,10 @@ async def conversations(
     settings: Mapping[str, object],
     ask: Ask,
 ) -> Drafts[Conversation]:
-    """Run a conversation for every question and system; failed ones are rows without scores.
+    """Run a conversation for every question and system; failed conversations are rows without scores.
 
-    Questions with a history, from the middle of a conversation, are dropped (`later_turn`), as are those
-    beyond `entry.take` (`not_taken`). Raises BadInput if params.yaml lacks a system.
+    Questions from the middle of a conversation (with a history) are dropped as `later_turn`. Questions beyond
+    `entry.take` are dropped as `not_taken`. Raises BadInput if a system is missing from params.yaml.
     """
     targets = [question for question in questions if not question.history]
     built, known = build_systems(entry.systems, systems, corpus, ask)
@@ -123,13 +126,13 @@ async def run_all(
     judge: str,
     ask: Ask,
 ) -> list[Conversation]:
-    """Run conversations with built systems, ordered by question, then system.
+    """Run conversations with built systems; the rows are ordered by question, then by system.
 
-    corpus: the ids of the documents. judge: its role.
+    corpus: the ids of all documents. judge: the judge's role.
     """
 
     async def run(question: ReferenceQuestion, system: System) -> Conversation:
-        # Without contexts of its own a system is judged by the reference alone.
+        # If the system cannot retrieve, the judge sees the reference without contexts.
         passages = await retrieve_by_reference(system, question) or ()
         return await run_conversation(question, system, passages, corpus, params, judging, judge, ask)
 
@@ -137,7 +140,7 @@ async def run_all(
 
 
 class _TaskFailed(Exception):
-    """A task gave no usable result; the message names the task."""
+    """A task of the conversation gave no usable result; the message names the task."""
 
 
 async def run_conversation(
@@ -152,9 +155,9 @@ async def run_conversation(
 ) -> Conversation:
     """Run one conversation to its end.
 
-    passages: the question's E3 contexts, shown to the judge. corpus: the ids of the documents. judge: its
-    role. If a task fails (no answer of the system, no score of the judge, no text of an agent), the row's
-    `ended` is `failed` without scores.
+    passages: the question's E3 contexts, which the judge sees. corpus: the ids of all documents. judge: the
+    judge's role. If a task fails (no answer of the system, no score of the judge, or no text of an agent),
+    the row's `ended` is `failed`, and it has no scores.
     """
     dialogue = _Dialogue(question, system, passages, params, judging, judge, ask)
     try:
@@ -186,7 +189,7 @@ async def run_conversation(
 
 
 class _Dialogue:
-    """A conversation in progress. row: its id; turns: so far; calls: ledger keys; retrieved: passages."""
+    """A conversation in progress: its row id, turns, call ids, and the passages that the system retrieved."""
 
     def __init__(
         self,
@@ -208,7 +211,7 @@ class _Dialogue:
         self._params, self._judging, self._judge, self._ask = params, judging, judge, ask
 
     async def run(self) -> End:
-        """Run turns until one of the ends is reached; return which. Raises _TaskFailed."""
+        """Run turns until the conversation ends; return why it ended. Raises _TaskFailed."""
         query = self._question.question
         while True:
             grade = await self._take_turn(query)
@@ -241,7 +244,8 @@ class _Dialogue:
     async def _ask_further(self, review: Grade) -> tuple[str, End | None]:
         answer = await self._agents.ask_further(self._history, self.turns[-1].tentative, review)
         if answer.value is None and answer.problem.startswith(agents.REPEATED):
-            # A question must differ from earlier ones, so this one is not asked and the conversation ends.
+            # A question must differ from earlier ones. A repeated question is not asked, and ends the
+            # conversation.
             self.calls.append(answer.call)
             return "", End.REPEATED
         query = self._unwrap("T5", answer)
@@ -276,14 +280,14 @@ class _Dialogue:
 
 
 def list_scored(conversations: Iterable[Conversation]) -> list[Scored]:
-    """List each conversation's score for the comparison of nights: wscore; None if it failed."""
+    """List each conversation's wscore for comparisons of nightly runs; None if it failed."""
     return [
         Scored(conversation.id, conversation.question, conversation.wscore) for conversation in conversations
     ]
 
 
 def list_answered(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> list[Answered]:
-    """List the conversation behind each score, for comparisons: what was asked and said, turn by turn."""
+    """List the conversation behind each score for comparisons: questions and system answers, turn by turn."""
     asked = {row.id: row for row in questions}
     return [
         Answered(

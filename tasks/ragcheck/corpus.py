@@ -1,4 +1,4 @@
-"""Stage: the documents of a question set, from which systems under test retrieve."""
+"""Stage: import the documents of a question set, from which systems under test retrieve."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from tasks.systems.contract import Document
 
 
 def corpus(entry: QuestionSet) -> Drafts[Document]:
-    """Import all documents of a question set, whichever questions are sampled. Raises BadInput.
+    """Import all documents of a question set, including those of questions that are not sampled.
 
-    Those of MT-RAG's tasks are their passages, and what `documents.jsonl` in their folder has beyond them.
+    For MT-RAG, the documents are the passages of all tasks, and further documents of `documents.jsonl` in the
+    same folder. Raises BadInput.
     """
     if entry.kind == "mtrag":
         sources = list_sources(read_tasks(entry.path))

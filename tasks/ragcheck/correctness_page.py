@@ -1,4 +1,4 @@
-"""Stage: the report page of Part I: figure 2, the judges' canaries, and a viewer of all answers."""
+"""Stage: write the report page of Part I: figure 2, the judges' canaries, and a viewer of answers."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _make_figures_part(
     *,
     rated: bool,
 ) -> PagePart:
-    """Make the part with figure 2: a table for each system, and closed ones for its datasets."""
+    """Make the part with figure 2: an open table for each system, and closed tables for its datasets."""
     measures = {
         f"measures-{number}": tabulate_measures(correlations, system, dataset, entry.judges)
         for number, (dataset, system) in enumerate(
@@ -215,7 +215,7 @@ def _describe_ratings(entry: Assessment, *, rated: bool) -> str:
 
 
 def _show_ratings(dropped: Path) -> list[PartBlock]:
-    """Link to the form for raters, and show the lines of the ratings that were dropped."""
+    """Make the link to the form for raters, and list the dropped lines of the ratings file."""
     unusable = sorted(read_rows(dropped, Dropped), key=_find_line_number)
     lines = Facts([(row.reason.replace("_", " "), row.detail) for row in unusable])
     said = f"{len(unusable):,} lines of the ratings file could not be used"

@@ -1,4 +1,4 @@
-"""Stage: each system's mean by every measure, and each measure's correlation with people (figure 2)."""
+"""Stage: compute each measure's mean per system, and its correlation with people (figure 2)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tasks.ragcheck.ratings import Rating
 from tasks.ragcheck.scores import JudgeScore
 
 PEOPLE = "E1"
+"""The name of people's ratings as a measure (figure 2)."""
 NO_CONTEXTS = {
     BY_QUESTION: "not shown: the system does not say what it wrote its answers from",
     BY_REFERENCE: "no contexts: the system does not retrieve without answering",
@@ -33,11 +34,13 @@ NO_CONTEXTS = {
 
 @dataclass(frozen=True)
 class MeasureCorrelation:
-    """A line of figure 2: a measure's mean and its correlation with people's ratings.
+    """Row of the stage `correlations`: a line of figure 2, a measure's mean and correlation with people.
 
-    dataset: empty for all of them. judge: empty for measures without one. n = scored + unsure + failed +
-    skipped; the mean is over `scored`. pairs: the number of answers correlated: rated by people and scored
-    here, neither of them 0.
+    - dataset: empty for all datasets together
+    - judge: empty for measures without a judge
+    - n: scored + unsure + failed + skipped
+    - mean: over the `scored` answers
+    - pairs: the number of answers with a rating and a value of this measure, neither of them 0
     """
 
     id: str
@@ -55,25 +58,25 @@ class MeasureCorrelation:
     pearson: Estimate
     spearman: Estimate
     alpha: Estimate
-    """Krippendorff's alpha (ordinal): among the raters on the line of E1, else between judge and people."""
+    """Krippendorff's ordinal alpha: among the raters for E1, otherwise between the judge and people."""
     note: str
     origin: tuple[Origin, ...]
 
 
 @dataclass
 class MeasureValues:
-    """A measure's values of one system's answers."""
+    """The values of one measure on one system's answers."""
 
     by_answer: dict[str, float | None]
-    """Answer id -> value; None if it failed. Answers that were skipped are absent."""
+    """Answer id -> value; None if it failed. Skipped answers are absent."""
     artifact: str
-    """Stem of the artifact that the values come from."""
+    """The name of the artifact that the values come from."""
     rows: list[str] = field(default_factory=list)
-    """Ids of its rows."""
+    """The ids of the rows that the values come from."""
     zero_is_unsure: bool = False
     """Whether 0 means "not sure" instead of a value."""
     note: str = ""
-    """Why there are no values, if so."""
+    """The reason if there are no values; otherwise empty."""
 
 
 def correlations(
@@ -85,11 +88,11 @@ def correlations(
     entry: Assessment,
     params: Resampling,
 ) -> Drafts[MeasureCorrelation]:
-    """Compute a row per system, dataset (empty: all of them) and measure.
+    """Compute a row per system, dataset (empty: all datasets together) and measure.
 
-    An answer that the system did not give or the judge did not score counts as failed, one without contexts
-    as skipped, a 0 ("not sure") as unsure; all three are left out of means and correlations. The bootstrap
-    draws whole conversations.
+    An answer counts as failed if the system did not give it or the judge did not score it. An answer without
+    contexts counts as skipped, and a score of 0 ("not sure") as unsure. Means and correlations leave out all
+    three kinds. The bootstrap resamples whole conversations.
     """
     dataset_of = {question.id: question.dataset for question in questions}
     talk_of = {question.id: question.conversation for question in questions}
@@ -128,7 +131,7 @@ def correlations(
 
 
 def average_ratings(ratings: Sequence[Rating]) -> dict[str, float]:
-    """Average people's ratings per answer, 1 to 5; 0 if any of them was "not sure"."""
+    """Average people's ratings per answer, 1 to 5; 0 if one of them is "not sure"."""
     given: defaultdict[str, list[float]] = defaultdict(list)
     for rating in ratings:
         given[rating.answer].append(rating.rating)
@@ -146,7 +149,7 @@ def _collect_values(
     ratings: Sequence[Rating],
     entry: Assessment,
 ) -> Mapping[tuple[str, str], MeasureValues]:
-    """Collect a system's values by (measure, judge) in the order of figure 2: people, baselines, judges."""
+    """Collect a system's values by (measure, judge), in the order of figure 2: people, baselines, judges."""
     unanswered: dict[str, float | None] = {
         answer.id: None for answer in answers if answer.system == system and answer.text is None
     }
@@ -235,7 +238,7 @@ def _make_row(
 
 
 def _list_items(ratings: Sequence[Rating], names: set[str]) -> Iterator[list[float | None]]:
-    """List each answer's ratings by rater; "not sure" has no place on the scale, so it is missing (None)."""
+    """List each answer's ratings by rater; "not sure" is not on the scale, so it counts as missing (None)."""
     raters = sorted({rating.rater for rating in ratings})
     given = {(rating.answer, rating.rater): rating.rating for rating in ratings if rating.rating != NOT_SURE}
     for name in sorted(names):

@@ -1,4 +1,4 @@
-"""Entries of `ragcheck.correctness` and `ragcheck.continuity` in params.yaml: systems asked, and judges."""
+"""Entries of `ragcheck.correctness` and `ragcheck.continuity` in params.yaml: systems and judges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.settings import Settings
 
 
 class RatingScale(Settings):
-    """The scale that people rated on, if it is not the judge's: mapped linearly onto `onto`."""
+    """People's rating scale if it differs from the judge's; ratings are mapped linearly onto `onto`."""
 
     low: float
     """The worst rating."""
@@ -27,34 +27,34 @@ class RatingScale(Settings):
         return self
 
     def map(self, rating: float) -> float:
-        """Map a rating, low to high, onto the judge's scale."""
+        """Map a rating between `low` and `high` onto the judge's scale."""
         bottom, top = self.onto
         return bottom + (rating - self.low) * (top - bottom) / (self.high - self.low)
 
 
 class Assessment(Settings):
-    """An entry of `ragcheck.correctness`; its key is that of a question set."""
+    """An entry of `ragcheck.correctness`. The entry's key is the name of a question set."""
 
     systems: Names
     """Names under `systems:`."""
     judges: Names = ("judge",)
-    """Names under `roles:`; each judges every answer."""
+    """The judges: names under `roles:`. Each judge grades every answer."""
     embedder: str | None = None
-    """A name under `roles`, for the cosine of embeddings; null skips this baseline."""
+    """The embedding model: a name under `roles`, for the cosine of embeddings. null skips this baseline."""
     bertscore: str | None = None
-    """The model for BERTScore, which needs the package bert-score; null skips this baseline."""
+    """The model for BERTScore, which needs the package bert-score. null skips this baseline."""
     ratings: Path
     """A CSV or JSON Lines file of people's ratings with the columns item, rater and rating."""
     scale: RatingScale | None = None
-    """The scale of the ratings; null is the judge's rubric, integers from 0 to 5."""
+    """The scale of the ratings. null: the judge's rubric, whole numbers from 0 to 5."""
 
 
 class Continuity(Settings):
-    """An entry of `ragcheck.continuity`; its key is that of a question set."""
+    """An entry of `ragcheck.continuity`. The entry's key is the name of a question set."""
 
     systems: Names
-    """Names under `systems:`; every pair of them is compared."""
+    """Names under `systems:`. Every pair of systems is compared."""
     take: int | None = Field(default=None, gt=0)
-    """Number of questions, spread evenly over datasets; null takes all of the set."""
+    """Number of questions, spread evenly over datasets. null uses the whole set."""
     judge: str = "judge"
-    """A name under `roles:`."""
+    """The judge: a name under `roles:`."""

@@ -1,6 +1,6 @@
-"""`benchloom evaluate ragcheck`: evaluate a system on a user's own questions by Part I and, with --turns, II.
+"""`benchloom evaluate ragcheck`: a system on a user's questions, by Part I and, with --turns, Part II.
 
-The flow's own stages run for one system and one judge, without people's ratings.
+The stages of the flow run for one system and one judge, without people's ratings.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 Figure = TypeVar("Figure", MeasureCorrelation, ConversationFigure)
 JUDGE = "judge"
 ALL = "all"
-"""The key of all datasets together in the figures."""
+"""The key of the figures over all datasets together."""
 COUNTS = ("n", "scored", "unsure", "failed", "skipped", "note")
-"""What a figure is written with, as far as its row has it."""
+"""The columns of a row that are stored with its figure, if the row has them."""
 PART_ONE = (
     "ragcheck.answers",
     "ragcheck.contexts",
@@ -55,7 +55,7 @@ PART_TWO = ("ragcheck.conversations", "ragcheck.guards")
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
     """Read the questions and documents of an evaluation, and name the stages to run.
 
-    Raises BadInput if they cannot be read, or the system and the options do not fit them.
+    Raises BadInput if they cannot be read, or if the system and the options do not fit them.
     """
     question_set = recognise_set(options.dataset, options.language, options.limit)
     drafts = questions(question_set)
@@ -108,10 +108,11 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 def read_documents(
     options: EvaluationOptions, entry: SystemEntry, question_set: QuestionSet
 ) -> tuple[Sequence[Document], Sequence[str]]:
-    """Read the documents that the system retrieves from: (documents, a line per unreadable file or row).
+    """Read the documents that the system retrieves from: (documents, one line per unreadable file or row).
 
-    They are the dataset's own unless `options.documents` is given; none for a system with its own corpus.
-    Raises BadInput if the system needs documents and there are none, or is given some it cannot use.
+    These are the dataset's own documents, or `options.documents` if given. A system with its own corpus gets
+    none. Raises BadInput if the system needs documents and there are none, or if it cannot use given
+    documents.
     """
     given = options.documents is not None
     own = question_set.kind != "lines" or (question_set.path / DOCUMENTS).is_file()
@@ -128,9 +129,9 @@ def make_entry(system: str) -> Assessment:
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the figures, over all questions and per dataset if there is more than one.
+    """Compute the figures over all questions, and per dataset if there are several.
 
-    A measure's n is scored + unsure + failed + skipped; continuity is None without Part II.
+    For each measure, n = scored + unsure + failed + skipped. `continuity` is None without Part II.
     """
     thresholds, resampling = (
         read("judging.thresholds", TrustThresholds),
@@ -173,7 +174,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 def nest_figures(
     rows: Iterable[Figure], write: Callable[[Figure], dict[str, object]]
 ) -> dict[str, dict[str, dict[str, object]]]:
-    """Write figures by dataset (or `all`) and measure, each with the counts that its row has."""
+    """Nest figures by dataset (or `all`) and measure, each with the counts of its row."""
     nested: dict[str, dict[str, dict[str, object]]] = {}
     for row in rows:
         counts = {name: getattr(row, name) for name in COUNTS if hasattr(row, name)}
@@ -182,12 +183,12 @@ def nest_figures(
 
 
 def write_estimate(estimate: Estimate, basis: Derivation) -> dict[str, object]:
-    """Write a mean or share with its 95% interval, and the rows that it was computed from."""
+    """Convert a mean or share to JSON types, with its 95% interval and the rows that it comes from."""
     return {**asdict(estimate), "basis": basis.to_json()}
 
 
 def derive_correctness(row: MeasureCorrelation) -> Derivation:
-    """Derive a measure's mean over a dataset's answers: "not sure" (0) and failures are in none."""
+    """Return the derivation of a measure's mean, without "not sure" scores (0) and failures."""
     through = _choose_dataset(row.dataset)
     if row.measure in RULES:
         sure = tuple(range(1, TOP_SCORE + 1))
@@ -197,7 +198,7 @@ def derive_correctness(row: MeasureCorrelation) -> Derivation:
 
 
 def derive_continuity(row: ConversationFigure) -> Derivation:
-    """Derive a mean over conversations, or the share of an agent's texts that give words away."""
+    """Return the derivation of a mean over conversations, or of a rate of leaking or probing texts."""
     if row.kind == MEAN:
         rows = Selection("conversations", {}, _choose_dataset(row.dataset))
         return Derivation("mean", (rows,), row.measure)
@@ -212,7 +213,7 @@ def _choose_dataset(dataset: str) -> dict[str, Selection]:
 
 
 def list_failures(rows: OwnRows) -> list[str]:
-    """List one line with the reason per missing answer, grade or verdict and per failed conversation."""
+    """List missing answers, grades and verdicts and failed conversations, one line each, with the reason."""
     keys = {question.id: question.key for question in rows["questions"]}
     lines = [
         f"question {keys[answer.question]}: no answer: {answer.problem}"

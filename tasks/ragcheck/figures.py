@@ -27,9 +27,9 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its 95% bootstrap interval; None where it is not defined.
+    """A figure with its 95% bootstrap interval; None if not defined.
 
-    why: why a figure that is defined has no interval.
+    why: the reason if the value is defined and the interval is not.
     """
 
     value: float | None
@@ -39,13 +39,14 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """(low, high), or None without an interval."""
+        """The interval (low, high); None without an interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 NOTHING = Estimate(None, None, None)
 SCORED = Score({})
 DIGITS = 10
+"""Significant digits of recorded figures."""
 CONVERSATIONS = "conversations"
 
 
@@ -53,7 +54,7 @@ class Resampling(Settings):
     """Parameters of the bootstrap."""
 
     draws: int = Field(default=10_000, ge=1)
-    """Bootstrap samples per interval."""
+    """Number of bootstrap samples per interval."""
     seed: int = 0
     """The seed of the bootstrap."""
 
@@ -64,7 +65,7 @@ def round_figure(value: float | None) -> float | None:
 
 
 def make_estimate(value: float, interval: Interval | None, why: str) -> Estimate:
-    """Make an estimate of rounded figures; NOTHING if the value is not defined."""
+    """Make an estimate from rounded figures; NOTHING if the value is not defined."""
     low, high = interval or (None, None)
     rounded = round_figure(value)
     return NOTHING if rounded is None else Estimate(rounded, round_figure(low), round_figure(high), why)
@@ -79,8 +80,8 @@ def estimate_mean(
 ) -> Estimate:
     """Estimate a mean with its interval; NOTHING if there are no values.
 
-    groups: the conversation of each value; they are drawn whole. None: every value is of one of its own.
-    share: whether it is a share, 0 to 1.
+    groups: the conversation of each value; the bootstrap resamples whole conversations. None: every value is
+    a conversation of its own. share: whether the mean is a share, 0 to 1.
     """
     if not values:
         return NOTHING
@@ -95,7 +96,7 @@ def correlate_with_people(
 ) -> dict[str, Estimate]:
     """Estimate the correlation of (person, measure) pairs, keyed `pearson` and `spearman`, -1 to 1.
 
-    groups: the conversation of each pair; they are drawn whole.
+    groups: the conversation of each pair; the bootstrap resamples whole conversations.
     """
     if not pairs:
         return dict.fromkeys(("pearson", "spearman"), NOTHING)
@@ -105,7 +106,7 @@ def correlate_with_people(
 
 
 def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resampling) -> Estimate:
-    """Estimate Krippendorff's alpha (ordinal). items: per item, each rater's rating or None if missing."""
+    """Estimate Krippendorff's ordinal alpha. items: for each item, each rater's rating (None: missing)."""
     accumulator = RatingAccumulator("ordinal")
     for item in items:
         if sum(rating is not None for rating in item) > 1:
@@ -116,14 +117,14 @@ def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resam
 
 
 def adjust_holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjust the p values of a family of tests by Holm, rounded; None stays None."""
+    """Adjust the p values of a family of tests with Holm's method, rounded; None stays None."""
     return [round_figure(p_value) for p_value in correct_holm(p_values)]
 
 
 def _estimate(
     sample: Sample, resampling: Resampling, clusters: IntArray | None, of: str
 ) -> dict[str, Estimate]:
-    """Estimate each figure of a sample. clusters: as for `bootstrap`; of: what they are."""
+    """Estimate each figure of a sample. clusters: as for `bootstrap`. of: the noun for the clusters."""
     values = sample.figures(sample.counts[np.newaxis, :].astype(np.float64))
     drawn = bootstrap(sample, resampling.draws, resampling.seed, clusters)
     units = count_units(sample, clusters)

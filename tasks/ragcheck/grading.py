@@ -16,7 +16,7 @@ from tasks.systems.contract import Passage
 
 TOP_SCORE = 5
 NOT_SURE = 0
-"""The score by which a judge says that it cannot tell."""
+"""The score with which a judge says that it is not sure."""
 FIELD = "Score"
 JUDGING = "ragcheck.judging"
 """The section of params.yaml that JudgingOptions is read from."""
@@ -27,7 +27,7 @@ SCORES = [str(score) for score in range(NOT_SURE, TOP_SCORE + 1)]
 
 @dataclass(frozen=True)
 class Grade:
-    """A judge's feedback and score, 0 to 5; None with a problem if the reply had no score."""
+    """A judge's feedback and score, 0 to 5; score is None if the reply had none, and `problem` says why."""
 
     score: int | None
     feedback: str
@@ -35,16 +35,16 @@ class Grade:
 
 
 class JudgingOptions(Settings):
-    """`ragcheck.judging` in params.yaml: the judges' input in both parts."""
+    """`ragcheck.judging` in params.yaml: the input of the judges in both parts."""
 
     context_tokens: int = Field(default=600, ge=0)
-    """Token budget for the contexts, best first."""
+    """Maximum number of tokens (an estimate) of the contexts in the prompt; the best contexts come first."""
     response_characters: int = Field(default=2000, gt=0)
-    """Maximum length of the response as the judge is shown it."""
+    """Maximum number of characters of a response that the judge sees."""
     feedback_words: int = Field(default=25, gt=0)
     """Maximum number of words of the judge's feedback."""
     guard: bool = True
-    """Quote responses so that instructions inside them have no effect."""
+    """Whether responses are quoted, so that instructions inside them have no effect."""
 
 
 async def grade_response(
@@ -57,10 +57,10 @@ async def grade_response(
     judging: JudgingOptions,
     ask: Ask,
 ) -> Answer[Grade]:
-    """Have a judge grade a response; the answer's value is None if no attempt gave feedback and a score.
+    """Have a judge grade a response; the value is None if no attempt gave feedback and a score.
 
-    passages: contexts, best first; as many as fit the token budget are shown. role: the judge's. row: the
-    id named in errors. Raises ModelFailed, BudgetSpent, CallMissing.
+    passages: the contexts, best first; as many as fit into the token budget are shown. role: the judge's
+    role. row: the id that errors name. Raises ModelFailed, BudgetSpent, CallMissing.
     """
     quoted = quote(response, guard=judging.guard, limit=judging.response_characters)
     contexts = truncate_contexts(passages, judging.context_tokens)
@@ -84,14 +84,14 @@ async def grade_response(
 
 
 def read_grade(answer: Answer[Grade]) -> Grade:
-    """Return the parsed grade; for an unparsed reply, one without score whose feedback is the raw text."""
+    """Return the parsed grade; for an unparsed reply, the score is None and the feedback is the raw text."""
     return answer.value or Grade(None, answer.text, answer.problem)
 
 
 def parse_grade(text: str, form: VerdictForm) -> Grade:
-    """Parse a reply of feedback and a line with the score, in the form that was asked for.
+    """Parse a reply with feedback and then a line with the score, in the requested form.
 
-    Raises Unparsed for anything else, including a score without feedback.
+    Raises Unparsed for any other reply, including a score without feedback.
     """
     score, feedback = form.parse(text)
     if not feedback:
@@ -119,8 +119,8 @@ def truncate_text(text: str, tokens: float) -> str:
 def truncate_contexts(passages: Sequence[Passage], tokens: int) -> list[str]:
     """Truncate contexts to a token budget, best first.
 
-    Every passage becomes one line without line ends, hidden characters or role markers; the last one that
-    fits in part is truncated.
+    Every passage becomes one line, without hidden characters and role markers. The last passage is truncated
+    if only part of it fits.
     """
     shown, left = [], float(tokens)
     for passage in passages:

@@ -1,4 +1,4 @@
-"""Stage: words of the reference that agents used before the system had said them (T2, T5 and T6)."""
+"""Stage: find words of the reference that agents used before the system said them (T2, T5 and T6)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ANSWERS = (COMPOSED, FINISHED)
 
 @dataclass(frozen=True)
 class Guard:
-    """Words that an agent can only have from the reference.
+    """Row of the stage `guards`: words in a text that an agent can only have from the reference.
 
-    task: T2 or T6 (in an answer they leak) or T5 (in a question they probe). words: content words of the
-    reference that occur in neither the target question nor anything the system had said. flagged: those in a
-    question that the judge's feedback did not name either.
+    - task: T2 or T6 (in an answer, such words are a leak), or T5 (in a question, such words probe)
+    - words: content words of the reference that neither the target question nor the system's answers have
+    - flagged: words of a question that the judge's feedback did not name either
     """
 
     id: str
@@ -38,9 +38,10 @@ class Guard:
 def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:
     """Make a row for every composed answer and follow-up question, with the reference's words in it.
 
-    Counted are content words of the reference that occur in neither the target question nor anything the
-    system had said by then: in an answer they leak; in a question they probe, and are flagged unless the
-    judge's feedback named them. Words are compared by stem and listed as the text spells them.
+    A word counts if it is a content word of the reference and occurs in neither the target question nor the
+    system's answers up to then. In an answer, such words are a leak. In a question they probe, and are
+    flagged unless the judge's feedback named them. Words are compared by stem, and listed as spelled in the
+    text.
     """
     question_of = {question.id: question for question in questions}
     return Drafts(
@@ -54,7 +55,7 @@ def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]
 
 
 def check_conversation(conversation: Conversation, question: ReferenceQuestion) -> Iterator[Guard]:
-    """Yield a guard row for each text that the agents wrote, turn by turn."""
+    """Yield a row for each text that the agents wrote, turn by turn."""
     language = question.language
     secret = {*find_content_words(question.reference, language)} - {
         *find_content_words(question.question, language)

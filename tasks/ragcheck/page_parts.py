@@ -1,7 +1,7 @@
-"""Parts that the pages of both parts share: how reliable the judges are, and what was left out.
+"""Page parts of both reports: how reliable the judges are, and which rows were dropped.
 
-A report on a judge has its canary results, unscored replies, agreement with people, and the warnings that
-these lead to.
+The report on a judge has its canary results, its unscored replies, its agreement with people, and the
+resulting warnings.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ AGREEMENT = (
 
 @dataclass(frozen=True)
 class JudgeReport:
-    """A judge's reliability.
+    """The reliability of a judge.
 
-    n: replies; unscored: those without a grade; people: agreement with people, per system if several.
+    n: number of replies. unscored: replies without a grade. people: agreement with people, per system if
+    there are several.
     """
 
     name: str
@@ -57,7 +58,7 @@ def report_judge(
 ) -> JudgeReport:
     """Make the report of one judge.
 
-    scores: the judge's own, None for a reply without a grade. canaries: rows of all judges, with ids
+    scores: the judge's grades; None for a reply without a grade. canaries: rows of all judges, with ids
     `<judge>/<canary>`.
     """
     unscored = scores.count(None)
@@ -74,28 +75,28 @@ def report_judge(
 
 
 def count_rows(label: str, value: int, rows: Selection, note: str = "") -> Headline:
-    """Make the headline of a number of rows."""
+    """Make the headline for a number of rows."""
     return Headline(label, value, note, Derivation("count", (rows,)))
 
 
 def list_warnings(judges: Iterable[JudgeReport]) -> list[str]:
-    """List the judges' warnings for the page's head."""
+    """List the judges' warnings for the top of the page."""
     return [f"{judge.name}: {warning}" for judge in judges for warning in judge.warnings]
 
 
 def make_judges_part(
     judges: Sequence[JudgeReport], more: Sequence[PartBlock] = (), *, rated: bool = False
 ) -> PagePart:
-    """Make the part on how reliable the judges are. rated: whether people may have rated answers."""
+    """Make the part on the judges' reliability. rated: whether people may have rated answers."""
     remark = TextBlock(CANARIES + (AGREEMENT if rated else ""))
     table = TableBlock({"judges": tabulate_judges(judges, rated=rated)}, folded=False)
     return PagePart("judges", "How reliable the judges are", "Judges", [remark, table, *more])
 
 
 def tabulate_judges(judges: Sequence[JudgeReport], *, rated: bool) -> FigureTable:
-    """Tabulate what judges made of their replies and of the canaries, and how they agree with people.
+    """Tabulate for each judge its replies, its canary results and its agreement with people.
 
-    The agreement has a column for each system if there are several.
+    If there are several systems, the agreement has one column per system.
     """
     systems = list(dict.fromkeys(people.of for judge in judges for people in judge.people)) or [""]
     columns = [f"agreement with people{of and f' on {of}'}" for of in systems if rated]
@@ -126,7 +127,7 @@ def tabulate_judges(judges: Sequence[JudgeReport], *, rated: bool) -> FigureTabl
 
 
 def make_drops_part(paths: Iterable[Path]) -> PagePart:
-    """Make the part on the rows of `.dropped` artifacts, counted by artifact and reason."""
+    """Make the part that counts the rows of `.dropped` artifacts by artifact and reason."""
     lines = tuple(
         Line((path.name.partition(".")[0], reason.replace("_", " ")), (_count(count),))
         for path in paths

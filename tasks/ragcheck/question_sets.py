@@ -13,34 +13,34 @@ from tasks.errors import BadInput
 from tasks.settings import Settings
 
 QUESTIONS, DOCUMENTS = "questions.jsonl", "documents.jsonl"
-"""The files in a folder of kind `lines`."""
+"""The file names in a folder of kind `lines`."""
 
 
 class QuestionSet(Settings):
-    """An entry of `ragcheck.sets`."""
+    """An entry of `ragcheck.sets`: questions with reference answers, and documents."""
 
     kind: Literal["mtrag", "jsquad", "lines"]
-    """The format: MTRAG, JSQuAD, or JSON Lines of your own."""
+    """The format: MT-RAG, JSQuAD, or your own JSON Lines."""
     path: Path
     """A file or folder, in the project or elsewhere."""
     language: str = Field(default="en", pattern="^[a-z]{2,3}$")
     """The language of questions and answers, as an ISO 639 code."""
     take: int | None = Field(default=None, gt=0)
-    """Number of questions, spread evenly over datasets; null takes all."""
+    """Number of questions, spread evenly over datasets. null uses all questions."""
     seed: int = 0
-    """Seed of that sample."""
+    """The seed for sampling the questions."""
     first_turn: bool = False
-    """mtrag: only questions that begin a conversation."""
+    """Whether only questions that begin a conversation are kept. For `mtrag` only."""
     answerability: tuple[str, ...] = ("ANSWERABLE",)
-    """mtrag: the kinds to keep; an empty list is all."""
+    """The kinds of answerability to keep; an empty list keeps all. For `mtrag` only."""
 
 
 def recognise_set(path: Path, language: str = "", take: int | None = None) -> QuestionSet:
-    """Recognise a question set's format by its path's name.
+    """Detect a question set's format from its path.
 
-    A folder with questions.jsonl, or that file, is `lines`; another folder or .jsonl file is `mtrag`; a .json
-    file, or a folder with nothing else, is `jsquad`. language: Japanese for `jsquad` and English otherwise,
-    if empty. Raises BadInput for a missing path, an unknown format or a malformed language.
+    A folder with questions.jsonl, or that file, is `lines`. Another folder or .jsonl file is `mtrag`. A .json
+    file, or a folder with .json and no .jsonl files, is `jsquad`. language: if empty, Japanese for `jsquad`
+    and English otherwise. Raises BadInput for a missing path, an unknown format or a malformed language.
     """
     if not path.exists():
         raise BadInput(path, "no such file or folder")
@@ -87,9 +87,9 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]
 
 
 def read_text(record: dict[str, object], key: str, path: Path, line: int, default: str | None = None) -> str:
-    """Return a record's text, stripped.
+    """Return a text of a record, stripped.
 
-    Raises BadInput with path and line if it is not a string, or is empty or missing without a default.
+    Raises BadInput with path and line if it is not a string, or if it is missing or empty without a default.
     """
     value = record.get(key, default)
     if not isinstance(value, str) or not (value.strip() or default is not None):

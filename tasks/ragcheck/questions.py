@@ -1,4 +1,4 @@
-"""Stage: the questions of a set with their reference answers, sampled evenly over its datasets."""
+"""Stage: import the questions of a set with reference answers, sampled evenly over its datasets."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReferenceQuestion:
-    """A question with its reference answer, which deserves the score 5."""
+    """Row of the stage `questions`: a question with its reference answer, which deserves the score 5."""
 
     id: str
     key: str
-    """Its id in the source data."""
+    """The question's id in the source data."""
     dataset: str
-    """The dataset within the set; figures are computed per dataset too."""
+    """The dataset within the set; figures are also computed per dataset."""
     language: str
     question: str
     reference: str
@@ -39,16 +39,17 @@ class ReferenceQuestion:
 
     @property
     def conversation(self) -> str:
-        """Return the unit of sampling: MT-RAG's question ids begin with the conversation."""
+        """The question's conversation, the unit of resampling: the part of an MT-RAG id before `<::>`."""
         return self.key.partition("<::>")[0]
 
 
 def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
-    """Import a set's questions and sample `entry.take` of them.
+    """Import a set's questions, and sample `entry.take` of them.
 
-    Questions without a reference answer, filtered out by the entry, or not sampled are dropped. Rows name no
-    origin of their own: they come from the set's file, which dvc.lock records. Raises BadInput if the set
-    cannot be read, holds no usable question, or two of one id.
+    Questions are dropped if they have no reference answer, are filtered out by the entry, or are not sampled.
+    The rows have no origin of their own: they come from the set's file, which dvc.lock records. Raises
+    BadInput if the set cannot be read, contains no usable question, or contains two questions with the same
+    id.
     """
     drafts = {"mtrag": _read_mtrag, "jsquad": _read_jsquad, "lines": _read_lines}[entry.kind](entry)
     if not drafts.rows:

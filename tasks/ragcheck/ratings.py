@@ -1,4 +1,4 @@
-"""Stage: people's ratings of the answers by the judge's rubric, 0 to 5 (E1), read from a user's file."""
+"""Stage: read people's ratings of the answers (E1) from a user's file, on the judge's rubric of 0 to 5."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from tasks.ragcheck.questions import ReferenceQuestion
 
 COLUMNS = ("item", "rater", "rating")
 WHOLE = re.compile(r"[0-5](\.0+)?", re.ASCII)
+"""Matches a rating on the judge's rubric, a whole number from 0 to 5."""
 NUMBER = re.compile(r"-?\d{1,6}(\.\d{1,6})?", re.ASCII)
+"""Matches a rating on another scale."""
 DIGITS = 9
+"""Decimal places of a mapped rating."""
 LONGEST = 200
-"""Maximum length of an item's or rater's name."""
+"""Maximum number of characters of an item's or rater's name."""
 HINT = "columns item, rater and rating; see docs/ragcheck.md"
 FORM = ("item", "system", "question", "reference", "response", "rating", "rater")
 
 
 @dataclass(frozen=True)
 class Rating:
-    """A person's rating of an answer by the judge's rubric, 0 ("not sure") to 5, or mapped onto it (E1)."""
+    """Row of the stage `ratings`: a person's rating of an answer, 0 ("not sure") to 5, mapped if needed."""
 
     id: str
     answer: str
@@ -38,9 +41,9 @@ def ratings(
 ) -> Drafts[Rating]:
     """Match the ratings in a file with answers; unusable lines are dropped with line number and reason.
 
-    The file's column `item` is an answer's id or, if a single system answered or the column `system` names
-    one, a question's id or key. Ratings on a scale of their own are mapped by `entry.scale`. Raises BadInput
-    if the file cannot be read.
+    The file's column `item` is an answer's id, or a question's id or key. A question's id or key needs a
+    single system, or a system's name in the column `system`. `entry.scale` maps ratings on another scale.
+    Raises BadInput if the file cannot be read.
     """
     items_of = {
         system: name_items(questions, [answer for answer in answers if system in ("", answer.system)])
@@ -79,7 +82,7 @@ def ratings(
 
 
 def read_rating(text: str, scale: RatingScale | None) -> float | None:
-    """Read a rating: a whole number from 0 to 5, or any of the scale, mapped; None if it is none."""
+    """Parse a rating: a whole number from 0 to 5, or a mapped number on `scale`; None if invalid."""
     if scale is None:
         return float(text[0]) if WHOLE.fullmatch(text) else None
     if not NUMBER.fullmatch(text) or not scale.low <= float(text) <= scale.high:
@@ -88,7 +91,7 @@ def read_rating(text: str, scale: RatingScale | None) -> float | None:
 
 
 def name_items(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]) -> dict[str, str]:
-    """Map item names (answer id, question id, question key) to answer ids; ambiguous names are left out."""
+    """Map item names (answer id, question id, question key) to answer ids, without ambiguous names."""
     keys = {question.id: question.key for question in questions}
     owners: dict[str, set[str]] = {}
     for answer in answers:
@@ -98,9 +101,9 @@ def name_items(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemA
 
 
 def make_form(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]) -> str:
-    """Write the CSV form for raters: every given answer, without the judges' grades.
+    """Write the CSV form for raters: every answer, without the judges' grades.
 
-    Lines are in the order of ids, which are hashes, so that the first hundred lines are a random sample.
+    Lines are sorted by id. The ids are hashes, so the first hundred lines are a random sample.
     """
     question_of = {question.id: question for question in questions}
     return write_form(
@@ -118,5 +121,5 @@ def _drop(line: FormLine, reason: str, detail: str) -> Dropped:
 
 
 def _show(value: object) -> str:
-    """Convert a cell to text; booleans, lists and objects are no ratings and become empty."""
+    """Convert a cell to text; booleans, lists and objects are not ratings, and become empty."""
     return "" if value is None or isinstance(value, bool | list | dict) else str(value).strip()

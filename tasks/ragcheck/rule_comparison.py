@@ -1,7 +1,7 @@
-"""Stage: whether a judge's grades by E3 differ from those by E2, and agree better with people.
+"""Stage: compare a judge's grades under E3 and E2, and their agreement with people.
 
-Both are of the same answers, so that they are compared in pairs: every draw of a bootstrap takes whole
-conversations, and has both rules' figures over the same answers.
+Both rules are compared on the same answers, in pairs. Every bootstrap sample draws whole conversations, and
+computes the figures of both rules over the same answers.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ FIGURES = MEAN, PEARSON, SPEARMAN = "mean", "pearson", "spearman"
 
 @dataclass(frozen=True)
 class RuleDifference:
-    """The difference of a judge's grades between rules E3 and E2 on the same answers (E3 minus E2).
+    """Row of the stage `rule_comparison`: a figure of a judge under E3 minus the same figure under E2.
 
-    figure: `mean`, or the correlation with people, `pearson` or `spearman`. dataset: empty for all of them.
-    n: answers with a grade by both rules and, for a correlation, a rating, none of them 0. conversations: how
-    many they are from, which are drawn whole. p_value: of a paired bootstrap, two-sided. adjusted: by Holm
-    over the judges and figures of a system and dataset.
+    - figure: `mean`, or a correlation with people, `pearson` or `spearman`
+    - dataset: empty for all datasets together
+    - n: the number of answers with a grade under both rules and, for a correlation, a rating; none is 0
+    - conversations: the number of conversations of these answers; the bootstrap draws whole conversations
+    - p_value: two-sided, from a paired bootstrap
+    - adjusted: with Holm's method, over the judges and figures of a system and dataset
     """
 
     id: str
@@ -64,7 +66,7 @@ def rule_comparison(
     entry: Assessment,
     params: Resampling,
 ) -> Drafts[RuleDifference]:
-    """Compare the rules for every system, dataset (empty: all of them) and judge."""
+    """Compare the rules for every system, dataset (empty: all datasets together) and judge."""
     question_of = {question.id: question for question in questions}
     people = {answer: rating for answer, rating in average_ratings(ratings).items() if rating}
     rows: list[RuleDifference] = []
@@ -95,7 +97,7 @@ def _compare(
     people: Mapping[str, float],
     params: Resampling,
 ) -> Iterator[RuleDifference]:
-    """Yield a row a figure. names: system, dataset, judge."""
+    """Yield one row per figure. `names` are a system, a dataset and a judge."""
     by_rule = {
         rule: {score.answer: score for score in scores if score.rule == rule and score.score}
         for rule in (BY_QUESTION, BY_REFERENCE)
@@ -130,7 +132,10 @@ def _compare(
 def _measure(
     figure: str, before: FloatArray, after: FloatArray, rated: FloatArray
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return the figure by E3 less that by E2 as a function of weights, (draws, answers) -> (draws,)."""
+    """Return a function that computes the figure under E3 minus the figure under E2.
+
+    The function maps weights of shape (draws, answers) to differences of shape (draws,).
+    """
 
     def mean(weights: FloatArray) -> FloatArray:
         return divide(weights @ (after - before), weights.sum(axis=1))
@@ -151,7 +156,7 @@ def compare_in_pairs(
 ) -> tuple[Estimate, float | None]:
     """Estimate a difference with its 95% interval and two-sided p value; (NOTHING, None) if undefined.
 
-    groups: the conversation of each answer. Draws where it is not defined are left out.
+    groups: the conversation of each answer. Draws in which the difference is not defined are left out.
     """
     if not groups:
         return NOTHING, None

@@ -1,4 +1,4 @@
-"""Stage: every judge's grade of every answer, with contexts by both rules (Part I)."""
+"""Stage: have every judge grade every answer, with the contexts of both rules (Part I)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from tasks.settings import read_section
 
 @dataclass(frozen=True)
 class JudgeScore:
-    """A judge's score of an answer: 1 to 5, 0 for "not sure", None for a reply without a score."""
+    """Row of the stage `scores`: a judge's score of an answer, 1 to 5.
+
+    The score is 0 for "not sure", and None for a reply without a score.
+    """
 
     id: str
     answer: str
@@ -41,13 +44,13 @@ async def scores(
     settings: Mapping[str, object],
     ask: Ask,
 ) -> Drafts[JudgeScore]:
-    """Have every judge grade every given answer; a reply without a grade is a row with score None."""
+    """Have every judge grade every answer; a reply without a grade is a row with score None."""
     judging = read_section(settings, JUDGING, JudgingOptions)
     question_of = {question.id: question for question in questions}
     contexts_of: dict[tuple[str, str], list[Context]] = {}
     for context in contexts:
         contexts_of.setdefault((context.question, context.system), []).append(context)
-    # Ordered so that requests with a common prefix (judge, contexts, question) follow each other.
+    # Sorted so that requests with a common prefix (judge, contexts, question) follow each other.
     requests = [
         (judge, context, answer)
         for judge in entry.judges
@@ -98,14 +101,14 @@ async def _score(
 
 
 def list_scored(scores: Iterable[JudgeScore]) -> list[Scored]:
-    """List each score, 1 to 5, for the comparison of nights; None if it is missing or "not sure"."""
+    """List each score, 1 to 5, for comparisons of nightly runs; None if it is missing or "not sure"."""
     return [Scored(score.id, score.question, float(score.score) if score.score else None) for score in scores]
 
 
 def list_answered(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], scores: list[JudgeScore]
 ) -> list[Answered]:
-    """List the answer behind each score, for comparisons; each judge's score by each rule is a metric."""
+    """List the answer behind each score for comparisons; each judge's score under each rule is a metric."""
     asked, given = {row.id: row for row in questions}, {row.id: row for row in answers}
     return [
         Answered(

@@ -15,10 +15,10 @@ from tasks.systems.contract import Document, System
 def build_systems(
     names: Sequence[str], entries: Mapping[str, SystemEntry], corpus: Path, ask: Ask
 ) -> tuple[list[System], set[str]]:
-    """Build systems by name, and return them with the ids of the documents that they may retrieve.
+    """Build systems by name; return them with the ids of all documents that they may retrieve.
 
-    entries: `systems:` of params.yaml. corpus: Parquet file of the documents. Raises BadInput if params.yaml
-    lacks a system.
+    entries: the section `systems` of params.yaml. corpus: Parquet file of the documents. Raises BadInput if a
+    system is missing from params.yaml.
     """
     documents = read_rows(corpus, Document)
     for name in names:

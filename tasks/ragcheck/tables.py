@@ -1,4 +1,4 @@
-"""The tables and figures of Part I's page, and how tables of both parts read what stages have computed."""
+"""Tables and figures of Part I's page, and functions of both parts that read figures from artifacts."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from tasks.reports.parts import TableBlock
 from tasks.reports.tables import Cell, FigureTable, leave_empty, read_systems
 
 ALL = "all"
-"""How tables of the page call all datasets together."""
+"""The name of all datasets together in the tables of a page."""
 
 
 def slice_by(name: str | tuple[str, ...], **columns: str) -> Slice[Any]:
-    """Slice rows by the values of columns."""
+    """Make a slice of the rows with the given values of columns."""
     return Slice(name, lambda row: _has(row, columns), columns)
 
 
 def list_lines(rows: Iterable[Any], *label: str, empty: str = "") -> list[Slice[Any]]:
-    """Make a line of each row of an artifact. label: the columns of its label; empty: for an empty one."""
+    """Make one line per row. label: the columns of its label. empty: the text for an empty column."""
     return [slice_by(tuple(getattr(row, column) or empty for column in label), id=row.id) for row in rows]
 
 
 def read_row(
     name: str, artifact: str, column: str, form: str = "", *, of: str = "", n: str = "n", **columns: str
 ) -> Measure[Any]:
-    """Make the measure that reads a column of a slice's only row that has these values of columns.
+    """Make a measure that reads a column of the first row of a slice with the given values of columns.
 
-    of: what an estimate is over, whose number is in the column `n`.
+    of: the noun for what the estimate is over. n: the column with that number.
     """
 
     def fill(rows: Sequence[Any], where: Where) -> Cell:
@@ -50,7 +50,7 @@ def read_row(
 
 
 def read_cell(artifact: str, row: Any, column: str, of: str = "", n: str = "n") -> Cell:
-    """Read an estimate, or a number that stands beside one, from a row of an artifact."""
+    """Make a cell from a column of an artifact's row: an estimate, or a plain number."""
     found = getattr(row, column)
     estimate = found if isinstance(found, Estimate) else Estimate(found, None, None)
     path = f"{column}.value" if isinstance(found, Estimate) else column
@@ -67,7 +67,7 @@ def show_tables(
     folded: bool = True,
     closed: Sequence[str] = (),
 ) -> TableBlock:
-    """Show tables whose cells lead to the figures of the record that have the same basis."""
+    """Show tables in which each cell links to the recorded figure with the same derivation."""
     places = {
         repr(cell.basis): f"/tables/{place}/lines/{number}/cells/{column}"
         for place, table in enumerate(recorded.values())
@@ -113,7 +113,7 @@ BESIDE_RULES = tuple(
 def tabulate_correctness(
     correlations: Sequence[MeasureCorrelation], rules: Sequence[RuleDifference]
 ) -> dict[str, FigureTable]:
-    """Tabulate figure 2 and the difference of the rules for the record."""
+    """Tabulate figure 2 and the differences between the rules, for the page's record."""
     heads = ("system", "dataset", "measure", "judge")
     estimates = (MEAN, PEARSON, SPEARMAN, ALPHA)
     measured = Table("2", "Measures of correctness", heads, list_lines(correlations, *heads), estimates)
@@ -122,7 +122,7 @@ def tabulate_correctness(
 
 
 def tabulate_rules(rules: Sequence[RuleDifference]) -> FigureTable:
-    """Tabulate the difference of the rules with its p values, for the page."""
+    """Tabulate the differences between the rules with their p values, for the page."""
     lines = list_lines(rules, *RULE_HEADS, empty=ALL)
     return Table("", "", RULE_HEADS, lines, (RULES_DIFFER, *BESIDE_RULES)).fill(rules)
 
@@ -130,7 +130,7 @@ def tabulate_rules(rules: Sequence[RuleDifference]) -> FigureTable:
 def tabulate_measures(
     correlations: Sequence[MeasureCorrelation], system: str, dataset: str, judges: Sequence[str]
 ) -> FigureTable:
-    """Tabulate figure 2 for one system and dataset (empty: all of them): people, baselines, judges."""
+    """Tabulate figure 2 for one system and dataset (empty: all datasets): people, baselines and judges."""
     order = [PEOPLE, *baselines.MEASURES, *RULES]
     rows = sorted(
         (row for row in correlations if (row.system, row.dataset) == (system, dataset)),
@@ -143,14 +143,14 @@ def tabulate_measures(
 
 
 def name_measure(measure: str, judge: str) -> str:
-    """Name a measure in the words of the page: `E3: judge`, `word recall`."""
+    """Name a measure for the page: `E3: judge`, `word recall`."""
     if measure == PEOPLE:
         return f"{PEOPLE}: people"
     return f"{measure}: {judge}" if judge else measure.replace("_", " ")
 
 
 def draw_means(measures: FigureTable) -> list[Scale]:
-    """Draw the means of a table of measures: grades from 0 to 5, and similarities from 0 to 1."""
+    """Draw the means of a table of measures: a chart of grades (0 to 5) and one of similarities (0 to 1)."""
     similar = {name_measure(measure, "") for measure in baselines.MEASURES}
     means = [(line.label[0], line.cells[0]) for line in measures.lines if line.cells[0].value is not None]
     grades = [(label, cell) for label, cell in means if label not in similar]
@@ -162,14 +162,14 @@ def draw_means(measures: FigureTable) -> list[Scale]:
 
 
 def group_correctness(measures: FigureTable) -> list[MetricGroup]:
-    """Choose what DVC shows: each measure's mean over all datasets, and its correlation with people."""
+    """Choose the metrics for DVC: each measure's mean over all datasets, and its correlation with people."""
     names = dict.fromkeys(measure for _, _, measure, _ in (line.label for line in measures.lines))
     means = [choose_column(name, measures, "mean", labels=(0, 3), where={1: "", 2: name}) for name in names]
     return [*means, choose_column("pearson", measures, "pearson", where={1: ""})]
 
 
 def list_answer_systems(correlations: Sequence[MeasureCorrelation]) -> list[SystemFigure]:
-    """List the mean grade of each system's answers, by rule E3 and over all datasets."""
+    """List the mean grade of each system's answers, under rule E3 and over all datasets."""
     graded = [row for row in correlations if row.measure == BY_REFERENCE and not row.dataset]
     figures: list[SystemFigure] = []
     for judge in sorted({row.judge for row in graded}):

@@ -1,4 +1,4 @@
-"""The tables and figures of Part II's page: means of conversations, pairs of systems, leaks and ends."""
+"""Tables and figures of Part II's page: means, pairs of systems, leak rates and ends of conversations."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ from tasks.reports.tables import Cell, FigureTable, leave_empty, read_systems
 
 HEADS = ("dataset", "system", "other", "measure")
 COUNTED = {MEAN: "conversations", DIFFERENCE: "questions", SIGN: "datasets", RATE: "texts"}
-"""Kind of a figure -> what its n counts."""
+"""Kind of figure -> the noun for what its n counts."""
 WORDS = {
     "wscore": ("how soon it is right", "higher is better"),
     "lscore": ("turns it takes", "lower is better"),
     "mscore": ("best grade", "higher is better"),
 }
+"""Measure -> its name on the page, and which direction is better."""
 RATES = {
     LEAK: "answers that leak",
     f"{LEAK}_{COMPOSED}": f"tentative answers ({COMPOSED})",
@@ -43,6 +44,7 @@ RATES = {
     PROBING: "questions that probe",
     FLAGGED: "questions flagged",
 }
+"""Rate -> its name on the page."""
 
 
 def _read_figure(kind: str, name: str = "", form: str = "", **columns: str) -> Measure[ConversationFigure]:
@@ -64,7 +66,7 @@ COUNT = Measure[Conversation](
 
 
 def tabulate_continuity(comparison: Sequence[ConversationFigure]) -> dict[str, FigureTable]:
-    """Tabulate means, differences, signs and rates for the record, by kind."""
+    """Tabulate means, differences, signs and rates by kind, for the page's record."""
     return {
         kind: Table(
             "",
@@ -80,7 +82,7 @@ def tabulate_continuity(comparison: Sequence[ConversationFigure]) -> dict[str, F
 def tabulate_means(
     comparison: Sequence[ConversationFigure], systems: Sequence[str], tops: Mapping[str, int]
 ) -> FigureTable:
-    """Tabulate the means of each system over all questions. tops: measure -> top of its scale."""
+    """Tabulate the means of each system over all questions. tops: measure -> the top of its scale."""
     measures = [
         _read_figure(MEAN, f"{words} ({name}, {better})", f"scale:0:{tops[name]}", measure=name)
         for name, (words, better) in WORDS.items()
@@ -94,7 +96,7 @@ def tabulate_pairs(
 ) -> dict[str, FigureTable]:
     """Tabulate the differences of all pairs of systems, over all questions and by dataset.
 
-    turns: the turn limit of a conversation, which bounds the difference of lscore.
+    turns: the turn limit of a conversation, which bounds the difference in lscore.
     """
     datasets = sorted({row.dataset for row in comparison if row.kind == DIFFERENCE})
     lines = {
@@ -129,7 +131,7 @@ def tabulate_pairs(
 def draw_datasets(
     comparison: Sequence[ConversationFigure], systems: Sequence[str], tops: Mapping[str, int]
 ) -> list[Plot]:
-    """Draw figure 9: each measure's means over the datasets, a line for each system; none for one dataset."""
+    """Draw figure 9: each measure's means by dataset, one line per system; empty without several datasets."""
     means = sorted((row for row in comparison if row.kind == MEAN), key=lambda row: row.dataset)
     datasets = list(dict.fromkeys(row.dataset for row in means if row.dataset))
 
@@ -162,7 +164,7 @@ def draw_datasets(
 
 
 def tabulate_rates(comparison: Sequence[ConversationFigure], systems: Sequence[str]) -> FigureTable:
-    """Tabulate how often each system's conversations leak, probe and are flagged."""
+    """Tabulate the leak, probing and flag rates of each system's conversations."""
     rows = [slice_by(system, system=system) for system in systems]
     measures = [_read_figure(RATE, words, measure=name) for name, words in RATES.items()]
     return Table("", "", ("system",), rows, measures).fill(comparison)
@@ -176,7 +178,7 @@ def tabulate_ends(conversations: Sequence[Conversation], systems: Sequence[str])
 
 
 def group_continuity(tables: Mapping[str, FigureTable]) -> list[MetricGroup]:
-    """Choose what DVC shows: the means of every measure over all datasets."""
+    """Choose the metrics for DVC: the mean of every measure over all datasets."""
     lines = tables[MEAN].lines if MEAN in tables else ()
     return [
         choose_column(name, tables[MEAN], MEAN, labels=(1,), where={0: "", 3: name})
@@ -185,7 +187,7 @@ def group_continuity(tables: Mapping[str, FigureTable]) -> list[MetricGroup]:
 
 
 def list_conversation_systems(comparison: Sequence[ConversationFigure]) -> list[SystemFigure]:
-    """List how far each system leads, early turns weighing more, over all datasets."""
+    """List the mean wscore of each system over all datasets."""
     means = [row for row in comparison if (row.kind, row.measure, row.dataset) == (MEAN, "wscore", "")]
     table = Table("", "", ("system",), list_lines(means, "system"), (_read_figure(MEAN),)).fill(means)
     return list(

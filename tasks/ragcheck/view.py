@@ -28,7 +28,7 @@ CONTEXTS = {
 }
 JUDGED_BY = f"Contexts that the judge saw ({BY_REFERENCE})"
 STORED = "details"
-"""The data file with what is not searched, such as passages: without it the list is there sooner."""
+"""The data file for content that is not searched, such as passages. Without it, the list loads sooner."""
 Asked = TypeVar("Asked", SystemAnswer, Conversation)
 OfAnswer = TypeVar("OfAnswer", JudgeScore, BaselineSimilarity, Rating)
 SYSTEM, DATASET = Filter("system", "System"), Filter("dataset", "Dataset")
@@ -146,7 +146,7 @@ def _make_row(
     tags: Sequence[Tag],
     shown: Sequence[Block],
 ) -> ViewedRow:
-    """Make a row of either viewer, which begins with its question. value: of the third filter."""
+    """Make a row of either viewer, which begins with its question. value: the value for the third filter."""
     said = [
         blocks.group(f"say {style}", [blocks.text(text)])
         for exchange in question.history
@@ -202,7 +202,7 @@ def _view_similarities(baselines: Sequence[BaselineSimilarity]) -> list[Block]:
 
 
 def _name_score(answer: SystemAnswer, scores: Sequence[JudgeScore], judge: str) -> str:
-    """Name the score that the filter looks at: of the first judge by E3, else of any."""
+    """Name the score for the filter: by the first judge under E3, otherwise by another judge or rule."""
     if answer.text is None:
         return "no answer"
     first = sorted(scores, key=lambda score: (score.rule != BY_REFERENCE, score.judge != judge))[:1]
@@ -265,7 +265,7 @@ def _view_grade(who: str, grade: Grade) -> Block:
 
 
 def _mark_grade(score: int | None, name: str = "") -> Tag:
-    """Mark a grade in short: in the list there may be many."""
+    """Make a short tag for a grade, because an entry of the list may have many grades."""
     said, tone = blocks.score_tag(score)
     return (f"{name}{said if score is None else score}", tone)
 

@@ -1,6 +1,6 @@
-"""Say in words which figures a question needs, and what they come to.
+"""Sentences of reference answers: the figures that a question needs, and the conclusion from them.
 
-Each sentence has a few wordings of the same content, for a model that decodes by a grammar to choose among.
+Each sentence has several wordings of the same content. A model with constrained decoding chooses among them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tasks.longform.build.findings.conclusions import conclude_analysis
 from tasks.longform.build.words import join_words
 
 Choices = tuple[str, ...]
-"""Wordings of one sentence, the plainest first."""
+"""The wordings of one sentence, the plainest first."""
 Figures = Sequence[FoundFigure]
 WORDS = {"mean": "average", "median": "median", "highest": "highest"}
 
 
 def list_heads(question: ControlledQuestion) -> list[str]:
-    """List what must be guessed, a line for each figure: `Higher average runtime`."""
+    """List what the conjecture must guess, one line for each figure, such as `Higher average runtime`."""
     if is_analysis(question.design):
         return [say_head(question, figure) for figure in question.figures]
     heads = []
@@ -42,7 +42,7 @@ def list_heads(question: ControlledQuestion) -> list[str]:
 
 
 def say_figure(figure: FoundFigure, question: ControlledQuestion) -> Choices:
-    """State a figure: each group's value with the rows behind it."""
+    """State a figure: the value of each group, with the number of rows behind it."""
     if is_analysis(question.design):
         return (say_found(figure, question),)
     focus = question.focus
@@ -89,7 +89,7 @@ def _say_share(figure: FoundFigure, question: ControlledQuestion) -> Choices:
 
 
 def conclude_figures(figures: Figures, question: ControlledQuestion) -> Choices:
-    """State what the figures come to: yes or no to a definite question, else by which figure who is ahead."""
+    """State the conclusion: yes or no for a definite question, otherwise who leads by which figures."""
     if is_analysis(question.design):
         return conclude_analysis(figures, question)
     return CONCLUSIONS[question.design](figures, question)
@@ -192,4 +192,4 @@ CONCLUSIONS: Mapping[str, Callable[[Figures, ControlledQuestion], Choices]] = {
     OPEN: _conclude_open, BOTH: _conclude_both, LEADER: _conclude_leader, WITHIN: _conclude_within,
     MOST: _conclude_most, TYPICAL: _conclude_typical,
 }  # fmt: skip
-"""Design -> what its figures come to."""
+"""Design -> the function that states the conclusion from its figures."""

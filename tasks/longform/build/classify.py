@@ -1,4 +1,4 @@
-"""Stage: whether a question is conclusive or interpretive, by question and answer (section 2.2)."""
+"""Stage: classify each question as conclusive or interpretive, by question and answer (section 2.2)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE
 from tasks.models.ask import Ask
 
 DEFINITE = re.compile(r"(yes|no|unknown)\b", re.IGNORECASE)
+"""Start of an answer that makes a question conclusive by rule."""
 
 
 @dataclass(frozen=True)
 class QuestionKind:
-    """Stage classify: whether a question is conclusive or interpretive. It has its question's id."""
+    """Row of the stage `classify`: whether a question is conclusive or interpretive, under its id."""
 
     id: str
     kind: str
     by: str
-    """`rule` where the answer begins with yes, no or unknown; else `model`."""
+    """`rule` if the answer begins with yes, no or unknown; otherwise `model`."""
     origin: tuple[Origin, ...]
 
 

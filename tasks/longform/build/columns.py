@@ -1,4 +1,4 @@
-"""Stage: measure what the cells of a source's columns are, from which their kinds follow."""
+"""Stage: profile the columns of a source, to determine the kind of each column from its cells."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def columns(entry: SourceDatabase, key: str, params: ColumnRules) -> Drafts[Colu
     """Profile every column of a source, as the stage of that name does for `databases`.
 
     key: the source's name in `longform.databases`. Drop reasons: `no_value`, `unfit_cells`, `unreadable`,
-    `undecodable`, `internal_table`, `view`, `unreadable_table`, `foreign_key`. Raises BadInput if the file
-    is not a database, or an override is not valid.
+    `undecodable`, `internal_table`, `view`, `unreadable_table`, `foreign_key`. Raises BadInput if the file is
+    not a database, or if an override is not valid.
     """
     source = DatabaseEntry(name=key, file=entry.file, columns=entry.columns)
     profiles = profile_columns(source, params, f"params.yaml: longform.databases.{key}.columns")

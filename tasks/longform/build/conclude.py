@@ -1,4 +1,4 @@
-"""Stage: the reference answer, from the rows really in the database (section 2.2, conclude)."""
+"""Stage: write the reference answers from the rows that the databases contain (section 2.2, conclude)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Stage conclude: the reference answer from the rows really there. It has its question's id."""
+    """Row of the stage `conclude`: the reference answer. The row has its question's id."""
 
     id: str
     text: str
     claims: tuple[Claim, ...]
     by: str
-    """`model`, or `plain` where the model's sentences did not pass and the answer states the rows plainly."""
+    """`model`, or `plain` if the model's sentences did not pass the checks and code wrote the answer."""
     origin: tuple[Origin, ...]
 
 
@@ -35,7 +35,7 @@ class Conclude(Settings):
     """`longform.conclude` in params.yaml."""
 
     rounds: int = Field(default=2, ge=0)
-    """Maximum number of attempts at an answer in the model's words; 0 states the rows."""
+    """Maximum number of attempts at an answer in the model's words; with 0, code writes the answer."""
 
 
 async def conclude(
@@ -45,9 +45,9 @@ async def conclude(
     params: Conclude,
     ask: Ask,
 ) -> Drafts[Conclusion]:
-    """Run the queries of every question, and have the answer written from what they found.
+    """Run the queries of every question, and have the model write an answer from their results.
 
-    The model's answer is taken if it passes `Statement.check`; else the rows are stated plainly.
+    The model's answer is used if it passes `Statement.check`. Otherwise, code writes a plain answer.
     """
     asked = {question.id: question for question in control}
     confirmed = {question.id: question for question in confirm}
@@ -92,7 +92,7 @@ async def _conclude(
 
 
 def _write_grammar(sentences: Sequence[Sequence[str]]) -> str:
-    """Write the GBNF of an answer: one wording of each sentence, in order."""
+    """Write the GBNF grammar of an answer: one wording of each sentence, in order."""
     parts = [
         [f"{wording} " if place < len(sentences) - 1 else wording for wording in wordings]
         for place, wordings in enumerate(sentences)

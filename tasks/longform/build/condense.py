@@ -1,4 +1,4 @@
-"""Stage: questions without superfluous detail, so that they need inference (section 2.1, condense)."""
+"""Stage: shorten the questions, so that they need inference (section 2.1, condense)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class CondensedQuestion:
-    """Stage condense: a controlled question without superfluous detail. It has the same id."""
+    """Row of the stage `condense`: a question without superfluous detail. The row has the question's id."""
 
     id: str
     text: str
@@ -33,7 +33,8 @@ class Condense(Settings):
     """`longform.condense` in params.yaml."""
 
     words: int = Field(default=45, ge=8)
-    """Maximum number of words; at most two more than the controlled question has."""
+    """Maximum number of words of a short question. A second limit is two words more than the original
+    question has."""
     rounds: int = Field(default=3, ge=1)
     """Maximum number of attempts per question."""
 
@@ -41,7 +42,7 @@ class Condense(Settings):
 async def condense(
     control: list[ControlledQuestion], params: Condense, ask: Ask
 ) -> Drafts[CondensedQuestion]:
-    """Have every question shortened; entities stay, and what a definite answer needs.
+    """Have a model shorten every question; entities, and everything that a definite answer needs, stay.
 
     Drop reason: `uncondensed`.
     """
@@ -50,9 +51,9 @@ async def condense(
 
 
 def list_kept(question: ControlledQuestion) -> list[tuple[str, ...]]:
-    """List what a short question keeps, each as the texts of which one must be there.
+    """List what a short question must name, each entry as alternative texts of which one is required.
 
-    An open question leaves it to the reader which figures tell.
+    The short form of an open question does not name the figures, so that readers decide which ones count.
     """
     asked = question.asked
     if is_analysis(question.design):

@@ -1,4 +1,4 @@
-"""Stage: questions that a review has passed (section 2.1, confirm): by a model, and by people."""
+"""Stage: keep the questions that pass a review by a model or by people (section 2.1, confirm)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from tasks.settings import Settings
 
 YES, NO = "Yes", "No"
 CRITERIA = ("ambiguous", "not answerable", "one query is enough")
-"""What a No to each line of the prompt says."""
+"""The meaning of each `No` in the model's reply, in the order of the prompt's lines."""
 
 
 @dataclass(frozen=True)
 class ConfirmedQuestion:
-    """Stage confirm: a condensed question that a model, or a person, has passed. It has the same id."""
+    """Row of the stage `confirm`: a question that a model or a person confirmed, with the same id."""
 
     id: str
     text: str
     confirmed_by: str
-    """`model`, or the people who decided, joined by commas."""
+    """`model`, `nobody`, or the names of the people who decided, joined by commas."""
     origin: tuple[Origin, ...]
 
 
@@ -42,8 +42,8 @@ class Confirm(Settings):
     """`longform.confirm` in params.yaml."""
 
     least: int = Field(default=3, ge=0, le=3)
-    """Number of the three criteria that the model must confirm; 0 leaves the review to people. Undecided
-    questions stay, as confirmed by `nobody`."""
+    """Number of the three criteria that the model must confirm. With 0, only people review, and undecided
+    questions stay, confirmed by `nobody`."""
 
 
 async def confirm(
@@ -55,10 +55,10 @@ async def confirm(
     params: Confirm,
     ask: Ask,
 ) -> Drafts[ConfirmedQuestion]:
-    """Have a model review every question; where people decided (`benchloom review`), their word counts.
+    """Have a model review every question. People's decisions (`benchloom review`) overrule the model.
 
     labels: the folder with people's decisions. Drop reasons: `refused_by_model`, `no_verdict`, `rejected` (by
-    people), `split` (people are divided).
+    people), `split` (people disagree).
     """
     known = SourceArtifacts(sources)
     decisions = load_decisions(labels / "review" / name_decisions(f"data/longform/{key}/condense.parquet"))

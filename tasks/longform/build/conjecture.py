@@ -1,4 +1,4 @@
-"""Stage: what the answer to a question may be, before there is a database (section 2.2, conjecture)."""
+"""Stage: conjecture the answer to each question before its database is built (section 2.2, conjecture)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ NOT_TOLD = "Unknown: the records do not tell."
 
 @dataclass(frozen=True)
 class Conjecture:
-    """Stage conjecture: what the answer may be. It has its question's id."""
+    """Row of the stage `conjecture`: the conjectured answer. The row has its question's id."""
 
     id: str
     text: str
     expected: tuple[str, ...]
-    """For each figure of the question, the group that is expected to be higher; of a share `yes` or `no`,
-    whether it is more than half; of an analysis what `outcomes.list_choices` has, or `unknown` where the
-    rows must not tell."""
+    """The expected outcome of each figure. For a mean, it is the group that is higher. For a share, it is
+    `yes` if the share is more than half, otherwise `no`. For an analysis, it is one of
+    `outcomes.list_choices`, or `unknown` if the rows must not answer the question."""
     origin: tuple[Origin, ...]
 
 
@@ -56,7 +56,7 @@ async def conjecture(
     params: ConjectureSettings,
     ask: Ask,
 ) -> Drafts[Conjecture]:
-    """Have an answer guessed for every question, and for each figure the group that is higher.
+    """Have a model guess an answer to every question, and for each figure its outcome.
 
     Drop reason: `no_conjecture`.
     """
@@ -77,7 +77,11 @@ async def conjecture(
 def draw_unknown(
     questions: Sequence[ControlledQuestion], known: SourceArtifacts, seed: int, share: float
 ) -> Collection[str]:
-    """Draw the ids of the questions whose rows must not tell: this share of all, as far as there are any."""
+    """Sample the ids of questions whose rows must not answer them.
+
+    `share` is their share of all questions. The sample may be smaller, because only definite analyses
+    qualify.
+    """
     if not share:
         return frozenset()
     definite = [
@@ -92,7 +96,7 @@ def draw_unknown(
 
 
 def list_choices(question: ControlledQuestion) -> list[tuple[str, ...]]:
-    """List what each line may end with: a group, or yes and no."""
+    """List the outcomes that each line of the conjecture may have: the groups, or yes and no."""
     if is_analysis(question.design):
         return [list_figure_choices(question, figure) for figure in question.figures]
     return [(YES, NO) if figure.kind == "share" else question.groups for figure in question.figures]

@@ -1,4 +1,4 @@
-"""Stage: a synthetic database for every question, of rows that the model writes (section 2.2)."""
+"""Stage: build a synthetic database for every question, with rows that a model writes (section 2.2)."""
 
 from __future__ import annotations
 
@@ -35,18 +35,19 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class SyntheticDatabase:
-    """Stage construct: a database made for one question. It has its question's id."""
+    """Row of the stage `construct`: a database for one question. The row has its question's id."""
 
     id: str
     script: str
-    """CREATE and INSERT statements, in the order in which they run; it is no input of a model's any more."""
+    """The CREATE statements, then one INSERT statement per row, in canonical form instead of the model's
+    words."""
     tables: int
     columns: int
     rows: int
     rounds: int
-    """How often the model was asked for rows."""
+    """How many times the model was asked for rows."""
     borne_out: tuple[bool, ...]
-    """For each figure of the question, whether the rows bear the conjecture out."""
+    """For each figure of the question, whether the rows support the conjecture."""
     origin: tuple[Origin, ...]
 
 
@@ -54,15 +55,16 @@ class Construct(Settings):
     """`longform.construct` in params.yaml."""
 
     rows: int = Field(default=4, ge=1)
-    """Number of rows per group of the compared table, alternately one more or less."""
+    """Number of rows per group of the compared table; groups alternate between one row more and one row
+    fewer."""
     rounds: int = Field(default=3, ge=1)
     """Maximum number of attempts at rows; each prompt names the previous errors."""
     borne_out: bool = False
-    """Request rows again if they do not support the conjecture, and drop them after the last round. Otherwise
-    the answer follows the rows."""
+    """Whether the rows must support the conjecture. If true, other rows are requested again, and the question
+    is dropped after the last round. If false, the answer follows the rows."""
     tables: int | None = Field(default=0, ge=0)
-    """Minimum number of tables, if the source has so many. The nearest tables by keys are added without rows;
-    0 adds none, null all."""
+    """Minimum number of tables, if the source has that many. The tables nearest by keys are added without
+    rows. 0 adds no tables; null adds all."""
     limits: ScratchLimits = ScratchLimits()
 
 
@@ -74,11 +76,14 @@ async def construct(
     params: Construct,
     ask: Ask,
 ) -> Drafts[SyntheticDatabase]:
-    """Have rows written for every question that has a conjecture, and check them.
+    """Have a model write rows for every question with a conjecture, and check the rows.
 
-    Drop reasons: `no_rows` (the source has too few), `refused` (the statements did not run),
-    `nothing_to_compare` (a group has no value of a measure, or too few), `not_borne_out`, `told` (rows that
-    must not tell the answer do).
+    Drop reasons:
+    - `no_rows`: the source has too few rows
+    - `refused`: the statements did not run
+    - `nothing_to_compare`: a group has no value of a measure, or too few
+    - `not_borne_out`: the rows do not support the conjecture
+    - `told`: the rows answer the question although they must not
     """
     known = SourceArtifacts(sources)
     asked = {question.id: question for question in control}
@@ -96,10 +101,10 @@ async def construct(
 
 
 def add_tables(needed: Sequence[str], columns: Sequence[Column], least: int | None) -> list[str]:
-    """Return tables of a source: the needed ones, then others, the nearest by foreign keys first.
+    """Return tables of a source: the needed tables, then other tables, nearest by foreign keys first.
 
-    columns: of the whole source. least: how many tables there are at least, if the source has so many; None
-    takes all.
+    columns: all columns of the source. least: the minimum number of tables, if the source has that many; None
+    returns all tables.
     """
     others = [table for table in dict.fromkeys(column.table for column in columns) if table not in needed]
     pairs = {(column.table, split_column_id(column.references)[0]) for column in columns if column.references}
@@ -114,7 +119,7 @@ def add_tables(needed: Sequence[str], columns: Sequence[Column], least: int | No
 
 
 class _Construction:
-    """The rounds of one question. Raises SqlError if the source has too few rows."""
+    """The rounds of requests for one question's rows. Raises SqlError if the source has too few rows."""
 
     def __init__(
         self,
@@ -168,12 +173,15 @@ class _Construction:
         return Dropped(self.question.id, reason, problem, (self._origin(), *calls))
 
     def _build(self, reply: str) -> tuple[Built, list[FoundFigure]]:
-        """Build a database and read it, in processes of their own, while other questions are asked about."""
+        """Build a database and read its figures in separate processes, while other requests continue."""
         built = build_scratch(self.create, reply, self.params.limits)
         return built, read_script(built.script, self.controlled)
 
     def _find_unfit(self, figures: Sequence[FoundFigure]) -> tuple[str, str] | None:
-        """Find why rows do not answer, or do where they must not: (drop reason, problem)."""
+        """Return (drop reason, problem) if rows do not fit the question; otherwise None.
+
+        Rows do not fit if they do not answer the question, or if they answer a question that must stay open.
+        """
         if self.invented:
             return find_unfit(figures, self.controlled, self.guess.expected)
         missing = find_missing(figures, self.controlled)

@@ -1,4 +1,4 @@
-"""Stage: questions that are steered to given columns and entities (section 2.1, control)."""
+"""Stage: write questions about given columns and entities (section 2.1, control)."""
 
 from __future__ import annotations
 
@@ -33,41 +33,41 @@ from tasks.models.rounds import ask_in_rounds
 from tasks.settings import Settings
 
 LEAST, MOST = 12, 70
-"""Words of a question."""
+"""Minimum and maximum number of words of a question."""
 DRAWS = 3
-"""How often a design is drawn that comes out as a question that there is already, before others are."""
+"""How many times a design is tried for a new question before the other designs are tried."""
 ALIKE = 0.9
-"""Correlation from which on two measures go together, so that a question about both is foregone."""
+"""Two measures with a higher absolute correlation than this are not used in the same question."""
 EVERY = 3
-"""Every so-manieth question is an open one."""
+"""Every third question is open."""
 
 
 @dataclass(frozen=True)
 class ControlledQuestion:
-    """Stage control: a question that was steered to given columns and entities."""
+    """Row of the stage `control`: a question that was written about given columns and entities."""
 
     id: str
     database: str
     seed: str
-    """A question of the database's own that the model was shown; empty where it has none."""
+    """The question of the database's own that the model saw; empty if there is none."""
     design: str
-    """What it asks, a name in `designs.DESIGNS`, or in `kinds.KINDS` of one that another question steered."""
+    """A name in `designs.DESIGNS`, or in `kinds.KINDS` if the plan comes from another question."""
     focus: Focus
     """The columns that the question is about."""
     groups: tuple[str, ...]
-    """The values of the focus's group that the question names."""
+    """The values of the focus's group column that the question names."""
     decoy: str
-    """Another value, whose rows stand in the database too; empty if there is none."""
+    """Another value of the group column, with rows in the database too; empty if there is none."""
     quality: Quality | None
-    """The abstract word that the question turns on; None for a question with a definite answer."""
+    """The abstract word that the question depends on; None for a question with a definite answer."""
     figures: tuple[FigureDesign, ...]
-    """What its answer stands on."""
+    """The figures that the answer depends on."""
     text: str
     origin: tuple[Origin, ...]
 
     @property
     def asked(self) -> Asked:
-        """Return the subject in the words from which frames are made."""
+        """The subject of the question, in the words for its frames."""
         return Asked(self.focus, self.groups, self.quality, self.figures)
 
 
@@ -75,19 +75,19 @@ class Control(Settings):
     """`longform.control` in params.yaml."""
 
     plans: Literal["rows", "questions"] = "rows"
-    """The basis of questions: groups of existing rows (`rows`), or the database's questions (`questions`).
-    Without questions, the tables are used."""
+    """The basis of the plans: groups of existing rows (`rows`), or the database's questions (`questions`).
+    Without questions, `questions` uses the tables."""
     interpretive: float = Field(default=0.51, ge=0, le=1)
-    """With `plans: questions`, the share of questions about an abstract word."""
+    """The share of questions about an abstract word, with `plans: questions`."""
     known: int = Field(default=4, ge=2)
-    """Minimum number of rows of a group with the amounts in question."""
+    """Minimum number of rows of a group that have all amounts of the question."""
     rounds: int = Field(default=3, ge=1)
     """Maximum number of attempts per question; each prompt names the previous error."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a question."""
+    """The plan of one question: its design, columns, groups, figures and the question that it is based on."""
 
     design: str
     focus: Focus
@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def id(self) -> str:
-        """Return the key that identifies the plan in its database."""
+        """The key that identifies the plan in its database."""
         figures = [
             (figure.kind, figure.measure, figure.over, figure.threshold) for figure in self.chosen.figures
         ]
@@ -106,15 +106,16 @@ class Plan:
 
     @property
     def asked(self) -> Asked:
-        """Return the subject in words."""
+        """The subject of the question, in the words for its frames."""
         return Asked(self.focus, self.groups, self.chosen.quality, self.chosen.figures)
 
 
 async def control(sources: Path, entry: LongformSet, params: Control, ask: Ask) -> Drafts[ControlledQuestion]:
-    """Have a question written for every plan; one that names less than it must is asked for again.
+    """Have a model write a question for every plan; a question that lacks a required name is requested again.
 
-    sources: the folder with the artifacts of each database. Drop reasons: `uncontrolled`, `no_plan` (a
-    database has too few groups and measures for another question). Raises BadInput for one that has none.
+    sources: the folder with the artifacts of each database. Drop reasons: `uncontrolled` (no reply had all
+    required names), `no_plan` (a database has too few groups and measures for another question). Raises
+    BadInput for a database that is not in `longform.databases`.
     """
     known = SourceArtifacts(sources)
     outcomes: list[ControlledQuestion | Dropped] = []
@@ -150,11 +151,11 @@ def _plan_steered(known: SourceArtifacts, database: str, entry: LongformSet, tal
 
 
 def choose_plans(known: SourceArtifacts, database: str, entry: LongformSet, least: int) -> list[Plan]:
-    """Choose what the questions of a database are about: designs, tables and measures in turn.
+    """Choose the plans of a database's questions, taking designs, tables and measures in turn.
 
-    least: rows that a group must have.
+    least: the minimum number of rows of a group.
     """
-    dice = random.Random(f"{entry.seed} {database}")  # noqa: S311 (no secret)
+    dice = random.Random(f"{entry.seed} {database}")  # noqa: S311 (not used for security)
     foci = known.read_foci(database)
     dice.shuffle(foci)
     seeds = known.read_seeds(database)
@@ -210,7 +211,7 @@ def _choose_plan(
 
 
 def _set_threshold(figure: FigureDesign, rows: Sequence[WholeRow]) -> FigureDesign:
-    """Set the threshold of a figure over some rows only: about the median of all, a round number."""
+    """Set the threshold of a figure over some rows: the median of all rows, rounded to a round number."""
     if not figure.over:
         return figure
     amounts = [amount for row in rows if (amount := read_amount(row, figure.over)) is not None]
@@ -218,7 +219,7 @@ def _set_threshold(figure: FigureDesign, rows: Sequence[WholeRow]) -> FigureDesi
 
 
 def round_amount(amount: float) -> float:
-    """Round to what people say: 81 to 80, 730 to 750, 1,340 to 1,300. Amounts below 0 are as above it."""
+    """Round an amount to a round number: 81 to 80, 730 to 750, 1,340 to 1,300. The sign does not matter."""
     if amount == 0:
         return 0.0
     power = 10.0 ** floor(log10(abs(amount)))
@@ -227,7 +228,7 @@ def round_amount(amount: float) -> float:
 
 
 def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> bool:
-    """Tell whether one of two measures says what the other will be, as the distance does of the air time."""
+    """Return whether two measures correlate above `ALIKE`, such as distance and air time of flights."""
     names = {name for figure in figures for name in (figure.measure, figure.over) if name}
     if len(names) != 2:
         return False
@@ -235,14 +236,15 @@ def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> b
     known = [(first, other) for first, other in read if first is not None and other is not None]
     try:
         return abs(correlation(*zip(*known, strict=True))) > ALIKE
-    except (StatisticsError, TypeError):  # none known, or all the same
+    except (StatisticsError, TypeError):  # no row has both amounts, or one is constant
         return False
 
 
 def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow], least: int) -> bool:
-    """Return whether a group has `least` rows with all amounts that are asked about.
+    """Return whether a group has `least` rows with all amounts that the question is about.
 
-    Under a threshold there must be as many on either side of it: one that leaves nothing out asks nothing.
+    With a threshold, both sides of it need that many rows. Otherwise, the threshold would exclude almost
+    nothing.
     """
     known = list_known(group, figures, rows)
     if len(known) < least:
@@ -256,14 +258,14 @@ def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[Whol
 
 
 def list_known(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> list[WholeRow]:
-    """List a group's rows with all amounts that are asked about."""
+    """List the rows of a group that have all amounts of the figures."""
     names = {name for figure in figures for name in (figure.measure, figure.over) if name}
     own = [row for row in rows if row.group == group]
     return [row for row in own if all(read_amount(row, name) is not None for name in names)]
 
 
 def list_named(asked: Asked) -> list[str]:
-    """List what a question at length must name: rows, groups and measures."""
+    """List what a question must name before it is condensed: the rows, the groups and the measures."""
     return [asked.rows, *asked.groups, *(measure.name for measure in asked.measures)]
 
 

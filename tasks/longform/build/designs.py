@@ -1,4 +1,4 @@
-"""The designs of questions: which groups are compared by which figures. No answer is a single number."""
+"""The designs of questions: which groups they compare by which figures. No answer is a single number."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class FigureDesign:
     """A figure that a question needs: a statistic of a measure for each of some groups."""
 
     kind: str
-    """`mean`, `median`, `highest`, or `share`: the part of one group's rows above the other group's mean."""
+    """The statistic: `mean`, `median`, `highest`, or `share` (of one group's rows above the other's mean)."""
     measure: str
-    """The id of its column."""
+    """The id of the measure's column."""
     over: str = ""
-    """The id of a measure: only rows with more than `threshold` of it are taken. Empty for all rows."""
+    """The id of another measure: only rows above `threshold` in it count. Empty: all rows count."""
     threshold: float = 0
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The figures that a question is about; quality: only of an open one."""
+    """The figures of a question. quality: the abstract word of an open question; None for other designs."""
 
     figures: tuple[FigureDesign, ...]
     quality: Quality | None = None
@@ -35,14 +35,14 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Design:
-    """A kind of question. groups: how many it names. choose: returns None where a focus has too little."""
+    """A design of questions. groups: how many groups a question names. choose: chooses the figures."""
 
     groups: int
     choose: Callable[[Focus, Counter[str], random.Random], Chosen | None]
 
 
 def _take(focus: Focus, used: Counter[str], dice: random.Random, count: int) -> list[FocusMeasure]:
-    """Take the measures that were asked about least."""
+    """Return the `count` measures that were used least, ties in random order; empty if there are too few."""
     shuffled = dice.sample(focus.measures, len(focus.measures))
     taken = sorted(shuffled, key=lambda measure: used[measure.column])[:count]
     return taken if len(taken) == count else []
@@ -61,7 +61,8 @@ def _choose_open(focus: Focus, used: Counter[str], dice: random.Random) -> Chose
         key=lambda chosen: (used[chosen.words], *(used[name] for name in chosen.measures)),
     )
     means = tuple(FigureDesign("mean", name) for name in quality.measures)
-    # Of three measures, none should count twice; two leave room for one more look.
+    # A quality with three measures needs no further figure. With fewer, the highest value of the first is
+    # added.
     further = () if len(means) > 2 else (FigureDesign("highest", quality.measures[0]),)
     return Chosen((*means, *further), quality)
 
@@ -92,5 +93,5 @@ DESIGNS: Mapping[str, Design] = {
     WITHIN: Design(2, _choose_within),
     TYPICAL: Design(2, _choose_typical),
 }
-"""In the order in which questions take them in turn, the definite ones; control puts open ones between."""
+"""Name -> design. Questions take the definite designs in this order; `control` inserts open questions."""
 DEFINITE = tuple(name for name in DESIGNS if name != OPEN)

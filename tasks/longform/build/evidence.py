@@ -1,4 +1,4 @@
-"""The queries that a question's answer stands on, and what their rows say."""
+"""The queries that a question's answer depends on, and the figures that their rows give."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tasks.longform.build.sql import quote_column, write_literal
 
 YES, NO = "yes", "no"
 FURTHER = 4
-"""Decimal places beyond those of a measure, where its own do not tell two groups apart."""
+"""Extra decimal places if two groups would be equal after rounding to the measure's own places."""
 
 
 @dataclass(frozen=True)
 class FoundFigure:
-    """A figure as a query found it. values: by group; of a share that of the first group, 0 to 1."""
+    """The result of a figure's query. values: by group; a share has one value for the first group, 0 to 1."""
 
     design: FigureDesign
     sql: str
@@ -31,15 +31,15 @@ class FoundFigure:
     rows: tuple[tuple[object, ...], ...]
     values: dict[str, float]
     counts: dict[str, int]
-    """Rows behind each group's value: those that have the measure."""
+    """For each group, the number of rows that have the measure."""
     totals: dict[str, int]
-    """Rows of each group, with the measure or without."""
+    """For each group, the number of all rows, with or without the measure."""
 
     @property
     def ahead(self) -> str:
-        """The group with the highest value, `yes` or `no` of a share; empty if that cannot be told.
+        """The group with the highest value; empty if there is no single one. A share has `yes` or `no`.
 
-        Of a kind of figure that only analyses have, what it comes to (`outcomes.find_outcome`).
+        Kinds of figures that only analyses have return their outcome (`outcomes.find_outcome`).
         """
         outcome = find_outcome(self.design.kind, self.values)
         if outcome is not None:
@@ -50,7 +50,7 @@ class FoundFigure:
         return ranked[0] if len(ranked) > 1 and self.values[ranked[0]] > self.values[ranked[1]] else ""
 
     def is_ahead(self, group: str) -> bool:
-        """Return whether a group is ahead."""
+        """Return whether a group or outcome equals `ahead`."""
         return self.ahead == group
 
 
@@ -94,7 +94,7 @@ def write_query(question: ControlledQuestion, figure: FigureDesign, further: int
 
 
 def _read_apart(question: ControlledQuestion, figure: FigureDesign, database: SafeDatabase) -> FoundFigure:
-    """Read a figure, with more decimal places where rounding alone makes two groups the same."""
+    """Read a figure; use more decimal places if rounding alone makes two groups equal."""
     found = _read_figure(question, figure, database)
     if figure.kind in QUERIES:
         return found
@@ -105,7 +105,7 @@ def _read_apart(question: ControlledQuestion, figure: FigureDesign, database: Sa
 
 
 def read_script(script: str, question: ControlledQuestion) -> list[FoundFigure]:
-    """Read a question's figures from its database. Raises SqlError if a query does not run."""
+    """Compute a question's figures on its database. Raises SqlError if a query does not run."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "synthetic.sqlite"
         write_database(script, path)
@@ -138,7 +138,7 @@ def _read_figure(
 
 
 def find_missing(figures: Sequence[FoundFigure], question: ControlledQuestion) -> str:
-    """Say which group has no row to take a figure from; empty if every figure can be taken."""
+    """Name the first group without a row for one of the figures; empty if every figure has its rows."""
     for figure in figures:
         wanted = question.groups[:1] if figure.design.kind == "share" else question.groups
         if lost := [name for name in wanted if name not in figure.values]:

@@ -1,4 +1,4 @@
-"""Stage: what questions can be about: measures of a table, and groups to compare them by (section 2.1)."""
+"""Stage: list the subjects of questions: measures of a table, and groups to compare (section 2.1)."""
 
 from __future__ import annotations
 
@@ -28,39 +28,44 @@ NO_AMOUNT = re.compile(
     r"|advis[eo]r|instructor|manager|major|room)(_|$)",
     re.IGNORECASE,
 )
-"""Numbers that name something: a key that no constraint declares, a date, a place in an order."""
+"""Names of numeric columns that are not amounts: keys without a constraint, dates, positions."""
 AMOUNT = re.compile(r"^number_of_", re.IGNORECASE)
+"""Names of counts, which are amounts although they match `NO_AMOUNT`."""
 TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
+"""Matches a part of a time of day or of a date."""
 NUMBER = re.compile(r"\W*\d[\d.,]*\W*")
+"""Matches a text that is only a number, perhaps with signs around it."""
 PREPOSITION = re.compile(r" (in|of|at|by|to|for|from|on)$")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
+"""Matches the name of a key that ends with a technical word, and so does not name the group."""
 LIST = re.compile(r", .*\.$")
-"""A value that would end the sentence it stands in: `Apartment, Flat, Condo, etc.`."""
+"""Matches a value that would end the sentence around it: `Apartment, Flat, Condo, etc.`."""
 VALUES = 6
-"""Commonest values of a group column that are kept."""
+"""Maximum number of values of a group column that are kept, the most common ones."""
 FEW = 4
-"""A column with no more distinct values than this is a category in numbers."""
+"""A column with at most this many distinct values is a category that is stored as numbers."""
 
 ALIKE = 0.5
-"""A column is no measure unless it is named as one, where more of its values than this share are the same."""
+"""A column is not a measure if more than this share of its values are equal, unless
+words are given for it."""
 
 
 @dataclass(frozen=True)
 class FocusMeasure:
-    """A numeric column with the words for it."""
+    """A numeric column, with the words for it."""
 
     column: str
-    """Its id."""
+    """The id of the column."""
     name: str
-    """`box office`"""
+    """The name in questions: `box office`."""
     unit: str
-    """`US dollars`; empty for no unit."""
+    """The unit: `US dollars`; empty without a unit."""
     more: str
-    """What rows do that have more of it: `earn more`, `have a higher box office`."""
+    """Words for rows with a higher value: `earn more`, `have a higher box office`."""
     negative: str
-    """How an amount below 0 is said: `early`; empty keeps the minus."""
+    """The word for amounts below 0: `early`. If empty, amounts keep the minus sign."""
     digits: int
-    """Decimal places to which figures of it are rounded."""
+    """Number of decimal places of figures of this measure."""
 
     def say(self, value: float) -> str:
         """Write an amount with its unit: `1,234.5 US dollars`, `3.5 minutes early`."""
@@ -72,40 +77,40 @@ class FocusMeasure:
 
 @dataclass(frozen=True)
 class Quality:
-    """An abstract word of an open question, and the measures that may tell of it."""
+    """An abstract word of open questions, and the measures that indicate it."""
 
     words: str
-    """`have been more successful`"""
+    """The words in a question: `have been more successful`."""
     measures: tuple[str, ...]
     """Ids of measures."""
     rising: tuple[bool, ...]
-    """For each measure, whether more of it speaks for the quality."""
+    """For each measure, whether a higher value indicates more of the quality."""
 
 
 @dataclass(frozen=True)
 class Focus:
-    """Stage foci: what questions can be about: the measures of a table, compared by a group."""
+    """Row of the stage `foci`: the measures of a table, and a group column to compare its rows by."""
 
     id: str
     table: str
     table_words: str
-    """What its rows are called: `films`."""
+    """The noun for the table's rows: `films`."""
     measures: tuple[FocusMeasure, ...]
-    """Amounts in `table`."""
+    """Numeric columns of `table`."""
     qualities: tuple[Quality, ...]
-    """Of those, the ones that the measures can tell."""
+    """The qualities whose measures are all in `measures`."""
     group: str
-    """The id of a text column, of the same table or of one that a foreign key leads to."""
+    """The id of a text column, of the same table or of a table that a foreign key or link table leads to."""
     group_words: str
-    """What it is of a row of `table`: `origin airport`."""
+    """The noun for the group of a row of `table`: `origin airport`."""
     relation: str
-    """How a row is said to belong to a group, `{}` for the value: `directed by {}`."""
+    """The words for membership in a group, with `{}` for the value: `directed by {}`."""
     groups: tuple[str, ...]
-    """Its commonest values, the commonest first."""
+    """The most common values of the group column, the most common first."""
     source: str
-    """The FROM clause that joins table and group, without the word."""
+    """The FROM clause that joins table and group, without the keyword FROM."""
     tables: tuple[str, ...]
-    """The tables of that clause."""
+    """The tables of the FROM clause."""
     origin: tuple[Origin, ...]
 
     def find(self, column: str) -> FocusMeasure:
@@ -117,7 +122,7 @@ class Focus:
         return f"{self.table_words} {self.relation.format(group)}"
 
     def say_those(self, group: str) -> str:
-        """Name the rows of a group where it is said what they are: `those directed by Woody Allen`."""
+        """Name the rows of a group after their noun was named: `those directed by Woody Allen`."""
         return f"those {self.relation.format(group)}"
 
 
@@ -125,14 +130,15 @@ class Foci(Settings):
     """`longform.foci` in params.yaml."""
 
     least: int = Field(default=8, ge=1)
-    """Minimum number of rows that a group's value must have in the source."""
+    """Minimum number of rows in the source for each value of a group column."""
 
 
 def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci) -> Drafts[Focus]:
-    """List the measures of every table with every column by which its rows can be grouped.
+    """List every table's measures with every column that groups its rows, one row per table and group column.
 
-    None where no table has an amount and two groups of enough rows; `control` says so of each question that
-    is not asked for that reason. Raises BadInput for words about a column or group that is not there.
+    There are no rows if no table has both an amount and two groups of enough rows; the stage `control`
+    reports each question that is missing for this reason. Raises BadInput for words about a column or group
+    that does not exist.
     """
     columns = [row.column for row in source_columns]
     texts = [row.column for row in source_columns if _is_name(row)]
@@ -202,13 +208,17 @@ def _read_measures(
 
 
 def say_more(name: str) -> str:
-    """Say what rows do that have more of an amount: `have a higher price`."""
+    """Write words for rows with a higher amount: `have a higher price`."""
     first, *_ = name.split()
     return f"have higher {name}" if make_singular(first) != first else f"have a higher {name}"
 
 
 def count_digits(typical: float) -> int:
-    """Return the decimal places of figures of a measure: three digits that tell, one from 10 to 10,000."""
+    """Return the number of decimal places for figures of a measure.
+
+    Figures below 10 get three significant digits, figures from 10 to 10,000 get one decimal place, and larger
+    figures get none. typical: the mean of the measure's absolute values.
+    """
     if typical >= 10_000:
         return 0
     return 1 if typical >= 10 or typical == 0 else min(9, 2 - floor(log10(typical)))
@@ -225,7 +235,7 @@ def _find_qualities(entry: SourceDatabase, measures: Sequence[FocusMeasure]) -> 
 
 
 def _is_amount(row: SourceColumn, database: SafeDatabase) -> bool:
-    """Return whether a column holds amounts that a mean says something of."""
+    """Return whether a column contains amounts whose mean is meaningful."""
     own = row.column
     if own.type not in {"integer", "real"} or own.primary_key or own.references or not own.descriptive:
         return False
@@ -240,7 +250,7 @@ def _is_amount(row: SourceColumn, database: SafeDatabase) -> bool:
 
 
 def _is_name(row: SourceColumn) -> bool:
-    """Return whether a column's values are words to compare by: texts that are no codes, times or numbers."""
+    """Return whether a column's values are names for groups: texts that are not codes, times or numbers."""
     own = row.column
     if own.type != "text" or not own.descriptive or NO_AMOUNT.search(own.name):
         return False
@@ -249,7 +259,7 @@ def _is_name(row: SourceColumn) -> bool:
 
 
 def list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
-    """Yield (table of the measures, table of the group), by which no row counts several times."""
+    """Yield (table of the measures, table of the group) for joins that do not count a row several times."""
     if len(tree.tables) == 1:
         yield tree.root, tree.root
         return
@@ -268,7 +278,7 @@ def list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str,
 
 
 def write_source(tree: JoinTree) -> str:
-    """Write what stands behind FROM."""
+    """Write the FROM clause of a join, without the keyword FROM."""
 
     def join(one: Join) -> str:
         pairs = (f"{quote(one.left)}.{quote(a)} = {quote(one.right)}.{quote(b)}" for a, b in one.on)
@@ -278,7 +288,10 @@ def write_source(tree: JoinTree) -> str:
 
 
 def name_group(table: str, group: Column, tree: JoinTree) -> str:
-    """Say what a group is of a table's row: `director` by a link table, `origin airport` by a key's name."""
+    """Name a group column as a property of a table's row.
+
+    A link table gives a name such as `director`, and the name of a key gives `origin airport`.
+    """
     if group.table == table:
         return _say(group.name)
     links = [name for name in tree.route if name not in tree.tables]
@@ -295,7 +308,7 @@ def name_group(table: str, group: Column, tree: JoinTree) -> str:
 
 
 def pluralize_table(table: str) -> str:
-    """Say what a table's rows are called, whether it is named by one of them or by several."""
+    """Return the plural noun for a table's rows, for table names in the singular or the plural."""
     *before, last = split_name(table).split()
     return " ".join([*before, last if make_singular(last) != last else make_plural(last)])
 

@@ -1,8 +1,8 @@
-"""The ways in which a model that decodes by a grammar may word a question, or an answer.
+"""Frames: the phrasings of questions among which a model with constrained decoding chooses.
 
-A small model left to itself names half of what it is told to, or garbles it. So it chooses among these parts;
-what it may say otherwise is up to the parsers, which serve every other model. Here is the one that both
-stages of questions begin with.
+A small model without constraints omits or garbles half of the required names. Frames apply to models that
+decode by a grammar. The parsers also accept other phrasings, from all other models. `read_question`, the
+parser of both question stages, is here too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tasks.models.frames import Parts
 
 @dataclass(frozen=True)
 class Asked:
-    """The subject of a question, in the words that frames are made of."""
+    """The subject of a question, with the words for its frames."""
 
     focus: Focus
     groups: Sequence[str]
@@ -29,7 +29,7 @@ class Asked:
 
     @property
     def rows(self) -> str:
-        """Return the noun for the rows, such as `films`."""
+        """The noun for the rows, such as `films`."""
         return self.focus.table_words
 
     @property
@@ -59,7 +59,7 @@ class Asked:
 
     @property
     def within(self) -> str:
-        """The rows that a figure is confined to: `films whose runtime is above 100 minutes`."""
+        """The rows that a figure is restricted to: `films whose runtime is above 100 minutes`."""
         design = next(figure for figure in self.figures if figure.over)
         over = self.focus.find(design.over)
         return f"{self.rows} whose {over.name} is above {over.say(design.threshold)}"
@@ -195,16 +195,16 @@ QUESTIONS: Mapping[str, Callable[[Asked], Parts]] = {
     OPEN: _ask_open, BOTH: _ask_both, LEADER: _ask_leader, WITHIN: _ask_within, MOST: _ask_most,
     TYPICAL: _ask_typical,
 }  # fmt: skip
-"""Design -> the frame of its question at length."""
+"""Design -> the frame of the full question."""
 SHORT: Mapping[str, Callable[[Asked], Parts]] = {
     OPEN: _shorten_open, BOTH: _shorten_both, LEADER: _shorten_leader, WITHIN: _shorten_within,
     MOST: _shorten_most, TYPICAL: _shorten_typical,
 }  # fmt: skip
-"""Design -> the frame of its question without superfluous detail."""
+"""Design -> the frame of the condensed question."""
 
 
 def read_question(text: str, least: int, most: int) -> str:
-    """Read a reply that is one question of so many words. Raises Unparsed."""
+    """Parse a reply that must be one question of `least` to `most` words. Raises Unparsed."""
     question = " ".join(text.strip().strip('"').split())
     if not question.endswith("?") or question.count("?") > 1:
         raise Unparsed("it is not one sentence with one question mark")

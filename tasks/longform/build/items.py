@@ -1,4 +1,4 @@
-"""Stage: the finished items, each with its question, database, reference answer and evidence."""
+"""Stage: join the finished items: question, database, reference answer and evidence of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.longform.build.statement import Claim
 
 @dataclass(frozen=True)
 class LongformItem:
-    """Stage items: a finished question with its database and its reference answer."""
+    """Row of the stage `items`: a finished question with its database and its reference answer."""
 
     id: str
     database: str
@@ -38,9 +38,9 @@ def items(
     conclude: list[Conclusion],
     classify: list[QuestionKind],
 ) -> Drafts[LongformItem]:
-    """Put together what the stages made of every question that came through all of them.
+    """Join the outputs of the stages for every question that passed all of them.
 
-    Raises StageFailed if none did.
+    Raises StageFailed if there is no such question.
     """
     databases = {question.id: question.database for question in control}
     confirmed = {question.id: question for question in confirm}

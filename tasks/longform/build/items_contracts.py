@@ -1,4 +1,4 @@
-"""Contracts on each item: its texts, its kind, and every claim's query, which is run again."""
+"""Contracts of items: texts and kind are valid, and every claim's query returns its recorded rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORD = r"\w"
 
 
 def find_false_claim(record: Record) -> str:
-    """Say which claim of an item its database does not bear out, or what is wrong with the database."""
+    """Describe the first claim that an item's database contradicts, or what is wrong with the database."""
     if not record["claims"]:
         return "it has no claims"
     with tempfile.TemporaryDirectory() as folder:

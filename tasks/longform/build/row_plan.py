@@ -1,9 +1,9 @@
-"""Plan the rows of a synthetic database: which tables, how many rows, and what each row may be.
+"""Plan the rows of a synthetic database: its tables, the number of rows, and the choices for each row.
 
-Rows are whole rows of the source, chosen so that they may bear the conjecture out: a group that is expected
-ahead gets rows from the upper part of its own, the other from the lower part. The plan is told to the model;
-for one that decodes by a grammar it is the grammar, and the model chooses among rows that may take each
-other's place.
+Rows are whole rows of the source, chosen to support the conjecture. A group that is expected to be ahead gets
+rows from the upper part of its rows; the other group gets rows from the lower part. The prompt describes the
+plan to the model. With constrained decoding, the plan is the grammar, and the model chooses among
+interchangeable rows.
 """
 
 from __future__ import annotations
@@ -25,27 +25,29 @@ from tasks.longform.build.source_rows import Cells, WholeRow, list_keys, list_re
 from tasks.longform.build.sql import quote, write_literal
 
 OFFERED = 2
-"""Rows that are offered for one place, where the source has so many."""
+"""Number of rows to choose from for each place, if the source has that many."""
 UPPER = 0.6
-"""The part of a group's rows from which those of a group that is expected ahead are taken."""
+"""The part of a group's ranked rows from which the rows of a synthetic database are chosen. The rows that
+support the conjecture rank first."""
 ABOVE = 3
-"""Rows of each group that a figure over some rows needs."""
+"""Minimum number of rows above the threshold in each group, for a figure that covers only such rows."""
 DECOYS = 2
-"""Rows of a group that the question does not name: a query without a condition finds something else."""
+"""Number of rows of a group that the question does not name, so that a query without a condition gives
+another result."""
 Place = list[dict[str, Cells]]
-"""One row of the compared table with those that may stand there: source rows with the same keys."""
+"""The choices for one row of the compared table: joined source rows with the same keys."""
 
 
 @dataclass(frozen=True)
 class TablePlan:
-    """The rows of one table: for each place the rows that may stand there, as SQL literals by column."""
+    """The rows of one table: for each place its possible rows, as SQL literals in the order of `columns`."""
 
     table: str
     columns: tuple[str, ...]
     rows: tuple[tuple[tuple[str, ...], ...], ...]
 
     def write_rule(self) -> str:
-        """Write the table's INSERT statement as a part of a GBNF rule."""
+        """Write the table's INSERT statement as part of a GBNF rule."""
         head = f"INSERT INTO {quote(self.table)} ({', '.join(map(quote, self.columns))}) VALUES\n("
         parts = [json.dumps(head, ensure_ascii=False)]
         for number, offered in enumerate(self.rows):
@@ -58,14 +60,15 @@ class TablePlan:
 
 
 def write_grammar(plan: Sequence[TablePlan]) -> str:
-    """Write the GBNF of a reply that follows a plan."""
+    """Write the GBNF grammar of a reply that follows a plan."""
     return f"root ::= {' '.join(table.write_rule() for table in plan)}"
 
 
 class RowPlanner:
     """Plans the rows of a question's database.
 
-    columns, rows: of the source. per_group: rows of the compared table for a group, one more or less in turn.
+    - columns, rows: the columns and rows of the source
+    - per_group: rows per group of the compared table; groups alternately get one row more or one row fewer
     """
 
     def __init__(
@@ -91,9 +94,9 @@ class RowPlanner:
         self.taken: set[str] = set()
 
     def plan(self) -> list[TablePlan]:
-        """Plan tables in an order in which every key refers to an earlier one.
+        """Plan the tables, in an order in which every foreign key refers to an earlier table.
 
-        Raises SqlError if the source has no rows of a group.
+        Raises SqlError if the source has no rows of a group with all amounts of the question.
         """
         places = self._choose_places()
         tables: dict[str, list[list[Cells]]] = defaultdict(list)
@@ -116,9 +119,9 @@ class RowPlanner:
             tables[table].append([cells])
 
     def _follow(self, joined: Mapping[str, Cells]) -> Iterator[tuple[str, Cells]]:
-        """Yield the rows that rows refer to, in any number of steps."""
+        """Yield the rows that the given rows refer to, directly or through other rows."""
         queue = list(list_references(joined, self.columns))
-        for reference in queue:  # grows
+        for reference in queue:  # the loop body appends to this list
             if reference in self.referred:
                 table, cells = self.referred[reference]
                 yield table, cells
@@ -129,12 +132,12 @@ class RowPlanner:
                 ]
 
     def _find_key(self) -> str:
-        """Return the column with the numbers of the compared rows, which are numbered anew; empty if none."""
+        """Return the integer key of the compared table, which gets new numbers; empty if there is none."""
         own = [column for column in self.columns if column.table == self.focus.table and column.primary_key]
         return own[0].name if len(own) == 1 and own[0].type == "integer" and not own[0].references else ""
 
     def _renumber(self, joined: Mapping[str, Cells], number: int) -> dict[str, Cells]:
-        """Give a compared row a number, and what refers to it."""
+        """Return a copy of a joined row with a new key in the compared table and in references to it."""
         copy = {table: dict(cells) for table, cells in joined.items()}
         if self.key:
             copy[self.focus.table][self.key] = number
@@ -144,8 +147,8 @@ class RowPlanner:
         return copy
 
     def _choose_places(self) -> list[Place]:
-        """Choose the places of each group, then let the groups take turns."""
-        per_group = self.per_group + (1 if self.over else 0)  # some are left out of a figure
+        """Choose the places of each group, then interleave the groups."""
+        per_group = self.per_group + (1 if self.over else 0)  # a figure over some rows skips the others
         sizes = {name: per_group + (1, -1, 0)[turn % 3] for turn, name in enumerate(self.question.groups)}
         if self.question.decoy:
             sizes[self.question.decoy] = DECOYS
@@ -158,7 +161,7 @@ class RowPlanner:
         return [place for *_, place in sorted(mixed, key=lambda entry: entry[:2])]
 
     def _choose_group(self, group: str, size: int) -> list[Place]:
-        """Choose a group's places; in the largest group one row has an amount that is not known."""
+        """Choose the rows of a group for its places; in the largest group, one row has an unknown amount."""
         known, unknown = self._rank(group)
         if not known:
             raise SqlError(f"the source has no rows of {group} with the amounts that are asked about")
@@ -172,12 +175,12 @@ class RowPlanner:
         return places + [[joined] for joined in gap]
 
     def _place(self, rows: Sequence[dict[str, Cells]], size: int) -> list[Place]:
-        """Place rows; those first that share their keys, for few keys need few rows in other tables."""
+        """Assign rows to places, most frequent keys first, so that other tables need few rows."""
         alike: defaultdict[str, list[dict[str, Cells]]] = defaultdict(list)
         for joined in rows:
             keys = list_keys(joined, self.focus, self.columns)
             alike[json.dumps([keys, self._is_above(joined)])].append(joined)
-        # A threshold has put rows in an order that is to stay.
+        # If there is a threshold, `_mix` has already set the order, which must not change.
         ordered = list(alike.values()) if self.over else sorted(alike.values(), key=lambda rows: -len(rows))
         offer = 1 if not self.key and len(self.focus.tables) > 2 else OFFERED
         spare = max(0, len(rows) - size)
@@ -193,14 +196,14 @@ class RowPlanner:
         return places
 
     def _mix(self, rows: Sequence[dict[str, Cells]]) -> list[dict[str, Cells]]:
-        """Let rows above a figure's threshold and others take turns, ABOVE of the former first."""
+        """Interleave rows above and below a figure's threshold, after the first `ABOVE` rows above it."""
         above = [joined for joined in rows if self._is_above(joined)]
         below = [joined for joined in rows if joined not in above]
         turns = zip_longest(above[::2], below, above[1::2])
         return [*above[:ABOVE], *(row for turn in turns for row in turn if row and row not in above[:ABOVE])]
 
     def _is_above(self, joined: Mapping[str, Cells]) -> bool:
-        """Return whether a row is above the threshold of a figure; True where none has one."""
+        """Return whether a row is above the threshold of a figure; True if no figure has a threshold."""
         name = split_column_id(self.over.over)[1] if self.over else ""
         return self.over is None or self._amount(joined, name) > self.over.threshold
 
@@ -208,9 +211,9 @@ class RowPlanner:
         return float(str(joined[self.focus.table][name]))
 
     def _rank(self, group: str) -> tuple[list[dict[str, Cells]], list[dict[str, Cells]]]:
-        """Return a group's rows, none twice, those first that speak for what is expected of it.
+        """Return two lists of a group's distinct rows: rows with all amounts of the question, and other rows.
 
-        Those with an amount that is not known are apart.
+        The first list begins with the rows that best support the conjecture.
         """
         asked = {name for figure in self.question.figures for name in (figure.measure, figure.over) if name}
         names = [split_column_id(column)[1] for column in sorted(asked)]
@@ -236,7 +239,7 @@ class RowPlanner:
         return [known[at] for at in order], [joined for joined in rows if joined not in known]
 
     def _read_name(self, joined: Mapping[str, Cells]) -> list[Value]:
-        """Read the texts of a compared row: two rows with the same would be one film twice."""
+        """Return the cells that identify a compared row: its name or title, or else all cells but the key."""
         texts = [
             column.name
             for column in self.columns
@@ -247,7 +250,7 @@ class RowPlanner:
         return named or [cells[name] for name in cells if name != self.key]
 
     def _read_expected(self, group: str) -> dict[str, float]:
-        """Return measure -> 1 if the group is expected ahead in it, -1 if behind."""
+        """Map each measure to 1 if the conjecture expects the group to be ahead in it, -1 if behind, or 0."""
         expected: defaultdict[str, float] = defaultdict(float)
         for figure, ahead in zip(self.question.figures, self.conjecture.expected, strict=True):
             if figure.kind == "share":
@@ -269,7 +272,7 @@ class RowPlanner:
         return TablePlan(table, tuple(column.name for column in columns), literals)
 
     def _is_filled(self, column: Column) -> bool:
-        """Return whether a column is filled: what must be, keys, amounts; not times and flags beside them."""
+        """Return whether a column gets values, as required columns, keys, measures and names do."""
         joined = column.references is not None and split_column_id(column.references)[0] in self.focus.tables
         if not column.nullable or column.primary_key or joined or column.id == self.focus.group:
             return True

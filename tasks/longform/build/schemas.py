@@ -1,4 +1,4 @@
-"""Read the schemas of source databases from the sources' artifacts."""
+"""Read the schemas, rows and questions of source databases from the artifacts of the sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.longform.build.source_rows import WholeRow
 
 
 class SourceArtifacts:
-    """The folder of the sources' artifacts, each read once."""
+    """The artifacts of all sources in a folder. Columns and rows are read once and cached."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -26,26 +26,26 @@ class SourceArtifacts:
         self._rows = cache(lambda name: list(read_rows(self._find(name, "source_rows"), WholeRow)))
 
     def read(self, database: str) -> Mapping[str, SourceColumn]:
-        """Read a database's columns by id. Raises BadInput for one that is not in longform.databases."""
+        """Read a database's columns by id. Raises BadInput if it is not in `longform.databases`."""
         found: Mapping[str, SourceColumn] = self._read(database)
         return found
 
     def read_rows(self, database: str) -> Sequence[WholeRow]:
-        """Read a database's rows."""
+        """Read the rows of a database's artifact `source_rows`."""
         found: Sequence[WholeRow] = self._rows(database)
         return found
 
     def read_foci(self, database: str) -> list[Focus]:
-        """Read what a database can be asked about."""
+        """Read the foci of a database: the subjects of its questions."""
         return list(read_rows(self._find(database, "foci"), Focus))
 
     def read_seeds(self, database: str) -> list[str]:
-        """Read a database's own questions; none where it has none."""
+        """Read the database's own questions; empty if it has none."""
         path = self._folder / database / "seeds.json"
         return list(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else []
 
     def list_columns(self, database: str, focus: Focus) -> list[Column]:
-        """List the columns of a focus's tables."""
+        """List the columns of the tables of a focus."""
         columns = (row.column for row in self.read(database).values())
         return [column for column in columns if column.table in focus.tables]
 
@@ -59,7 +59,7 @@ class SourceArtifacts:
 
 
 def read_amount(row: WholeRow, column: str) -> float | None:
-    """Read an amount of a row; None where it is not known, or is not a number, or no column is named."""
+    """Read an amount of a row; None if it is unknown or not a number, or if `column` is empty."""
     table, name = split_column_id(column) if column else ("", "")
     value = json.loads(row.tables).get(table, {}).get(name)
     return float(value) if isinstance(value, int | float) else None

@@ -1,4 +1,4 @@
-"""Stage: a database's own questions, which steer the new ones (section 2.1, control)."""
+"""Stage: copy a database's own questions, which new questions are based on (section 2.1, control)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tasks.longform.entries import SourceDatabase
 
 HINT = 'write a JSON list of questions, such as ["How many cities?"]; [] where there are none'
 LONGEST = 300
-"""In characters: a longer text is not a question to steer by."""
+"""Maximum number of characters of a question that is kept."""
 
 
 def seeds(entry: SourceDatabase, out: Path) -> Counts:
-    """Copy a database's own questions, each once, without those that are too long to be shown.
+    """Write a database's own questions as JSON, without duplicates and questions above `LONGEST` characters.
 
     Raises BadInput if the file is not a JSON list of texts.
     """

@@ -1,4 +1,4 @@
-"""Stage: the columns of a database that questions are made from, with some of their values."""
+"""Stage: read the columns of a source database, with some of their values."""
 
 from __future__ import annotations
 
@@ -18,29 +18,31 @@ from tasks.longform.build.sql import quote, read_column
 from tasks.longform.entries import SourceDatabase
 
 KEPT = 12
-"""Values kept of a column."""
+"""Maximum number of values that are kept per column."""
 VOCABULARY = 60
-"""Maximum number of distinct values of a vocabulary, such as genres; others are names, amounts, dates."""
+"""Maximum number of distinct values of a vocabulary, such as genres. Columns with more are names, amounts or
+dates."""
 
 
 @dataclass(frozen=True)
 class SourceColumn:
-    """Stage source_columns: a column of a database that questions are made from, with some of its values."""
+    """Row of the stage `source_columns`: a column of a source database, with some of its values."""
 
     id: str
     column: Column
     vocabulary: bool
-    """Whether it has so few distinct values that `values` may stand for all."""
+    """Whether the column has at most `VOCABULARY` distinct values."""
     values: tuple[str, ...]
-    """Distinct values as JSON, the commonest first for a vocabulary, else spread over their order."""
+    """Distinct values as JSON: the most common ones of a vocabulary, otherwise values spread over their
+    order."""
     origin: tuple[Origin, ...]
 
 
 def source_columns(entry: SourceDatabase, columns: list[ColumnProfile]) -> Drafts[SourceColumn]:
-    """Read a database's schema and, of each column that has any, up to KEPT distinct values.
+    """Read a database's schema, and up to `KEPT` distinct values of each column.
 
-    columns: the profiles, by which a column's type is what its cells are. Values are as queries read them.
-    Raises BadInput if the file is not a database, or has no table.
+    columns: the profiles, which determine a column's type from its cells. Values are converted as in queries.
+    Raises BadInput if the file is not a database or has no tables.
     """
     file = entry.file
     schema = [_free_key(column) for column in apply_profiles(reflect(file), columns)]
@@ -51,7 +53,10 @@ def source_columns(entry: SourceDatabase, columns: list[ColumnProfile]) -> Draft
 
 
 def _free_key(column: Column) -> Column:
-    """Read keys as they are, since rows are joined by their cells; what has a reading may have no value."""
+    """Disable the conversion of key cells, because joins compare the cells themselves.
+
+    Other columns with a conversion become nullable, because a cell may fail to convert.
+    """
     if column.primary_key or column.references:
         return replace(column, reading="", form="")
     return replace(column, nullable=True) if column.reading else column
@@ -78,7 +83,7 @@ def _read_column(column: Column, file: Path, database: SafeDatabase) -> SourceCo
 
 
 def _spread(column: Column, database: SafeDatabase) -> list[Value]:
-    """Pick values at equal distances in the order of all rows, so that they are as the column's are."""
+    """Pick values at equal distances in the order of all rows, to preserve their distribution."""
     name, table = read_column(column), quote(column.table)
     ((count,),) = database.query(f"SELECT COUNT({name}) FROM {table}").rows  # noqa: S608 (quoted names)
     places = dict.fromkeys(int(int(count or 0) * (part + 0.5) / KEPT) for part in range(KEPT))

@@ -1,6 +1,6 @@
-"""Stage: whole rows of a source, from which those of a synthetic database are taken.
+"""Stage: read whole rows of a source, from which the rows of synthetic databases are chosen.
 
-Values drawn column by column make rows that cannot be (2,475 miles in 30 minutes), so rows stay whole.
+Values drawn separately per column give impossible rows, such as 2,475 miles in 30 minutes.
 """
 
 from __future__ import annotations
@@ -21,29 +21,30 @@ from tasks.longform.build.sql import quote, quote_column, read_column, write_lit
 from tasks.longform.entries import SourceDatabase
 
 Cells = dict[str, Value]
-"""Column -> value."""
+"""Column name -> value."""
 KEPT = 36
-"""Rows kept of each group of a focus."""
+"""Maximum number of rows that are kept of each group of a focus."""
 ALIKE = 4
-"""Rows kept at most that refer to the same rows, where rows have keys."""
+"""Maximum number of kept rows with the same keys, unless all rows of the group have the same keys."""
 ENOUGH = 12
-"""Rows of a group that suffice to take those of this group only and of no other."""
+"""Minimum number of rows that must remain after rows of several groups are excluded; with fewer, a weaker
+condition is tried."""
 READ = 400
-"""Rows of a group that are looked at, at equal distances in the order of its amounts."""
+"""Maximum number of rows of a group that are read, at equal distances in the order of its amounts."""
 
 
 @dataclass(frozen=True)
 class WholeRow:
-    """Stage source_rows: a row of a source, with the rows that its focus joins it to.
+    """Row of the stage `source_rows`: a row of a source, with the rows that its focus joins to it.
 
-    Also, with an empty `focus`, a row that some other refers to.
+    With an empty `focus`, it is a row that another row refers to.
     """
 
     id: str
     focus: str
-    """The focus's id."""
+    """The id of the focus; empty for a row that another row refers to."""
     group: str
-    """The value of the focus's group."""
+    """The value of the focus's group column."""
     tables: str
     """Table -> column -> value, as JSON."""
     origin: tuple[Origin, ...]
@@ -52,7 +53,7 @@ class WholeRow:
 def source_rows(
     entry: SourceDatabase, source_columns: list[SourceColumn], foci: list[Focus]
 ) -> Drafts[WholeRow]:
-    """Keep up to KEPT rows of every group of every focus, and the rows that they refer to, each once."""
+    """Keep up to `KEPT` rows per group of every focus, and the rows that they refer to, each once."""
     columns = [row.column for row in source_columns]
     kept: list[WholeRow] = []
     with SafeDatabase(entry.file) as database:
@@ -67,7 +68,7 @@ def source_rows(
 
 
 def list_references(tables: Mapping[str, Cells], columns: Sequence[Column]) -> Iterator[tuple[str, Value]]:
-    """Yield (id of a column, value) of what rows refer to beyond themselves by keys that may not be empty."""
+    """Yield (column id, value) of references to rows outside `tables`, by keys that are not nullable."""
     for column in columns:
         if column.table in tables and column.references and not column.nullable:
             target, name = split_column_id(column.references)
@@ -112,9 +113,10 @@ def _read_group(
 
 
 def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Write conditions that leave out rows of several groups, the strictest first.
+    """Write conditions that exclude rows of several groups, the strictest first.
 
-    Told of one group alone, such a row would tell half: a comedy and thriller would stand there as a comedy.
+    A row of several groups would be incomplete with only one of them: a film that is a comedy and a thriller
+    would appear as a comedy only.
     """
     keys = [column.id for column in columns if column.table == focus.table and column.primary_key]
     if focus.group.startswith(f"{focus.table}.") or len(keys) != 1:
@@ -129,9 +131,10 @@ def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[s
 def list_keys(
     tables: Mapping[str, Cells], focus: Focus, columns: Sequence[Column]
 ) -> list[tuple[str, Value]]:
-    """List (column id, value) of what a row shares with those that may stand in its place.
+    """List (column id, value) of the cells that a row has in common with interchangeable rows.
 
-    That is keys that may not be empty, and all of the rows that it is joined to but what refers back to it.
+    These are keys that are not nullable, and all cells of the rows that it is joined to, except references
+    back to it.
     """
     keys = []
     for column in columns:
@@ -146,7 +149,7 @@ def list_keys(
 
 
 def _spread(rows: Sequence[dict[str, Cells]], count: int) -> list[dict[str, Cells]]:
-    """Pick rows at equal distances."""
+    """Pick `count` rows at equal distances."""
     if len(rows) <= count:
         return list(rows)
     return [rows[int(len(rows) * (part + 0.5) / count)] for part in range(count)]
@@ -158,9 +161,9 @@ def _read_referred(
     entry: SourceDatabase,
     database: SafeDatabase,
 ) -> Iterator[WholeRow]:
-    """Read the rows that others refer to, and those that these refer to in turn."""
+    """Read the rows that references point to, and the rows to which those rows refer in turn."""
     queue = list(wanted)
-    for reference, value in queue:  # grows
+    for reference, value in queue:  # the loop body appends to this list
         table = split_column_id(reference)[0]
         shown = [column for column in columns if column.table == table]
         rows = database.query(

@@ -1,4 +1,4 @@
-"""Write the SQL of this flow: names quoted where they must be, values as literals."""
+"""Write parts of SQL for this flow: quoted names, column values and literals."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tasks.databases.values import Value
 
 
 def quote(name: str) -> str:
-    """Write a name of a table or column."""
+    """Write the name of a table or column, quoted if necessary."""
     return quoted_names.quote_name(name).sql(dialect=CANONICAL)
 
 
 def quote_column(column: str) -> str:
-    """Write a column, given by its id, as `table.column`."""
+    """Write a column, given by its id, as `table.column`, quoted if necessary."""
     return quoted_names.quote_column(column).sql(dialect=CANONICAL)
 
 
 def read_column(column: Column) -> str:
-    """Write what gives a column's value: its name, or the expression that reads its cells."""
+    """Write the expression of a column's value: its name, or the conversion of its cells."""
     name = quote_column(column.id)
     return write_reading(name, column.reading).sql(dialect=CANONICAL) if column.reading else name
 
 
 def write_literal(value: Value) -> str:
-    """Write a value as SQLite reads it back."""
+    """Write a value as an SQL literal that SQLite reads back as the same value."""
     if value is None:
         return "NULL"
     if isinstance(value, str):

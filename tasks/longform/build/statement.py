@@ -1,4 +1,4 @@
-"""Write the figures of a question's database in words, and check an answer against them."""
+"""State the figures of a question's database in words, and check a model's answer against them."""
 
 from __future__ import annotations
 
@@ -19,32 +19,36 @@ HIGHER = re.compile(
     r"\b(high|long|larg|great|bett|earli|heavi)(er|est)\b|\b(more|most|best|exceeds?|ahead|above)\b",
     re.IGNORECASE,
 )
+"""Words that state that a value is higher than another."""
 LOWER = re.compile(
     r"\b(low|short|small|few|light)(er|est)\b|\b(less|least|worse|worst|below|behind)\b", re.IGNORECASE
 )
+"""Words that state that a value is lower than another."""
 NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
-"""Notes and labels, which are no answer to a reader."""
+"""Notes and labels, which are not prose for a reader."""
 UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
+"""Words for causes, guesses and further computation, which the findings do not support."""
 FIRST_WORD = re.compile(r"\w+")
 SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a reference answer, with the query that bears it out."""
+    """A claim of a reference answer, with the query that supports it."""
 
     text: str
     sql: str
     columns: tuple[str, ...]
     rows: str
-    """The query's rows as JSON: a list of lists."""
+    """The rows of the query's result as JSON: a list of lists."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """The figures of a question as its database has them.
+    """The figures of a question, computed from its database, and the sentences that state them.
 
-    stated: the wordings of each figure; verdicts: those of what they come to; claims: a figure each.
+    stated: the wordings of each figure. verdicts: the wordings of the conclusion. claims: one claim per
+    figure.
     """
 
     question: ControlledQuestion
@@ -55,19 +59,19 @@ class Statement:
 
     @property
     def opening(self) -> str:
-        """`Yes`, `No` or `Unknown`, with which a definite question's answer begins; an open one has none."""
+        """`Yes`, `No` or `Unknown`: the first word of a definite question's answer; empty for others."""
         return "" if self.question.quality else FIRST_WORD.findall(self.verdicts[0])[0]
 
     @property
     def sentences(self) -> list[Choices]:
-        """The sentences of an answer in order, as wordings to choose among."""
+        """The sentences of an answer, in order; each is a list of wordings to choose from."""
         return [self.verdicts, *self.stated] if self.opening else [*self.stated, self.verdicts]
 
     def check(self, answer: str) -> str:
-        """Return a model's answer if the rows bear it out, all of it. Raises Unparsed.
+        """Return a model's answer if the rows support all of it. Raises Unparsed.
 
-        The verdict must be one of ours; a sentence of the model's own must give each number beside the group
-        that it is of.
+        The answer must contain one of the wordings of the conclusion. A sentence in the model's own words
+        must state each number next to its group.
         """
         prose = " ".join(answer.split())
         if self.opening and not prose.startswith(self.opening):
@@ -102,7 +106,7 @@ class Statement:
 
 
 def state_figures(script: str, question: ControlledQuestion) -> Statement:
-    """Run the queries of a question's figures on its database, and put what they find into words."""
+    """Run the queries of a question's figures on its database, and state their results in words."""
     figures = read_script(script, question)
     stated = [say_figure(figure, question) for figure in figures]
     claims = tuple(_make_claim(said[0], figure) for said, figure in zip(stated, figures, strict=True))
@@ -116,7 +120,7 @@ def _make_claim(text: str, figure: FoundFigure) -> Claim:
 
 
 def _check_own(sentence: str, figures: Sequence[FoundFigure], question: ControlledQuestion) -> None:
-    """Compare a sentence of the model's own with the one figure that it must be about. Raises Unparsed."""
+    """Check a sentence in the model's own words against the figure that it states. Raises Unparsed."""
     names = _list_named(sentence, question)
     up, down = HIGHER.search(sentence), LOWER.search(sentence)
     bare = sentence
@@ -138,7 +142,7 @@ def _check_own(sentence: str, figures: Sequence[FoundFigure], question: Controll
 
 
 def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
-    """List the groups that a sentence names, in the order in which it first does."""
+    """List the groups that a sentence names, in the order of their first mention."""
     places = {
         group: found.start()
         for group in question.groups
@@ -148,7 +152,7 @@ def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
 
 
 def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> bool:
-    """Return whether a sentence may be about a figure: a share is told in our words alone."""
+    """Return whether a sentence may be about a figure; a share may only be stated in our own wordings."""
     if figure.design.kind == "share":
         return False
     kinds = [kind for kind, word in WORDS.items() if names_all(sentence, [word])]
@@ -157,7 +161,7 @@ def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> b
 
 
 def _pairs(figure: FoundFigure, names: Sequence[str], numbers: Sequence[float]) -> bool:
-    """Tell whether numbers are a figure's values in the order of the groups named, its counts left aside."""
+    """Return whether numbers are the values of the named groups in order, without counts and thresholds."""
     values = {round(value, 6) for value in figure.values.values()}
     aside = {*figure.counts.values(), *figure.totals.values(), figure.design.threshold} - values
     told = [round(number, 6) for number in numbers if number not in aside]

@@ -1,4 +1,4 @@
-"""Say columns and amounts in words: `box office`, `US dollars` for `films.box_office_usd`."""
+"""Words for columns and amounts: `films.box_office_usd` is `box office` in `US dollars`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ UNITS = {
     "mph": "miles per hour", "millibars": "millibars", "kg": "kilograms", "percent": "percent",
     "score": "points",
 }  # fmt: skip
-"""The last word of a column's name -> its unit, written out."""
+"""Last word of a column's name -> the unit, written out."""
 ABBREVIATION = 4
-"""A name in capitals of so many letters at most is one."""
+"""A name in capitals with at most this many letters is an abbreviation, and stays in capitals."""
 
 
 def say_amount(column: str) -> tuple[str, str]:
-    """Return what a numeric column is, and its unit: `box office`, `US dollars`; "" for no unit."""
+    """Return the words and unit of a numeric column: `box office`, `US dollars`; the unit may be empty."""
     words = split_name(split_column_id(column)[1]).split()
     unit = UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
     if len(words) == 1 and re.search(r"[^s]s$", words[0]):
@@ -29,7 +29,7 @@ def say_amount(column: str) -> tuple[str, str]:
 
 
 def split_name(name: str) -> str:
-    """Write a name of the schema as words: `job title` for `JOB_TITLE`, `GNP growth` for `GNPGrowth`."""
+    """Split a schema name into words: `job title` for `JOB_TITLE`, `GNP growth` for `GNPGrowth`."""
     if name.isupper() and len(name) > ABBREVIATION:
         name = name.lower()
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ")
@@ -44,18 +44,18 @@ def join_words(words: Sequence[str], last: str = "and") -> str:
 
 
 def find_numbers(text: str) -> list[float]:
-    """Find all numbers in a text, also with commas in them."""
+    """Find all numbers in a text, including numbers with commas."""
     found = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?", text)
     return [float(number.replace(",", "").rstrip(".")) for number in found]
 
 
 def names_all(text: str, names: Sequence[str]) -> bool:
-    """Return whether a text has every name, in any case, as words of its own."""
+    """Return whether a text contains every name as whole words, in upper or lower case."""
     return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) for name in names)
 
 
 def describe_tables(columns: Sequence[Column]) -> str:
-    """Describe tables in words, one a line, with their columns."""
+    """Describe tables for a prompt: one line per table with its columns."""
     tables = dict.fromkeys(column.table for column in columns)
     return "\n".join(
         f"{table}: {', '.join(column.name for column in columns if column.table == table)}"

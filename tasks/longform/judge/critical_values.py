@@ -1,8 +1,8 @@
-"""Find the values that an answer must contain: those on which the reference's claims depend.
+"""Find the values that an answer must contain: the critical values of the reference's claims.
 
-A claim's critical values are what it says of the group that it names first: the name, and the numbers
-before those that it is compared with. They come from the claim's own query and rows. A judge's verdict that
-is better than the values allow is refused, and the values that are missing are named.
+A claim's critical values are what it states about its first group: the group's name, and the numbers before
+the numbers of the other groups. They come from the claim's own query and rows. If a judge's verdict is better
+than these values allow, it is lowered, and the missing values are listed.
 """
 
 from __future__ import annotations
@@ -20,29 +20,31 @@ from tasks.longform.build.statement import Claim
 from tasks.longform.labels import CONCLUSIVE, Verdict
 
 MISSING = "missing value"
-"""The rule that refuses a verdict."""
+"""The name of the rule that lowers a verdict."""
 LONGEST = 20_000
-"""In characters: what of an answer is searched."""
+"""Maximum number of characters of an answer that are searched."""
 ASIDE = re.compile(r"\([^()]*\)")
-"""Counts of rows, which nobody need repeat."""
+"""Text in parentheses: counts of rows, which an answer does not have to repeat."""
 AGAINST = re.compile(r",? against\b")
 NEAR = Decimal("0.01")
-"""The share of a number by which an answer may have rounded it."""
+"""The largest relative difference between a number and its rounded form in an answer."""
 SHORT = {"k": 3, "m": 6, "bn": 9, "b": 9, **SCALES}
+"""Suffix or word after a number -> its power of ten."""
 INTENT = re.compile(
     r"\b(?:(?:would|we|you|i) (?:also )?(?:need|have|want) to|(?:we|i|you) (?:can|will|would|could|should)\b"
     r"|(?:can|could|would) be (?:calculated|determined|computed|found)|sql quer(?:y|ies)|step-by-step)",
     re.IGNORECASE,
 )
-"""Words by which an answer says how to find one."""
+"""Phrases of an answer that describes how to find the result instead of stating it."""
 GENERIC = frozenset(["average", "mean", "median", "highest", "lowest", "most", "least", "number", "known"])
+"""Words that many claims share, so they do not identify a measure."""
 
 
 def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
-    """Find the critical values that an answer lacks, in the order of the claims.
+    """List the critical values that an answer lacks, in the order of the claims.
 
-    Of a reference without claims, which somebody else wrote, nobody knows which of its numbers are critical:
-    they are missing where the answer has none of them.
+    A reference without claims comes from a user's file, so its critical numbers are not known. If the answer
+    has none of the reference's numbers, all of them are returned as missing; otherwise nothing is missing.
     """
     text = answer[:LONGEST]
     said = read_numbers(text)
@@ -56,7 +58,7 @@ def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
 
 
 def list_critical(claim: Claim, question: str) -> list[str]:
-    """List the values that a claim stands on: the first group's name and the numbers that it is given."""
+    """List the critical values of a claim: the name of its first group, and that group's numbers."""
     lead = AGAINST.split(ASIDE.sub(" ", claim.text), maxsplit=1)[0]
     names = sorted(
         (name for name in _list_names(claim) if name in lead), key=lambda name: (lead.index(name), -len(name))
@@ -74,7 +76,7 @@ def _list_names(claim: Claim) -> list[str]:
 
 
 def read_numbers(text: str) -> list[Decimal]:
-    """Read the numbers of a text, without their signs; of `1.2 million` both 1.2 and 1200000."""
+    """Read the numbers of a text without their signs; `1.2 million` gives both 1.2 and 1200000."""
     numbers, plain = [], text.casefold()
     for figure in list_figures(plain):
         numbers.append(abs(figure.value))
@@ -85,13 +87,16 @@ def read_numbers(text: str) -> list[Decimal]:
 
 
 def is_said(number: str, said: Sequence[Decimal]) -> bool:
-    """Return whether a number is among others, exactly or rounded."""
+    """Return whether a number is in a list of numbers, within a relative difference of 1%."""
     value = abs(Decimal(number.replace(",", "").replace("\u2212", "-")))
     return any(abs(other - value) <= NEAR * value for other in said)
 
 
 def _has(value: str, text: str, said: Sequence[Decimal]) -> bool:
-    """Return whether an answer has a number, or a name: one of its telling words, or its first initials."""
+    """Return whether an answer contains a critical value, which is a number or a name.
+
+    A name counts if the answer has all its words, one word of more than three letters, or its initials.
+    """
     if _is_number(value):
         return is_said(value, said)
     words = [token.word for token in split_tokens(value)]
@@ -106,11 +111,12 @@ def _is_number(text: str) -> bool:
 
 
 def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Verdict, tuple[str, ...]]:
-    """Lower a verdict that is better than an answer's values allow; return it and the values missing.
+    """Lower a verdict that is better than the answer's values allow; return it with the missing values.
 
-    Of a conclusive item a Match needs them all. Of an interpretive one 4 and 5 need them all and 3 half of
-    them; one that has none of them, and names no measure of a claim or says how to find one, is a 1. Without
-    claims no score is lowered.
+    A conclusive item needs all critical values for a Match. For an interpretive item, scores 4 and 5 need all
+    numbers, and score 3 needs half of the numbers. An answer without any number gets at most 2, or at most 1
+    if it names no measure of a claim or describes how to find the result. Scores of items without claims are
+    not changed.
     """
     missing = find_missing(item, answer)
     if item.kind == CONCLUSIVE:
@@ -129,7 +135,7 @@ def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Ve
 
 
 def _names_measure(item: LongformItem, answer: str) -> bool:
-    """Return whether an answer names what one of the claims measures."""
+    """Return whether an answer names the measure of at least one claim."""
     there = {token.word for token in split_tokens(answer)}
     asked = {token.word for token in split_tokens(item.question)}
     return any(

@@ -1,4 +1,4 @@
-"""Stage: name the error of every imperfect step (section 4.5)."""
+"""Stage: choose an error type for every imperfect step (section 4.5)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class ErrorLabel:
-    """Stage error_types: which error of section 4.5 an imperfect step has."""
+    """Row of the stage `error_types`: the error of section 4.5 in an imperfect step."""
 
     id: str
     interaction: str
@@ -36,9 +36,9 @@ class ErrorTyping(Settings):
     """`longform.error_types` in params.yaml."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Maximum number of tokens of a prompt, by estimate; rows of results are cut to fit."""
+    """Maximum number of tokens of a prompt (an estimate); rows of results are cut to fit."""
     reply_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a reply; reasoning models need more."""
+    """Maximum number of tokens of a reply. Reasoning models need more."""
 
 
 async def error_types(

@@ -1,4 +1,4 @@
-"""Quote the texts for a judge under titles, so that together they fit the prompt's budget."""
+"""Quote the texts that a judge sees, each under a title, so that together they fit into the prompt."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tasks.longform.solve.interaction import AgentQuery, Interaction, tell_stati
 from tasks.longform.solve.room import fit_description
 
 FRAME = 550
-"""Tokens of a judge's prompt without the texts it is shown, at most."""
+"""Maximum number of tokens of the fixed text in a judge's prompt."""
 QUESTION, DATABASE, PLAN, STATISTICS, ANSWER, OPINIONS = 0.08, 0.28, 0.15, 0.05, 0.17, 0.15
-"""The most that each text may take of the room. Queries have what the others leave, 12% at least."""
+"""The largest share of the remaining tokens for each text. Queries get the rest, which is at least 12%."""
 REFERENCE = 0.4
-"""Share of the prompt for each of reference answer and judged answer."""
+"""The largest share of the remaining tokens for the reference answer, and for the judged answer."""
 LEFT_OUT = "(left out for lack of room)"
 SQL, ERROR, LINE = 600, 240, 300
-"""In characters: how much of a statement, of an error and of one row of a result is shown."""
+"""Maximum number of characters shown of an SQL statement, of an error and of one row of a result."""
 NO_QUERY = "(the agent ran no query)"
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A text that a judge is shown, quoted already."""
+    """A text for a judge, already quoted, and its title."""
 
     title: str
     text: str
@@ -37,7 +37,7 @@ class Exhibit:
 def show_answer(
     item: LongformItem, interaction: Interaction, prompt_tokens: int, *, answer_first: bool = False
 ) -> tuple[Exhibit, ...]:
-    """Show what the reference judge sees: question, reference answer and answer, or these two in turn."""
+    """Show the question, the reference answer and the judged answer; `answer_first` swaps the answers."""
     room = prompt_tokens - FRAME
     reference = _show("Reference answer", item.reference, room * REFERENCE)
     answer = _show("Answer to judge", interaction.answer or "", room * REFERENCE)
@@ -50,7 +50,9 @@ def show_step(
 ) -> tuple[Exhibit, ...]:
     """Show what a reviewer of a step sees (section 4.2.2), and leave room for `show_opinions`.
 
-    IP: question, database description and plan. TE: queries with results too. IS: the answer too.
+    - IP: the question, the database description and the plan
+    - TE: also the queries with their results
+    - IS: also the answer
     """
     room = prompt_tokens - FRAME
     before = [
@@ -73,9 +75,9 @@ def show_step(
 
 
 def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> Exhibit:
-    """Show reviews with their verdicts, each rationale quoted by itself.
+    """Show reviews with their verdicts, each rationale quoted separately.
 
-    reviews: at least one, all with verdicts.
+    reviews: at least one review, all with verdicts.
     """
     share = (prompt_tokens - FRAME) * OPINIONS / len(reviews) - 10
     texts = [
@@ -86,7 +88,7 @@ def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> 
 
 
 def quote_within(text: str, tokens: float) -> str:
-    """Quote a text within a number of tokens, its fence included; of a longer one the middle is left out."""
+    """Quote a text within a number of tokens, fence included; the middle of a longer text is left out."""
     quoted = quote(text, limit=12 * len(text)).text
     limit = len(quoted)
     while (size := estimate_tokens(quoted)) > tokens:
@@ -111,10 +113,10 @@ def _describe(script: str, tokens: float) -> str:
 
 
 def show_queries(queries: Sequence[AgentQuery], tokens: float) -> str:
-    """Show queries with their results within a number of tokens, each text quoted by itself.
+    """Show queries with their results within a number of tokens, each text quoted separately.
 
-    Every result keeps its first rows, equally many of each and as many as there is room for; after the last
-    row, the last queries go. What is left out is said, and how much it is.
+    Every result is cut to the same number of first rows, as many as fit. If the queries do not fit even
+    without rows, the last queries are omitted. The text states how much was left out.
     """
     if not queries:
         return NO_QUERY
@@ -135,7 +137,7 @@ def show_queries(queries: Sequence[AgentQuery], tokens: float) -> str:
 
 
 def _show_query(numbered: tuple[int, AgentQuery], lines: Sequence[str], limit: int) -> str:
-    """Show a query and, under its columns, the first `limit` rows. lines: the columns, then the rows."""
+    """Show a query, its columns and the first `limit` rows. lines: first the columns, then the rows."""
     (number, query), rows = numbered, len(lines) - 1
     head = f"Query {number}:\n{quote(query.sql, limit=SQL)}\n"
     if query.error:

@@ -20,17 +20,17 @@ UNKNOWN, OTHER, SCALE = "unknown_verdict", "other_response", "other_scale"
 
 @dataclass(frozen=True)
 class PersonLabel:
-    """Stage human_labels: one person's verdict on an answer, or on one step of an interaction."""
+    """Row of the stage `human_labels`: a person's label of an answer, or of one step of an interaction."""
 
     id: str
     interaction: str
     item: str
     part: str
-    """`match` for the answer against the reference; `IP`, `TE` or `IS`"""
+    """`match` for the answer, compared with the reference; `IP`, `TE` or `IS` for a step."""
     rater: str
-    """Empty if the file names none."""
+    """The rater's name; empty if the file has none."""
     label: Verdict
-    """As the judge's: Match or Not Match, or 1 to 5; Perfect or Imperfect of a step."""
+    """A verdict as judges give it: Match or Not Match, 1 to 5, or Perfect or Imperfect for a step."""
     origin: tuple[Origin, ...]
 
 
@@ -41,12 +41,14 @@ def human_labels(
     revisions: list[Review],
     entry: AgentEvaluation,
 ) -> Drafts[PersonLabel]:
-    """Match labels to what they judge; no rows if the evaluation names no file.
+    """Match labels to the answers and steps that they judge; no rows if the evaluation names no file.
 
-    A line's id is that of a row of `reference_verdicts`, or of `revisions` for a step. Drop reasons, with
-    the line in `detail`: those of `read_human_labels`; `unknown_verdict` (no such row, or its interaction has
-    nothing to judge); `other_response` (the line shows another response, so it labels another run);
-    `other_scale` (Match for a score, say). Raises BadInput as `read_human_labels`.
+    A line's id is the id of a row of `reference_verdicts`, or of `revisions` for a step. Raises BadInput if
+    the file cannot be read. Drop reasons, with the line in `detail`:
+    - the reasons of `read_human_labels`
+    - `unknown_verdict`: there is no such row, or its interaction has nothing to judge
+    - `other_response`: the line shows another response, so it labels another run
+    - `other_scale`: the label is not a choice for this line, such as Match for a score
     """
     if entry.labels is None:
         return Drafts([])

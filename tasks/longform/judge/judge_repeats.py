@@ -1,4 +1,4 @@
-"""Stage: ask judges of some items once more, to measure how far a verdict is theirs and not the prompt's."""
+"""Stage: request verdicts on some items again, to measure how much they depend on seed and order."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from tasks.models.ask import Answer, Ask
 from tasks.settings import Settings, read_section
 
 AGAIN, SWAPPED = "again", "swapped"
-"""How a verdict is asked for once more."""
+"""The two ways to repeat a request; see `JudgeRepeat.way`."""
 SAME = "not asked: at temperature 0 it is the same request"
 SAME_REVIEWS = "not asked: the reviews read the same in either order"
 SAMPLE = 1
-"""The sample of `again`; the verdict that it repeats is of sample 0."""
+"""The sample number of the repeated call; the call of the first verdict has sample 0."""
 
 
 @dataclass(frozen=True)
 class JudgeRepeat:
-    """Stage judge_repeats: a verdict that was asked for once more."""
+    """Row of the stage `judge_repeats`: a verdict that was requested again."""
 
     id: str
     interaction: str
     item: str
     part: str
-    """`match` for the answer against the reference; `IP`, `TE` or `IS`"""
+    """`match` for the answer, compared with the reference; `IP`, `TE` or `IS` for a step."""
     way: str
-    """`again`: the same texts with another seed; `swapped`: what is compared in the other order"""
+    """`again`: the same texts with another seed. `swapped`: the compared texts in the other order."""
     before: Verdict | None
-    """The judge's verdict in the evaluation, whatever a rule made of it; None if that has none."""
+    """The judge's first verdict, before any rule lowered it; None if the reply had no verdict."""
     verdict: Verdict | None
-    """Of this time; None if the reply had none, or nobody was asked."""
+    """The repeated verdict; None if the reply had no verdict, or if no request was sent."""
     problem: str
-    """Why there is no verdict; it begins with `not asked` where the request would be the same."""
+    """Why there is no repeated verdict; begins with `not asked` if the request would be the same."""
     origin: tuple[Origin, ...]
 
 
@@ -52,7 +52,7 @@ class JudgeRepeating(Settings):
     """`longform.judge_repeats` in params.yaml."""
 
     items: int = Field(default=3, ge=0)
-    """Number of items, the first by id, of all agents and models; 0 repeats none."""
+    """Number of items, in order of their ids, for all agents and models; 0 repeats nothing."""
 
 
 async def judge_repeats(
@@ -66,12 +66,12 @@ async def judge_repeats(
     settings: Mapping[str, object],
     ask: Ask,
 ) -> Drafts[JudgeRepeat]:
-    """Ask for verdicts of the first items once more, by the prompts and settings of the evaluation.
+    """Request the verdicts on the first items again, with the evaluation's prompts and settings.
 
-    Of every answer: `again`, the same texts with another seed, and `swapped`, the answer before the
-    reference. Of every step with two reviews or more that have verdicts: `swapped`, the first
-    meta-reviewer's verdict with the reviews in reverse. What would be the same request is not asked, and
-    the row says so. settings: `longform.reference_verdicts`, `longform.meta_reviews` and `roles`.
+    For every answer: `again` has the same texts and another seed, and `swapped` shows the answer before the
+    reference. For every step with two or more reviews that have verdicts: `swapped` repeats the first
+    meta-reviewer's verdict with the reviews in reverse order. A request that would be the same is not sent,
+    and its row says so. settings: `longform.reference_verdicts`, `longform.meta_reviews` and `roles`.
     """
     ranks = rank_items(items)
     chosen = [made for made in interactions if ranks[made.item] < params.items]
@@ -106,7 +106,7 @@ async def repeat_verdict(
     params: ReferenceJudging,
     ask: Ask,
 ) -> JudgeRepeat:
-    """Judge one answer once more. varies: the role's temperature is above 0.
+    """Judge one answer again. varies: whether the role's temperature is above 0.
 
     Raises ModelFailed, BudgetSpent, CallMissing.
     """
@@ -130,7 +130,10 @@ async def repeat_meta_review(
     params: MetaReviewing,
     ask: Ask,
 ) -> JudgeRepeat:
-    """Have a step's reviews, all with verdicts, weighed in reverse. Raises as `repeat_verdict`."""
+    """Repeat a meta-review of a step with its reviews in reverse order. Raises as `repeat_verdict`.
+
+    seen: the reviews that the first request showed, all with verdicts.
+    """
     row = make_id("judge_repeats", interaction.id, before.step, SWAPPED)
     turned = seen[::-1]
     if _list_said(turned) == _list_said(seen):
@@ -170,5 +173,5 @@ def _make_row(
 
 
 def was_asked(repeat: JudgeRepeat) -> bool:
-    """Return whether the judge was asked: it was not where the request would have been the same."""
+    """Return whether the judge was asked. A request that would have been the same was not sent."""
     return repeat.problem not in (SAME, SAME_REVIEWS)

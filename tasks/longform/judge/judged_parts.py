@@ -1,4 +1,4 @@
-"""List the parts that judges and people judge, as text (section 4.4)."""
+"""List the answers and steps that judges and people judge, as text (section 4.4)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ FORM = (
 
 @dataclass(frozen=True)
 class JudgedPart:
-    """An answer or a step that has a row of verdict. id: of that row; artifact: where it stands."""
+    """An answer or a step for which a judge wrote a row.
+
+    id: the id of that row. artifact: the name of the artifact with the row.
+    """
 
     id: str
     artifact: str
@@ -46,11 +49,11 @@ class JudgedPart:
     item: LongformItem
     part: str
     choices: tuple[Verdict, ...]
-    """The labels that it may have."""
+    """The possible labels."""
 
     @property
     def response(self) -> str:
-        """Return the judged text: the plan, the queries with their results, or the answer."""
+        """The judged text: the plan, the queries with their results, or the answer."""
         if self.part == "IP":
             return self.interaction.plan
         if self.part == "TE":
@@ -64,7 +67,7 @@ def list_parts(
     reference_verdicts: Iterable[ReferenceVerdict],
     revisions: Iterable[Review],
 ) -> list[JudgedPart]:
-    """List what there is to judge; an interaction without an answer has nothing, as for judges."""
+    """List the answers to judge, and the steps of interactions that have a plan and an answer."""
     by_id, made = {item.id: item for item in items}, {row.id: row for row in interactions}
     answers = [
         JudgedPart(
@@ -94,7 +97,7 @@ def list_parts(
 
 
 def tell_queries(queries: Sequence[AgentQuery]) -> str:
-    """Write queries with their results for a person to read."""
+    """Write queries with their results as text for a person."""
     return "\n".join(f"{number}. {_tell(query)}" for number, query in enumerate(queries, 1))
 
 
@@ -106,10 +109,10 @@ def _tell(query: AgentQuery) -> str:
 
 
 def make_form(parts: Iterable[JudgedPart]) -> str:
-    """Write the CSV form for labels: what a judge of the part is shown, without any judge's verdict.
+    """Write the CSV form for people's labels: what a judge of each part sees, without any judge's verdict.
 
-    Lines are sorted by id, a hash, so that the first hundred are a random sample. Raises BadInput if the
-    script of an item does not run.
+    Lines are sorted by id. The ids are hashes, so the first hundred lines are a random sample. Raises
+    BadInput if the script of an item does not run.
     """
     return write_form(FORM, [_fill_line(part) for part in sorted(parts, key=lambda part: part.id)])
 

@@ -30,10 +30,10 @@ async def meta_reviews(
     params: MetaReviewing,
     ask: Ask,
 ) -> Drafts[Review]:
-    """Have each meta-reviewer of an item judge each step from what reviewers saw and all their reviews.
+    """Have each meta-reviewer of an item judge each step. A meta-reviewer sees the step and all its reviews.
 
-    A review without a verdict is not shown. Where none has one, the rows have none either, and nobody is
-    asked.
+    Reviews without a verdict are not shown. If no review of a step has a verdict, the step's rows have no
+    verdict either, and no request is sent.
     """
     ranks, groups = rank_items(items), group_reviews(reviews)
     made = (
@@ -84,9 +84,10 @@ async def ask_meta_reviewer(
     *,
     sample: int,
 ) -> Answer[Opinion[Verdict]]:
-    """Ask about one step. row: the id named in errors; seen: reviews with verdicts, shown in their order.
+    """Ask a meta-reviewer about one step.
 
-    Raises ModelFailed, BudgetSpent, CallMissing.
+    `row` is the id that errors name. `seen` are reviews with verdicts, shown in this order. Raises
+    ModelFailed, BudgetSpent, CallMissing.
     """
     tokens = params.prompt_tokens
     return await ask_peer(

@@ -1,4 +1,4 @@
-"""Ask a judge for an opinion: a rationale where one is wanted, and a verdict in its own form."""
+"""Ask a judge for an opinion: a verdict, and a rationale before it if the prompt asks for one."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Word = TypeVar("Word", bound=Label)
 
 
 class PeerPrompts(Settings):
-    """The common parts of the prompts of reviewers and meta-reviewers."""
+    """The common settings of the prompts of reviewers and meta-reviewers."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Maximum number of tokens of a prompt, by estimate; rows of results are cut to fit."""
+    """Maximum number of tokens of a prompt (an estimate); rows of results are cut to fit."""
     rationale_words: int = Field(default=25, gt=0)
     """Maximum number of words of a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a reply; reasoning models need more."""
+    """Maximum number of tokens of a reply. Reasoning models need more."""
 
 
 @dataclass(frozen=True)
 class Opinion(Generic[Word]):
-    """A parsed reply. `rationale` is empty where none was asked for."""
+    """A parsed reply. `rationale` is empty if none was requested."""
 
     verdict: Word
     rationale: str
@@ -54,10 +54,14 @@ async def ask_opinion(
     field: str = "Verdict",
     sample: int = 0,
 ) -> Answer[Opinion[Word]]:
-    """Ask for one of `values` on what is shown; the answer's value is None if no attempt parsed.
+    """Ask a judge to choose one of `values`, given the exhibits; the value is None if no attempt parsed.
 
-    words: length of the rationale before the verdict; 0 for none. tokens: the longest reply. row: the id
-    named in errors. step: for prompts that differ by it. Raises ModelFailed, BudgetSpent, CallMissing.
+    - words: maximum number of words of the rationale before the verdict; 0 requests no rationale
+    - tokens: maximum number of tokens of the reply
+    - row: the id that errors name
+    - step: the step that the prompt is about, for prompts that differ by step
+
+    Raises ModelFailed, BudgetSpent, CallMissing.
     """
     form = make_form(values, (exhibit.text for exhibit in exhibits), field=field, feedback=words > 0)
     return await ask(
@@ -99,7 +103,7 @@ async def ask_peer(
 
 
 def parse_opinion(text: str, form: VerdictForm, labels: type[Word]) -> Opinion[Word]:
-    """Parse a reply. Raises Unparsed without a verdict, or without a rationale where one was asked for."""
+    """Parse a reply. Raises Unparsed without a verdict, or without a rationale if one was requested."""
     said, before = form.parse(text)
     verdict = labels.read(said)
     if not form.feedback:
@@ -111,7 +115,7 @@ def parse_opinion(text: str, form: VerdictForm, labels: type[Word]) -> Opinion[W
 
 
 def skip(problem: str) -> Answer[Opinion[Verdict]]:
-    """Stand in for the answer of a judge that was not asked, and say why."""
+    """Return an empty answer for a judge that was not asked. problem: the reason."""
     return Answer(None, "", "", 0, problem)
 
 
@@ -124,9 +128,10 @@ def make_review(
     seen: Sequence[Review] = (),
     seen_in: str = "",
 ) -> Review:
-    """Make the row of a review; of a reply that did not parse, the rationale is the raw text.
+    """Make the row of a review; if the reply did not parse, the rationale is the raw text.
 
-    answer: without a call where the judge was not asked. seen: what it rests on, rows of stage `seen_in`.
+    answer: has no call if the judge was not asked. seen: the reviews that the judge saw, rows of stage
+    `seen_in`.
     """
     origin = [Origin("row", f"interactions#{interaction.id}")]
     origin += [Origin("row", f"{seen_in}#{review.id}") for review in seen]
@@ -145,5 +150,5 @@ def make_review(
 
 
 def make_review_id(stage: str, interaction: Interaction, step: str, reviewer: int) -> str:
-    """Make the id of a stage's review."""
+    """Make the id of the review of a step by one reviewer in a stage."""
     return make_id(stage, interaction.id, step, reviewer)

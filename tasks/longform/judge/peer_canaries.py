@@ -1,4 +1,4 @@
-"""Stage: test the judge and the reviewers on cases with known verdicts, as the evaluation asks them.
+"""Stage: test the judge and the reviewers on cases with known verdicts, with the evaluation's prompts.
 
 The cases are answers and steps about invented things, in peer_canaries.yaml.
 """
@@ -39,12 +39,13 @@ class CanaryQuery(Settings):
 
 
 class PeerCanary(KnownCase):
-    """A canary: an answer to hold against a reference, or a step to review."""
+    """A canary: an answer to compare with a reference, or a step to review, and the accepted verdicts."""
 
     kind: Literal["conclusive", "interpretive", "IP", "TE", "IS"]
     question: str
     reference: str = ""
-    """Of the kinds `conclusive` and `interpretive`; steps have the four that follow."""
+    """The reference answer, for answers (kinds `conclusive` and `interpretive`). Steps use the next four
+    fields."""
     script: str = ""
     plan: str = ""
     queries: tuple[CanaryQuery, ...] = ()
@@ -57,12 +58,15 @@ class PeerCanary(KnownCase):
         return self
 
     def make_item(self) -> LongformItem:
-        """Make the item that it is about. For reviewers, who see no reference, its kind does not matter."""
+        """Make the item that the canary is about.
+
+        For a step, the item's kind does not matter, because reviewers see no reference.
+        """
         kind = self.kind if self.kind in KINDS else CONCLUSIVE
         return LongformItem(self.id, "", self.question, kind, self.reference, (), self.script, "model", ())
 
     def make_interaction(self) -> Interaction:
-        """Make the interaction that is judged."""
+        """Make the interaction to judge."""
         queries = tuple(
             AgentQuery(query.sql, query.columns, json.dumps(query.rows), len(query.rows), query.error)
             for query in self.queries
@@ -80,7 +84,7 @@ def read_peer_canaries(path: Path = FILE) -> tuple[PeerCanary, ...]:
 
 @dataclass(frozen=True)
 class PeerHealth:
-    """Results on the canaries of the two judges, who may be one model."""
+    """Results on the canaries, for the judge and for the reviewer. Both may be the same model."""
 
     judge: CanaryHealth
     reviewer: CanaryHealth
@@ -89,11 +93,11 @@ class PeerHealth:
 async def peer_canaries(
     entry: AgentEvaluation, settings: Mapping[str, object], ask: Ask
 ) -> Drafts[CanaryRow]:
-    """Have the judge judge the answers among the canaries, and the reviewer review the steps.
+    """Get the judge's verdicts on canaries that are answers, and the reviewer's on canaries that are steps.
 
-    settings: `longform.reference_verdicts` and `longform.reviews`, by which the evaluation is judged. Half of
-    the conclusive canaries and half of the steps deserve the worse verdict, so that a judge that is always
-    content is right on half of them. Raises BadInput for an unreadable canary file.
+    settings: `longform.reference_verdicts` and `longform.reviews`, as in the evaluation. Half of the
+    conclusive canaries and half of the steps deserve the worse verdict, so a judge that always gives the
+    better one is right on only half of them. Raises BadInput for an unreadable canary file.
     """
     judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)
     reviewing = read_section(settings, "longform.reviews", Reviewing)
@@ -104,7 +108,7 @@ async def peer_canaries(
 async def try_canary(
     canary: PeerCanary, entry: AgentEvaluation, judging: ReferenceJudging, reviewing: Reviewing, ask: Ask
 ) -> CanaryRow:
-    """Try one canary. Raises ModelFailed, BudgetSpent, CallMissing."""
+    """Judge one canary. Raises ModelFailed, BudgetSpent, CallMissing."""
     item, interaction = canary.make_item(), canary.make_interaction()
     if canary.kind in STEPS:
         review = await review_step(item, interaction, canary.kind, 0, entry.reviewer, reviewing, ask)
@@ -123,7 +127,7 @@ def _make_row(
     rule: str = "",
     settled: Verdict | None = None,
 ) -> CanaryRow:
-    """Make a canary's row. given: the judge's own verdict; settled: what a rule made of it."""
+    """Make a canary's row. given: the judge's own verdict. settled: the verdict after the rules."""
     final = settled if rule else given
     calls = tuple(made for made in origin if made.kind == "call")
     return CanaryRow(
@@ -141,12 +145,15 @@ def _make_row(
 
 
 def name_judge(row: CanaryRow) -> str:
-    """Name the judge that a canary tries, for nights: the scores that they compare are no reviewer's."""
+    """Name the judge that a canary tests, for nightly runs.
+
+    The name is empty for the reference judge, whose scores are compared between nightly runs.
+    """
     return "reviewer" if row.kind in STEPS else ""
 
 
 def measure_peers(rows: Iterable[CanaryRow]) -> PeerHealth:
-    """Count right, wrong and unscored verdicts, of the judge and of the reviewer apart."""
+    """Count right, wrong and unscored verdicts on the canaries, separately for the judge and the reviewer."""
     listed = list(rows)
     return PeerHealth(
         judge=measure_health(row for row in listed if row.kind in KINDS),

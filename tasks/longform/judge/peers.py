@@ -1,4 +1,4 @@
-"""The steps that peers judge, and what their verdicts on one come to: majority, unanimity, pooled share."""
+"""The steps that peers judge, and the summaries of their verdicts: majority, unanimity and pooled share."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tasks.longform.labels import STEPS, Verdict
 from tasks.longform.solve.interaction import Interaction
 
 REVIEWED = ("sequential", "iterative", "system")
-"""The agents that interact with a database."""
+"""The agents that query a database, whose steps are reviewed."""
 Verdicts = Sequence[Verdict | None]
-"""Of the (meta-)reviewers of one step; None for a reply without a verdict."""
+"""The verdicts of the reviewers or meta-reviewers of one step; None for a reply without a verdict."""
 
 
 @dataclass(frozen=True)
 class Review:
-    """Stages reviews, meta_reviews and revisions: one reviewer's word on one step of an interaction."""
+    """Row of the stages `reviews`, `meta_reviews` and `revisions`: one peer's verdict on one step."""
 
     id: str
     interaction: str
     item: str
     step: str
-    """`IP`, `TE` or `IS`"""
+    """The step: `IP`, `TE` or `IS`."""
     reviewer: int
-    """0, 1, ..."""
+    """The number of the reviewer, from 0."""
     verdict: Verdict | None
     """Perfect or Imperfect; None if the reply had no verdict."""
     rationale: str
@@ -38,7 +38,7 @@ class Review:
 def list_steps(
     items: Iterable[LongformItem], interactions: Iterable[Interaction]
 ) -> Iterator[tuple[LongformItem, Interaction, str]]:
-    """List what peers judge: every step of every interaction of an agent that interacts, with its item."""
+    """Yield every step of the interactions whose agent queries the database, with the item."""
     by_id = {item.id: item for item in items}
     for interaction in interactions:
         if interaction.agent in REVIEWED:
@@ -46,7 +46,10 @@ def list_steps(
 
 
 def decide(verdicts: Verdicts) -> Verdict | None:
-    """Take the majority (section 4.2.2); a tie is Imperfect, None where fewer than half parsed."""
+    """Return the majority verdict of the peers (section 4.2.2).
+
+    A tie is Imperfect. The verdict is None if fewer than half of the replies have one.
+    """
     given = _list_given(verdicts)
     if not given:
         return None
@@ -56,14 +59,14 @@ def decide(verdicts: Verdicts) -> Verdict | None:
 def agree(verdicts: Verdicts) -> bool | None:
     """Return whether all verdicts are the same (`Agree.` of Table 5).
 
-    None where there is nothing to compare: fewer than two verdicts, or fewer than half of the replies parsed.
+    None if there are fewer than two verdicts, or if fewer than half of the replies have one.
     """
     given = _list_given(verdicts)
     return len(set(given)) == 1 if len(given) > 1 else None
 
 
 def pool(groups: Iterable[Verdicts]) -> float | None:
-    """Compute the share of Perfect among all verdicts of all steps given, 0 to 1; None if there is none."""
+    """Compute the share of Perfect among all verdicts of all steps, 0 to 1; None without verdicts."""
     given = [verdict for verdicts in groups for verdict in verdicts if verdict is not None]
     return given.count(Verdict.PERFECT) / len(given) if given else None
 
@@ -77,12 +80,12 @@ def group_reviews(reviews: Iterable[Review]) -> Mapping[tuple[str, str], tuple[R
 
 
 def list_verdicts(reviews: Iterable[Review]) -> tuple[Verdict | None, ...]:
-    """List the verdicts of reviews, in their order."""
+    """List the verdicts of reviews, in the same order."""
     return tuple(review.verdict for review in reviews)
 
 
 def rank_items(items: Iterable[LongformItem]) -> dict[str, int]:
-    """Give every item its number by id, from 0, as `AgentEvaluation.count_peers` wants them."""
+    """Return the rank of each item by id, from 0, for `AgentEvaluation.count_peers`."""
     return {item: rank for rank, item in enumerate(sorted({item.id for item in items}))}
 
 

@@ -1,4 +1,4 @@
-"""Stage: hold every answer against the reference answer (section 4.2.1)."""
+"""Stage: compare every answer with the reference answer (section 4.2.1)."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class ReferenceVerdict:
-    """Stage reference_verdicts: an answer compared with the reference answer."""
+    """Row of the stage `reference_verdicts`: the verdict on an answer, compared with the reference answer."""
 
     id: str
     interaction: str
     item: str
     kind: str
     label: Verdict | None
-    """Of a conclusive item: Match or Not Match; None without an answer, or without a verdict."""
+    """For a conclusive item, Match or Not Match; None without an answer or a verdict."""
     score: int | None
-    """Of an interpretive item: 1 to 5."""
+    """For an interpretive item, the score from 1 to 5; None without an answer or a verdict."""
     reason: str
     problem: str
     origin: tuple[Origin, ...]
     rule: str = ""
-    """The rule that lowered the judge's verdict; empty where it stands."""
+    """The rule that lowered the judge's verdict; empty if no rule did."""
     missing: tuple[str, ...] = ()
-    """The critical values that the answer lacks, where the rule decided."""
+    """The critical values that the answer lacks, if the rule lowered the verdict."""
     judged: Verdict | None = None
-    """The judge's own verdict, where the rule lowered it."""
+    """The judge's own verdict, if the rule lowered it; otherwise None."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """The label, or that of the score; None if there is neither. Raises UnknownLabel."""
+        """The label, or the score as a `Verdict`; None if the row has neither. Raises UnknownLabel."""
         return self.label if self.score is None else Verdict.read(str(self.score))
 
     @property
     def by_judge(self) -> Verdict | None:
-        """The judge's own verdict, whatever a rule made of it."""
+        """The judge's own verdict, before any rule lowered it."""
         return self.judged if self.rule else self.verdict
 
 
@@ -58,15 +58,16 @@ class ReferenceJudging(Settings):
     """`longform.reference_verdicts` in params.yaml; canaries are judged in the same way."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Maximum number of tokens of a prompt, by estimate."""
+    """Maximum number of tokens of a prompt (an estimate)."""
     feedback: bool = False
-    """Let the judge write a reason before its verdict, as in the paper. It does not help small models."""
+    """Whether the judge writes a reason before its verdict, as in the paper. A reason does not help small
+    models."""
     rationale_words: int = Field(default=25, gt=0)
     """Maximum number of words of a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a reply; reasoning models need more."""
+    """Maximum number of tokens of a reply. Reasoning models need more."""
     rules: bool = True
-    """Limit a verdict by the reference's values that the answer contains."""
+    """Whether a verdict is lowered if the answer lacks critical values of the reference."""
 
 
 async def reference_verdicts(
@@ -76,9 +77,9 @@ async def reference_verdicts(
     params: ReferenceJudging,
     ask: Ask,
 ) -> Drafts[ReferenceVerdict]:
-    """Judge the answers of all agents: a label for conclusive items, a score 1 to 5 for interpretive ones.
+    """Judge the answers of all agents: a label for conclusive items, a score (1 to 5) for interpretive ones.
 
-    An interaction without an answer is a row without either, and the judge is not asked.
+    For an interaction without an answer, the row has no label and no score, and no request is sent.
     """
     return await judge_answers(items, interactions, entry.judge, params, ask)
 
@@ -90,7 +91,7 @@ async def judge_answers(
     params: ReferenceJudging,
     ask: Ask,
 ) -> Drafts[ReferenceVerdict]:
-    """Judge all answers by one role. Raises as `judge_answer`."""
+    """Judge all answers with the model of one role. Raises as `judge_answer`."""
     by_id = {item.id: item for item in items}
     verdicts = (
         judge_answer(by_id[interaction.item], interaction, role, params, ask) for interaction in interactions
@@ -101,7 +102,7 @@ async def judge_answers(
 async def judge_answer(
     item: LongformItem, interaction: Interaction, role: str, params: ReferenceJudging, ask: Ask
 ) -> ReferenceVerdict:
-    """Judge one answer by its item's kind. Raises ModelFailed, BudgetSpent, CallMissing."""
+    """Judge one answer, by the rules for its item's kind. Raises ModelFailed, BudgetSpent, CallMissing."""
     row = make_id("reference_verdicts", interaction.id)
     if problem := find_no_answer(interaction):
         return _make_row(row, item, interaction, skip(problem))
@@ -120,9 +121,10 @@ async def ask_judge(
     sample: int = 0,
     answer_first: bool = False,
 ) -> Answer[Opinion[Verdict]]:
-    """Ask about one answer. row: the id named in errors; answer_first: show it before the reference.
+    """Ask the judge about one answer.
 
-    Raises ModelFailed, BudgetSpent, CallMissing.
+    `row` is the id that errors name. With `answer_first`, the answer comes before the reference. Raises
+    ModelFailed, BudgetSpent, CallMissing.
     """
     conclusive = item.kind == CONCLUSIVE
     return await ask_opinion(
@@ -171,14 +173,17 @@ def _make_row(
 
 
 def tell_rule(verdict: ReferenceVerdict) -> str:
-    """Tell which values an answer lacks, and what the judge had said; empty where no rule decided."""
+    """Describe the values that an answer lacks and the judge's own verdict; empty if no rule lowered it."""
     if not verdict.rule or verdict.judged is None:
         return ""
     return f"by rule: without {', '.join(verdict.missing)}; the judge said {verdict.judged.shown}"
 
 
 def list_scored(verdicts: Iterable[ReferenceVerdict]) -> list[Scored]:
-    """List each verdict for the comparison of nights: a match is 1, 1 to 5 are 0 to 1; None if unscored."""
+    """List the score of each verdict for comparisons of nightly runs; None if unscored.
+
+    A match is 1 and no match is 0; scores from 1 to 5 are scaled to 0 to 1.
+    """
     return [Scored(verdict.id, verdict.item, _scale(verdict)) for verdict in verdicts]
 
 
@@ -190,7 +195,7 @@ def _scale(verdict: ReferenceVerdict) -> float | None:
 def list_answered(
     items: list[LongformItem], interactions: list[Interaction], reference_verdicts: list[ReferenceVerdict]
 ) -> list[Answered]:
-    """List the answer behind each verdict, for comparisons; a system is an agent and its model."""
+    """List the answer behind each verdict, for comparisons; the system is named `<agent>/<model>`."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in interactions}
     return [
         Answered(

@@ -27,8 +27,8 @@ async def reviews(
 ) -> Drafts[Review]:
     """Have each reviewer of an item judge the steps IP, TE and IS of its interactions.
 
-    The agents `none` and `guess` do not interact: there is no row of theirs. An interaction without a plan
-    or an answer has rows without verdicts, and nobody is asked.
+    The agents `none` and `guess` do not query, so their interactions have no rows. The rows of an interaction
+    without a plan or an answer have no verdict, and no request is sent.
     """
     ranks = rank_items(items)
     made = (

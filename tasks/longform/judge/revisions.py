@@ -1,4 +1,4 @@
-"""Stage: judge every step once more from its meta-reviews, without two unfair criticisms (appendix A)."""
+"""Stage: judge every step again from its meta-reviews, without two unfair criticisms (appendix A)."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ async def revisions(
     params: Revising,
     ask: Ask,
 ) -> Drafts[Review]:
-    """Judge each step of each interaction once; the rows are of reviewer 0.
+    """Judge each step of each interaction once; the rows have reviewer 0.
 
-    Two criticisms are disregarded: that the sample rows of the description do not show the rows retrieved,
-    and that join keys of compatible types have different ones. Where every meta-review with a verdict says
-    Perfect there is nothing to disregard: the verdict is Perfect without a rationale or a call. Where fewer
-    than half of them have a verdict, the row has none, and nobody is asked.
+    Two criticisms are disregarded: that the sample rows of the description do not show the retrieved rows,
+    and that join keys have different but compatible types. If every meta-review with a verdict is Perfect,
+    the verdict is Perfect without a rationale or a call. If fewer than half of the meta-reviews have a
+    verdict, the row has no verdict, and no request is sent.
     """
     groups = group_reviews(meta_reviews)
     made = (

@@ -1,4 +1,4 @@
-"""Stage: test the judge of a system of the user's on answers with known verdicts, for nights."""
+"""Stage of nightly runs: test the judge of a user's system on answers with known verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tasks.settings import read_section
 
 
 async def system_canaries(entry: OwnAgent, settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
-    """Have the judge judge the answers among the canaries; no step is reviewed here, so none of these is.
+    """Get the judge's verdicts on the canaries that are answers.
+
+    Nightly runs review no steps, so the canaries that are steps are skipped.
 
     settings: `longform.system_interactions`, which names the judge, and `longform.reference_verdicts`.
     """

@@ -1,4 +1,4 @@
-"""Stage: hold the answers of a system of the user's against the reference answers, for nights."""
+"""Stage of nightly runs: compare the answers of a user's system with the reference answers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tasks.settings import read_section
 async def system_verdicts(
     items: list[LongformItem], interactions: list[Interaction], settings: Mapping[str, object], ask: Ask
 ) -> Drafts[ReferenceVerdict]:
-    """Judge the answers as `reference_verdicts` does, by the judge that `longform.system_interactions` names.
+    """Judge the answers as `reference_verdicts` does, with the judge of `longform.system_interactions`.
 
-    settings: that section, and `longform.reference_verdicts`.
+    settings: `longform.system_interactions` and `longform.reference_verdicts`.
     """
     limits = read_section(settings, "longform.system_interactions", SystemLimits)
     judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)

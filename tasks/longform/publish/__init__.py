@@ -1,1 +1,1 @@
-"""Publish: figures, report page, dataset."""
+"""Publish a question set or an evaluation: statistics, figures, contracts and report pages."""

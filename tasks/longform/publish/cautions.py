@@ -1,4 +1,4 @@
-"""Write the warnings at the head of an evaluation's page."""
+"""Write the warnings at the top of an evaluation's page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.reports.tables import FigureTable
 from tasks.settings import read_section
 
 WRITER = "generator"
-"""The role that writes reference answers."""
+"""The role whose model writes the reference answers."""
 
 
 def list_cautions(
@@ -28,9 +28,9 @@ def list_cautions(
     entry: AgentEvaluation,
     settings: Mapping[str, object],
 ) -> list[str]:
-    """Write the warnings for the page's head; none if all is within the thresholds.
+    """Write the warnings for the top of the page; empty if all measures are within the thresholds.
 
-    reviews: of reviewers, meta-reviewers and the revision. repeated: the verdicts asked for once more.
+    reviews: of reviewers, meta-reviewers and the revision. repeated: the table of repeated judgements.
     settings: `judging.thresholds.*`, and `roles.*` if they are known.
     """
     thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
@@ -42,7 +42,7 @@ def list_cautions(
     judge += tuple(filter(None, [warn_changed(repeated, thresholds.judge_repeats, steps=False)]))
     lines = [f"Answers against the reference, by `{entry.judge}`: {warning}" for warning in judge]
     if any(agent in REVIEWED for agent in entry.agents):
-        # Nobody was asked about a step of an interaction with a gap.
+        # Steps of an interaction without a plan or an answer were not sent to any reviewer.
         whole = {outcome.interaction.id for outcome in outcomes if not find_gap(outcome.interaction)}
         asked = [review for review in reviews if review.interaction in whole]
         missing = sum(review.verdict is None for review in asked)
@@ -55,7 +55,7 @@ def list_cautions(
 
 
 def warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]:
-    """Warn of interactions without an answer, if their share, 0 to 1, is above `most`."""
+    """Warn about interactions without an answer, if their share (0 to 1) is above `most`."""
     failed = sum(not outcome.answered for outcome in outcomes)
     if outcomes and failed / len(outcomes) > most:
         share = f"{100 * failed / len(outcomes):.1f}%"
@@ -66,7 +66,7 @@ def warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]
 
 
 def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> Iterable[str]:
-    """Warn of a model that wrote the references, answered and judged; by roles if models are not known."""
+    """Warn if one model wrote the references, answered and judged; compares roles if a model is not known."""
     judges = tuple(dict.fromkeys((entry.judge, entry.reviewer)))
     named = {role: settings.get(f"roles.{role}.model") for role in (WRITER, *entry.models, *judges)}
     known = all(isinstance(model, str) for model in named.values())

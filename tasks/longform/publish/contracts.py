@@ -1,4 +1,4 @@
-"""Stage: hold a question set's artifacts to their contracts; every claim's query is run again."""
+"""Stage: check the artifacts of a question set against their contracts; every claim's query is run again."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def contracts(
     sources: Path,
     out: Path,
 ) -> Counts:
-    """Check the artifacts with their dropped rows and calls, and write the findings.
+    """Check the artifacts, their dropped rows and their calls, and write the findings.
 
-    sources: the folder with the artifacts of each database. Raises ContractBroken after writing, with one
-    line that names artifact, contract, count and ids.
+    sources: the folder with the artifacts of each database. Raises ContractBroken after the findings are
+    written, with a line that names the artifact, the contract, the number of rows and their ids.
     """
     made = (control, condense, confirm, conjecture, construct, conclude, classify, items)
     paths = {path.stem: path for path in made}
@@ -66,7 +66,7 @@ def contracts(
 
 
 def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
-    """Declare the rules of each artifact."""
+    """Declare the contracts of each artifact. origins: the rule that checks the rows' origins."""
     written_questions = {row.id: row for row in read_rows(paths["control"], ControlledQuestion)}
     known = written_questions.keys()
     written = RowRule(
@@ -93,9 +93,10 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
 
 
 def find_unborne(record: Record, question: ControlledQuestion | None) -> str | None:
-    """Say which claim, or what in the reference answer, is not what the item's database says.
+    """Describe the first claim or part of the reference answer that the item's database contradicts.
 
-    None without the question, which is another rule's, or where the database does not even open.
+    Returns an empty text if everything agrees. Returns None (not checked) if there is no question, which
+    another contract reports, or if the database cannot be built.
     """
     if question is None:
         return None

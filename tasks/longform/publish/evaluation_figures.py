@@ -1,4 +1,4 @@
-"""Stage: the figures of an evaluation: Tables 1 to 5, errors, Figures 2 to 4 (section 4)."""
+"""Stage: compute the figures of an evaluation: Tables 1 to 5, errors, Figures 2 to 4 (section 4)."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def evaluation_figures(
 ) -> Counts:
     """Write an evaluation's figures as one JSON object.
 
-    statistics: the set's `statistics.json`. interactions_calls: the calls of the agents, for tokens; may
-    be missing. settings: `judging.thresholds.*`, beyond which the page has a warning at its head, and
-    `roles.*`. Other arguments are artifacts of the same name.
+    statistics: the set's `statistics.json`. interactions_calls: the calls of the agents, for token counts;
+    the file may be missing. settings: `judging.thresholds.*`, the limits for the page's warnings, and
+    `roles.*`. The other arguments are artifacts of the same name.
     """
     outcomes = join_outcomes(items, interactions, reference_verdicts)
     peers = Peers.gather(reviews, meta_reviews, revisions)
@@ -100,6 +100,6 @@ def evaluation_figures(
 
 
 def _name_models(entry: AgentEvaluation, settings: Mapping[str, object]) -> dict[str, object]:
-    """Name the model of each role that answers or judges, where the settings have it."""
+    """Return the model of each role that answers or judges, for the roles whose model is in the settings."""
     roles = dict.fromkeys((*entry.models, entry.judge, entry.reviewer))
     return {role: settings[key] for role in roles if (key := f"roles.{role}.model") in settings}

@@ -1,4 +1,4 @@
-"""Stage: the report page of an evaluation: its tables, figures 2 to 4, and a viewer of every interaction."""
+"""Stage: write the report page of an evaluation: tables, Figures 2 to 4, and a viewer of interactions."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from tasks.reports.tables import FigureTable, read_systems
 from tasks.scoring.statistics import LEAST
 
 MEASURES = {"match rate": MATCH_RATE, "mean score": MEAN_SCORE}
-"""What DVC shows of Table 2: a name -> its column."""
+"""The measures of Table 2 that DVC shows: metric name -> column of the table."""
 FORM = FormLink(
     "to_label.csv",
     "Answers and steps to label (CSV)",
     "Write one of the choices in the column label, and your name in the column rater. Then set the "
     "file's path in params.yaml.",
 )
-"""The CSV form for people's labels."""
+"""A link to the CSV form in which people label answers and steps."""
 SUBTITLE = (
     "This page shows how agents answer questions that need several queries and a synthesis. A judge "
     "compares each answer with a reference answer. Peers review each step (planning, queries, "
@@ -51,7 +51,7 @@ SUBTITLE = (
 CALLED = (
     "interactions", "reference_verdicts", "reviews", "meta_reviews", "revisions", "error_types",
 )  # fmt: skip
-"""The artifacts whose calls the page shows."""
+"""The artifacts whose model calls the page shows."""
 GIVEN = (
     Selection("reference_verdicts", {"label": MATCHES}),
     Selection("reference_verdicts", {"score": (1, 2, 3, 4, 5)}),
@@ -63,11 +63,11 @@ REVIEWS = tuple(
 
 @dataclass(frozen=True)
 class PageFigures:
-    """The fields of the artifact that the page shows; others are ignored."""
+    """The fields of the figures artifact that the page shows; other fields are ignored."""
 
     warnings: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
-    """The model of each role, where it is known."""
+    """Role -> its model, for the roles whose model is known."""
     tables: Mapping[str, FigureTable] = field(default_factory=dict)
     figures: FigureSeries = field(default_factory=FigureSeries)
 
@@ -98,7 +98,8 @@ def evaluation_page(
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of interactions.
 
-    Raises BadInput if `evaluation_figures` is not of the form above, or an item's script does not run.
+    Raises BadInput if `evaluation_figures` cannot be read as `PageFigures`, or if an item's script does not
+    run.
     """
     figures = read_figures(evaluation_figures, PageFigures)
     calls = read_calls(
@@ -159,7 +160,7 @@ def evaluation_page(
 
 
 def _list_parts(figures: PageFigures) -> list[PagePart]:
-    """List the parts above the viewer; a part without a figure or table has no blocks."""
+    """List the parts above the viewer; a part without figures or tables has no blocks."""
     series = figures.figures
     agents, models = draw_agents(series.agents), draw_models(series.models)
     queries = draw_queries(series.scatters)
@@ -218,7 +219,7 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
 
 
 def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
-    """List how each agent answered, by Table 2."""
+    """List the match rate and the mean score of each agent and model from Table 2."""
     table = tables.get("2")
     if table is None:
         return []

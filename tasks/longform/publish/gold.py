@@ -1,4 +1,4 @@
-"""Run the queries of all claims again, for nights, each on the database of its item."""
+"""Stage of nightly runs: run the queries of all claims again, each on the database of its item."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from tasks.longform.build.items_contracts import find_false_claim
 
 
 def gold(items: list[LongformItem]) -> list[GoldAnswer]:
-    """Compare the rows of each item's claims with what their queries give now."""
+    """Compare the recorded rows of each item's claims with the rows that their queries return now."""
     return [GoldAnswer(item.id, find_false_claim(asdict(item))) for item in items]

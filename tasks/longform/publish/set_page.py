@@ -1,4 +1,4 @@
-"""Stage: the page of a question set: Table 1, the yield of every stage, and a viewer of every question."""
+"""Stage: write the page of a question set: Table 1, the yield of every stage, and a viewer of questions."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def set_page(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read too.
+    """Write the page into the folder `out`; the counts are of questions.
 
-    contracts: the folder of their findings; statistics: the set's `statistics.json`. The counts are of
-    questions.
+    Also reads the `*.dropped` and `*.calls` files of the artifacts. contracts: the folder with the findings
+    of the stage `contracts`. statistics: the set's `statistics.json`.
     """
     paths = (control, condense, confirm, conjecture, construct, conclude, classify)
     stages = [read_yield(path) for path in paths]
@@ -111,7 +111,7 @@ def _list_contracts(findings: ContractResults) -> list[TextBlock | ContractList]
 
 
 def list_calls(artifacts: Iterable[Path]) -> dict[str, list[str]]:
-    """List the calls behind every question, whose rows have one id in all artifacts; each call once."""
+    """List the ids of the calls behind every question, each once; all artifacts use the question's id."""
     calls: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for path in artifacts:
         for row in pq.read_table(path, columns=["id", "origin"]).to_pylist():
@@ -124,7 +124,7 @@ def list_calls(artifacts: Iterable[Path]) -> dict[str, list[str]]:
 
 
 def list_warnings(items: Sequence[LongformItem]) -> list[str]:
-    """Warn of questions that no person has passed."""
+    """Warn about questions that no person has confirmed."""
     unread = sum(item.confirmed_by in UNREAD for item in items)
     if not unread:
         return []

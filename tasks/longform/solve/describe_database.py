@@ -1,4 +1,4 @@
-"""Describe an item's database in a prompt: its schema, and rows of every table (section 4.1)."""
+"""Describe an item's database for a prompt: its schema, and rows of every table (section 4.1)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tasks.databases.scratch.scratch import write_database
 from tasks.databases.values import Value, to_plain_row
 
 SAMPLES = 3
-"""Rows per table in a description: as many as in the paper (appendix A)."""
+"""Sample rows per table in a description, as many as in the paper (appendix A)."""
 CELL = 60
-"""Maximum length of a cell's text in characters, apart from records that are shown in full."""
+"""Maximum number of characters of a cell; records that are shown in full have no such limit."""
 ELLIPSIS = "..."
 
 
 @dataclass(frozen=True)
 class DescribedTable:
-    """A table: its CREATE statement as it was written, and all its rows in the order of their insertion."""
+    """A table: its original CREATE statement, and all its rows in the order of their insertion."""
 
     name: str
     sql: str
@@ -33,20 +33,20 @@ class DescribedTable:
 
     @property
     def create(self) -> str:
-        """The CREATE statement on one line, for prompts; one with a comment does not run."""
+        """The CREATE statement on one line, for prompts. It cannot be run if it has a `--` comment."""
         return " ".join(self.sql.split())
 
 
 @dataclass(frozen=True)
 class Database:
-    """An item's database. file: the SQLite file; tables: in the order in which they were created."""
+    """An item's database. file: the SQLite file. tables: the tables, in the order of their creation."""
 
     file: Path
     tables: tuple[DescribedTable, ...]
 
 
 def read_database(file: Path) -> Database:
-    """Read the tables of a small SQLite file with all their rows; views are left out."""
+    """Read the tables of a small SQLite file with all their rows; views are not included."""
     address = f"file:{quote(str(file.resolve()))}?mode=ro&immutable=1"
     with closing(sqlite3.connect(address, uri=True)) as connection:
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
@@ -59,7 +59,7 @@ def read_database(file: Path) -> Database:
 
 def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> DescribedTable:
     escaped = name.replace('"', '""')
-    # NOT INDEXED: where an index covers all columns, SQLite may read the rows in the index's order.
+    # Without NOT INDEXED, SQLite may return the rows in the order of an index that covers all columns.
     rows = connection.execute(f'SELECT * FROM "{escaped}" NOT INDEXED')  # noqa: S608 (a quoted name)
     columns = tuple(column for column, *_ in rows.description)
     return DescribedTable(name, sql, columns, tuple(tuple(to_plain_row(row)) for row in rows))
@@ -67,7 +67,7 @@ def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> Describe
 
 @lru_cache(maxsize=256)
 def read_script(script: str) -> Database:
-    """Read the database of an item's script. Raises BadInput if it does not run."""
+    """Build the database of an item's script and read it. Raises BadInput if the script does not run."""
     with TemporaryDirectory(prefix="benchloom-item-") as folder:
         file = Path(folder) / "item.sqlite"
         write_database(script, file)
@@ -75,10 +75,10 @@ def read_script(script: str) -> Database:
 
 
 def describe_database(tables: Sequence[DescribedTable], samples: Mapping[str, int] | int = SAMPLES) -> str:
-    """Describe tables: each one's CREATE statement, and its first rows as JSON lists, one a line.
+    """Describe tables: for each table its CREATE statement, and its first rows as JSON lists, one per line.
 
-    samples: how many rows, of every table or by its name. The text is to be quoted in a prompt: cells are
-    data of anyone's.
+    samples: the number of rows, for every table or by table name. Quote the text in a prompt, because cells
+    are untrusted data.
     """
     return "\n".join(
         line
@@ -98,7 +98,7 @@ def _describe_table(table: DescribedTable, samples: int) -> list[str]:
 
 
 def describe_records(tables: Sequence[DescribedTable]) -> str:
-    """Describe tables with all their rows and whole cells."""
+    """Describe tables with all their rows; cells are not truncated."""
     return "\n".join(
         line
         for table in tables
@@ -111,10 +111,10 @@ def describe_records(tables: Sequence[DescribedTable]) -> str:
 
 
 def show_row(row: Sequence[Value]) -> str:
-    """Write a row as a JSON list, long cells truncated."""
+    """Write a row as a JSON list, with long cells truncated."""
     return json.dumps(truncate_cells(row), ensure_ascii=False)
 
 
 def truncate_cells(row: Sequence[Value]) -> list[Value]:
-    """Truncate the long texts of a row."""
+    """Truncate the texts of a row that are longer than `CELL` characters."""
     return [cell[:CELL] + ELLIPSIS if isinstance(cell, str) and len(cell) > CELL else cell for cell in row]

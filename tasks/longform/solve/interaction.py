@@ -1,4 +1,4 @@
-"""An interaction: what an agent, or a system of the user, did with an item."""
+"""An interaction: what an agent, or a user's system, did to answer the question of an item."""
 
 from __future__ import annotations
 
@@ -7,83 +7,83 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Origin
 
 STATISTIC = "statistic"
-"""The kind of an agent's step that had a statistic computed."""
+"""The kind of a step in which a statistic was computed for the agent."""
 UNFIT = "records do not fit"
-"""How a problem of the agent `none` begins whose records are too many for its prompt."""
+"""Start of the problem text of the agent `none` if the records are too long for its prompt."""
 
 
 @dataclass(frozen=True)
 class AgentStatistic:
-    """A statistic of a query's result that an agent asked for, and what came of it."""
+    """A statistic of a query's result that an agent requested, with its figures or an error."""
 
     request: str
-    """Such as `pearson(seats, concerts)`: its kind, and columns of the result."""
+    """The kind of statistic, and columns of the result: `pearson(seats, concerts)`."""
     figures: str
-    """By name, as JSON; of a whole result, also where the agent was shown fewer rows."""
+    """The figures by name, as JSON. They cover all rows of the result, even if the agent saw fewer."""
     error: str
-    """Why there are none; empty where there are."""
+    """Why the statistic was not computed; empty if it was."""
 
 
 @dataclass(frozen=True)
 class AgentQuery:
-    """A query that an agent wrote, and what came of it."""
+    """A query that an agent wrote, with its result or an error."""
 
     sql: str
     columns: tuple[str, ...]
     rows: str
-    """The rows as the agent was shown them, as JSON: a list of lists."""
+    """The rows that the agent was shown, as JSON: a list of lists."""
     n_rows: int
-    """Rows of the result in all."""
+    """The number of all rows of the result."""
     error: str
-    """Why there is no result; empty where there is one."""
+    """Why there is no result; empty if there is one."""
     statistics: tuple[AgentStatistic, ...] = ()
 
 
 @dataclass(frozen=True)
 class AgentStep:
-    """A step of an agent, in the order in which it was taken."""
+    """One step of an agent. An interaction has its steps in the order in which the agent took them."""
 
     kind: str
-    """`plan`, `need`, `query`, `statistic`, `reasoning` or `answer`"""
+    """The kind of step: `plan`, `need`, `query`, `statistic`, `reasoning` or `answer`."""
     text: str
 
 
 @dataclass(frozen=True)
 class Interaction:
-    """Stage interactions: what one agent did with one item."""
+    """Row of the stage `interactions`: what one agent did with one item."""
 
     id: str
     item: str
     agent: str
-    """`none`, `sequential`, `iterative`, `guess`, or `system` for one of the user's"""
+    """The agent: `none`, `sequential`, `iterative` or `guess`; `system` for a user's system."""
     model: str
-    """The role that the agent was asked as; of a system its name."""
+    """The role whose model ran the agent, or the name of a user's system."""
     plan: str
-    """Its plan; of the iterative agent the needs one after the other; empty for `none` and `guess`."""
+    """The agent's plan. For the iterative agent, its needs, one per line. Empty for `none` and `guess`."""
     queries: tuple[AgentQuery, ...]
     answer: str | None
-    """None if it gave none; `problem` says why."""
+    """The answer; None if there is none, and `problem` says why."""
     steps: tuple[AgentStep, ...]
     left_out: tuple[str, ...]
-    """What its prompts did not have for lack of room: tables, rows of a result."""
+    """The names of parts that did not fit into the agent's prompts, such as tables or rows of a result."""
     problem: str
     origin: tuple[Origin, ...]
 
 
 def tell_statistics(interaction: Interaction) -> str:
-    """Write the statistics that an agent had computed, one a line."""
+    """Write the statistics that were computed for an agent, one per line."""
     return "\n".join(taken.text for taken in interaction.steps if taken.kind == STATISTIC)
 
 
 def find_gap(interaction: Interaction) -> str:
-    """Say what an interaction lacks to be reviewed, a plan or an answer; empty if it lacks nothing."""
+    """Describe what an interaction lacks for a review, a plan or an answer; empty if it has both."""
     if not interaction.plan.strip():
         return _explain("no plan", interaction)
     return find_no_answer(interaction)
 
 
 def find_no_answer(interaction: Interaction) -> str:
-    """Say that an interaction has no answer, and why; empty if it has one. White space is not an answer."""
+    """Describe why an interaction has no answer; empty if it has one. White space is not an answer."""
     return "" if (interaction.answer or "").strip() else _explain("no answer", interaction)
 
 

@@ -1,4 +1,4 @@
-"""Stage: what every agent does with every item, by every model (sections 3 and 4.1).
+"""Stage: have every agent answer every item with every model (sections 3 and 4.1).
 
 Two agents query the database (section 3), and two do not (section 4.1, Figure 2).
 """
@@ -45,22 +45,23 @@ from tasks.longform.solve.session import AgentSession, FoundResult
 from tasks.models.ask import Ask
 
 NO_LIMIT = "as many as that takes"
-"""What stands in the prompt in the place of the number of queries, where it has no limit."""
+"""The text in the prompt in place of the number of queries, if that number has no limit."""
 TOKENS_PER_WORD = 2
-"""Names of columns take more tokens than words do."""
+"""Tokens per word of a plan: column names take more tokens than ordinary words do."""
 Agent = Callable[[AgentSession], Awaitable[str | None]]
-"""An agent: it works on an item by means of a session, and returns its answer, or None.
+"""An agent: works on an item through a session, and returns its answer, or None.
 
-What it does on the way (calls, queries, steps, failures) stands in the session afterwards.
+Afterwards, the session has the agent's calls, queries, steps and failures.
 """
 
 
 async def interactions(
     items: list[LongformItem], entry: AgentEvaluation, params: AgentLimits, ask: Ask
 ) -> Drafts[Interaction]:
-    """Have every agent of an evaluation answer every item by every model.
+    """Have every agent of an evaluation answer every item with every model.
 
-    One row each, also where an agent gave no answer: then `answer` is None and `problem` says why.
+    The result has one row per item, agent and model. If an agent gave no answer, `answer` is None and
+    `problem` says why.
     """
     under_way = asyncio.Semaphore(params.at_once)
 
@@ -76,13 +77,13 @@ async def interactions(
                     )
                 )
 
-    # Requests about one item follow each other: they begin with the same description of its database.
+    # The requests about one item are sent together, because they begin with the same database description.
     worked = await asyncio.gather(*map(work_on, items))
     return Drafts([row for rows in worked for row in rows])
 
 
 def open_item(item: LongformItem, file: Path) -> Database:
-    """Write an item's database to a file and read it."""
+    """Write an item's database to a file and read its tables."""
     write_database(item.script, file)
     return read_database(file)
 
@@ -90,7 +91,7 @@ def open_item(item: LongformItem, file: Path) -> Database:
 async def interact(
     item: LongformItem, database: Database, agent: str, model: str, params: AgentLimits, ask: Ask
 ) -> Interaction:
-    """Have one agent answer one item. agent: a name in AGENTS; model: a role."""
+    """Have one agent answer one item. agent: a name in AGENTS. model: a role."""
     row = make_id(item.id, agent, model)
     session = AgentSession(row, model, item.question, database, params, ask)
     answer = await AGENTS[agent](session)
@@ -113,9 +114,9 @@ async def interact(
 
 
 async def work_alone(session: AgentSession) -> str | None:
-    """Answer from all records, by a chain of thought.
+    """Answer from all records of the database, after a chain of thought (agent `none`).
 
-    Where the records do not fit, nothing is sent and the problem says so.
+    If the records do not fit into the prompt, no request is sent, and the session's problems say so.
     """
     params = session.params
     records = quote_data(describe_records(session.database.tables))
@@ -145,17 +146,17 @@ async def work_alone(session: AgentSession) -> str | None:
 
 
 async def guess_answer(session: AgentSession) -> str | None:
-    """Answer from the question and the schema alone (reference line of Figure 2)."""
+    """Answer from the question and the schema alone (agent `guess`, the reference line of Figure 2)."""
     return await session.answer(
         "agent_guess", {"database": session.describe(session.measure_room(), samples=0)}
     )
 
 
 async def work_sequentially(session: AgentSession) -> str | None:
-    """Plan, write and run all queries without seeing a result, then answer.
+    """Plan, then write and run all queries without seeing a result, then answer (agent `sequential`).
 
-    Without a readable plan the queries are written from the question alone, and without queries the answer
-    is: what a model cannot do shows in the quality of its answer (section 4.3).
+    Without a readable plan, the model writes the queries from the question alone. Without queries, it writes
+    the answer without results. So the quality of the answer shows each failure (section 4.3).
     """
     plan = await _write_plan(session)
     if plan is not None:
@@ -205,9 +206,10 @@ async def _run_queries(session: AgentSession) -> None:
 
 
 async def work_iteratively(session: AgentSession) -> str | None:
-    """Take rounds, each for the one thing most needed, until there is enough or no round left; then answer.
+    """Run rounds, each with one need and one query, then answer (agent `iterative`).
 
-    A round whose reply cannot be read counts as one: the agent is told so in the next.
+    The rounds end if the agent has enough information or reaches the limit. A round with an unreadable reply
+    counts, and the next prompt tells the agent about it.
     """
     for number in range(session.params.rounds):
         taken = await _take_round(session, session.params.rounds - number)
@@ -223,10 +225,10 @@ async def work_iteratively(session: AgentSession) -> str | None:
 
 
 async def _take_round(session: AgentSession, left: int) -> Round | None:
-    """Ask for a need and its query in one reply: a prompt for each would send all that was found twice."""
+    """Request a need and its query in one reply; two prompts would send all findings twice."""
     params = session.params
     room = session.measure_room()
-    # The results may have what a whole description leaves, and half of the room in any case.
+    # Results get the room that a whole description of the database leaves, but at least half of all room.
     whole = estimate_tokens(quote_data(describe_database(session.database.tables)))
     findings = session.show_findings(max(room / 2, room - whole))
     shown = sum(estimate_tokens(text) for found in findings for text in found.values())
@@ -247,8 +249,8 @@ async def _take_round(session: AgentSession, left: int) -> Round | None:
 
 
 async def _synthesize(session: AgentSession, plan: str = "") -> str | None:
-    """Write the answer from the question, the plan if there is one, and the queries with their results."""
-    # The question stands at the end of the prompt once more.
+    """Write the answer from the question, the plan (if there is one), and the queries with their results."""
+    # The prompt repeats the question at its end, so its tokens are subtracted twice.
     findings = session.show_findings(session.measure_room(plan, session.question))
     return await session.answer("agent_answer", {"plan": plan, "findings": findings})
 
@@ -259,4 +261,4 @@ AGENTS: Mapping[str, Agent] = {
     "iterative": work_iteratively,
     "guess": guess_answer,
 }
-"""The name of an agent in params.yaml and in rows -> the agent."""
+"""Name of an agent, as in params.yaml and in rows -> the agent."""

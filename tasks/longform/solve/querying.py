@@ -1,4 +1,4 @@
-"""Run the queries that an agent wrote, and compute the statistics of their results."""
+"""Run the queries that an agent wrote, and compute the requested statistics of their results."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tasks.longform.solve.replies import WrittenQuery
 from tasks.longform.solve.statistic import compute_statistic
 
 ERROR = 240
-"""Maximum length of an error in characters."""
+"""Maximum number of characters of an error."""
 NO_RESULT = "its query has no result"
 
 
 def run_queries(
     file: Path, queries: Sequence[WrittenQuery], limits: QueryLimits, shown_rows: int
 ) -> list[AgentQuery]:
-    """Run queries one after the other on a SQLite file; one that fails is kept with its error.
+    """Run queries one after the other on a SQLite file; a failed query is returned with its error.
 
-    Their statistics are of all rows of the result, however many are shown.
+    shown_rows: the number of rows to keep of each result. Statistics are computed from all rows.
     """
     with SafeDatabase(file, limits, children=1) as safe:
         return [_run_query(safe, query, shown_rows) for query in queries]

@@ -1,7 +1,7 @@
-"""Replies of agents: limits, grammars and tools that constrain the form, and parsers.
+"""Replies of agents: limits, the grammars and tools that constrain the replies, and the parsers.
 
-A form is made of labelled parts, `SQL: ...`. The parsers are lenient about Markdown around a label and about
-words before the first one, and strict about the rest.
+A reply consists of labelled parts, such as `SQL: ...`. The parsers accept Markdown around a label and words
+before the first label, and are strict about everything else.
 """
 
 from __future__ import annotations
@@ -21,46 +21,52 @@ from tasks.models.ask import Tool, Unparsed
 from tasks.settings import Settings
 
 PLAN_PARTS = ("Information needed", "Tables and columns", "Retrieval steps")
+"""The labels of a plan's parts, in order."""
 ENOUGH = "ENOUGH"
+"""The word with which the iterative agent ends its rounds."""
 NEED, SQL, STATISTIC, REASONING, ANSWER = "Need", "SQL", "Statistic", "Reasoning", "Answer"
 NEED_TOKENS, STATISTIC_TOKENS = 50, 40
+"""Maximum number of tokens of a need, and of a statistic's request, in a reply."""
 NEED_CHARACTERS = 160
+"""Maximum number of characters of a need in a grammar."""
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
-"""Grammars count characters; SQL has fewer of them a token than prose."""
+"""Grammars limit characters, not tokens. SQL has fewer characters per token than prose."""
 FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
+"""Matches a line that begins or ends a Markdown fence."""
 
 
 class AgentLimits(Settings):
-    """Parameters of the stage `longform.interactions`: how much agents may ask, see and write."""
+    """Parameters of the stage `longform.interactions`: limits for the requests and replies of agents."""
 
     queries: int | None = Field(default=3, gt=0)
-    """Maximum number of queries of the sequential agent; null is limited only by the reply."""
+    """Maximum number of queries of the sequential agent; null sets no limit except the reply's length."""
     rounds: int = Field(default=3, gt=0)
     """Maximum number of rounds of the iterative agent, each with one query."""
     shown_rows: int = Field(default=8, gt=0)
-    """Maximum number of rows of a result that an agent is shown."""
+    """Maximum number of rows of a result that an agent sees."""
     records_tokens: int = Field(default=2200, gt=0)
-    """Maximum number of tokens of the records for the agent without queries; larger databases are skipped."""
+    """Maximum number of tokens of the records that the agent `none` sees; larger databases are skipped."""
     prompt_tokens: int = Field(default=3200, gt=0)
-    """Maximum number of tokens of a prompt, by estimate; the rest of the window is for the reply."""
+    """Maximum number of tokens of a prompt (an estimate); the rest of the context window is for the reply."""
     plan_tokens: int = Field(default=160, gt=0)
-    """Maximum length of a plan, and of the reasoning before the answer of the agent without queries."""
+    """Maximum number of tokens of a plan, and of the reasoning of the agent `none` before its answer."""
     query_tokens: int = Field(default=120, gt=0)
-    """Maximum length of one query."""
+    """Maximum number of tokens of one query."""
     answer_tokens: int = Field(default=160, gt=0)
     """Maximum number of tokens of an answer."""
     answer_words: int = Field(default=80, gt=0)
-    """The number of words that the prompt asks for in an answer."""
+    """Number of words that the prompt asks for in an answer."""
     statistics: bool = False
-    """Also let querying agents request correlations, regressions and quantiles."""
+    """Whether querying agents may also request correlations, regressions and quantiles."""
     at_once: int = Field(default=200, gt=0)
-    """Maximum number of items at the same time, which limits memory, also per round of a batch."""
+    """Maximum number of items that agents work on at the same time, which limits memory. The same limit
+    applies to a round of a batch."""
     limits: QueryLimits = QueryLimits()
 
 
 @dataclass(frozen=True)
 class WrittenQuery:
-    """A query, and the statistics that are asked for of its result (tasks/longform/solve/statistic.py)."""
+    """A query, and the statistics requested of its result (see tasks/longform/solve/statistic.py)."""
 
     sql: str
     statistics: tuple[str, ...] = ()
@@ -68,21 +74,21 @@ class WrittenQuery:
 
 @dataclass(frozen=True)
 class Round:
-    """The reply of the iterative agent in a round: a need and its query, or neither where it has enough."""
+    """A reply of the iterative agent: a need and its query; `query` is None if the agent has enough."""
 
     need: str
     query: WrittenQuery | None
 
 
 def make_plan_grammar(params: AgentLimits) -> str:
-    """Build the GBNF grammar of a plan: one line for each of its parts."""
-    # Three parts share the tokens of a plan.
+    """Build the GBNF grammar of a plan: one line for each of its three parts."""
+    # The parts share the plan's tokens equally.
     line = _line(params.plan_tokens * CHARACTERS_PER_TOKEN // len(PLAN_PARTS))
     return "root ::= " + ' "\\n" '.join(f"{json.dumps(f'{part}: ')} {line}" for part in PLAN_PARTS)
 
 
 def make_queries_grammar(params: AgentLimits) -> str:
-    """Build the GBNF grammar of a list of queries."""
+    """Build the GBNF grammar of a list of queries, at most `params.queries`."""
     query, rules = _query_rules(params)
     more = "*" if params.queries is None else f"{{0,{params.queries - 1}}}"
     return f'root ::= {query} ("\\n" {query}){more}\n{rules}'
@@ -96,7 +102,7 @@ def make_round_grammar(params: AgentLimits) -> str:
 
 
 def make_answer_grammar(params: AgentLimits, *, reasoning: bool = False) -> str:
-    """Build the GBNF grammar of an answer: one paragraph, with a line of reasoning before it or without."""
+    """Build the GBNF grammar of an answer: one paragraph, after a line of reasoning if requested."""
     answer = _line(params.answer_words * CHARACTERS_PER_WORD)
     if not reasoning:
         return f"root ::= {answer}"
@@ -105,8 +111,8 @@ def make_answer_grammar(params: AgentLimits, *, reasoning: bool = False) -> str:
 
 
 def _query_rules(params: AgentLimits) -> tuple[str, str]:
-    """Return the name of the rule of a query, and the rules: with a statistic of it, where there are such."""
-    # A semicolon ends a query, so that a small model does not run on into the next.
+    """Return the name of a query's rule, and the rules; statistics are included if `params` allows them."""
+    # A semicolon ends a query, so that a small model does not continue with another statement.
     characters = params.query_tokens * CHARACTERS_PER_TOKEN
     sql = f'sql ::= "{SQL}: " ("SELECT " | "WITH ") [^;\\n\\r]{{1,{characters}}} ";"'
     if not params.statistics:
@@ -122,14 +128,14 @@ def _line(characters: int) -> str:
 
 
 def offer_queries(*, statistics: bool) -> tuple[Tool, ...]:
-    """Offer the sequential agent a tool that takes all its queries at once."""
+    """Return the tool of the sequential agent, which accepts all its queries at once."""
     query = _make_object(_describe_query(statistics), required=["sql"])
     queries = {"queries": {"type": "array", "items": query}}
     return (Tool("run_queries", "Run SQLite SELECT queries.", _make_object(queries, required=["queries"])),)
 
 
 def offer_round(*, statistics: bool) -> tuple[Tool, ...]:
-    """Offer the iterative agent a tool that takes a need and its query, and one that ends the rounds."""
+    """Return the tools of the iterative agent: one accepts a need and its query, one ends the rounds."""
     need = {"type": "string", "title": NEED, "description": "What has to be known"}
     query = _make_object({"need": need, **_describe_query(statistics)}, required=["need", "sql"])
     enough = {**_make_object({}, required=[]), "title": ENOUGH}
@@ -155,7 +161,7 @@ def _make_object(properties: Mapping[str, object], required: Sequence[str]) -> d
 
 
 def parse_plan(reply: str) -> str:
-    """Read a plan of three parts; return them labelled, one a line. Raises Unparsed if one is missing."""
+    """Parse a plan of three parts; return them labelled, one per line. Raises Unparsed if one is missing."""
     parts = split_parts(reply, PLAN_PARTS)
     if [label for label, _ in parts] != list(PLAN_PARTS):
         raise Unparsed(f"no_plan: it must have the parts {', '.join(PLAN_PARTS)}, in this order")
@@ -163,7 +169,7 @@ def parse_plan(reply: str) -> str:
 
 
 def parse_queries(reply: str, *, statistics: bool = False) -> tuple[WrittenQuery, ...]:
-    """Read one query or more, each with its statistics. Raises Unparsed if there is none."""
+    """Parse one or more queries, each with its statistics. Raises Unparsed if there is no query."""
     parts = split_parts(reply, (SQL, STATISTIC) if statistics else (SQL,))
     queries = _join_queries(parts)
     if not queries:
@@ -172,11 +178,11 @@ def parse_queries(reply: str, *, statistics: bool = False) -> tuple[WrittenQuery
 
 
 def parse_round(reply: str, *, statistics: bool = False) -> Round:
-    """Read a need and its query, or that there is enough. Raises Unparsed if it is neither."""
+    """Parse a need and its query, or the word that ends the rounds. Raises Unparsed for other replies."""
     if re.fullmatch(rf"{SIGNS}{ENOUGH}[.!]?{SIGNS}", reply.strip(), re.IGNORECASE):
         return Round("", None)
     parts = split_parts(reply, (NEED, SQL, STATISTIC) if statistics else (NEED, SQL))
-    # Models that do not stop write further rounds, with results of their own invention: the first one counts.
+    # Some models do not stop, and write further rounds with invented results. Only the first round counts.
     if [label for label, _ in parts[:2]] != [NEED, SQL]:
         raise Unparsed(f"no_round: it must be `{ENOUGH}`, or `{NEED}: ` and `{SQL}: `")
     own = takewhile(lambda part: part[0] == STATISTIC, parts[2:])
@@ -185,7 +191,7 @@ def parse_round(reply: str, *, statistics: bool = False) -> Round:
 
 
 def _join_queries(parts: Iterable[tuple[str, str]]) -> tuple[WrittenQuery, ...]:
-    """Give every query the statistics that stand behind it; one before the first query is of none."""
+    """Attach each statistic to the query before it; a statistic before the first query is dropped."""
     queries: list[WrittenQuery] = []
     for label, text in parts:
         if label == SQL:
@@ -197,12 +203,12 @@ def _join_queries(parts: Iterable[tuple[str, str]]) -> tuple[WrittenQuery, ...]:
 
 
 def _read_line(text: str) -> str:
-    """Read the first line of a text, without the signs of inline code around it."""
+    """Return the first line of a text, without backticks around it, cut to `REQUEST_CHARACTERS`."""
     return next(iter(text.strip().splitlines()), "").strip("` \t")[:REQUEST_CHARACTERS]
 
 
 def parse_answer(reply: str) -> str:
-    """Read an answer. Raises Unparsed if it is empty."""
+    """Parse an answer. Raises Unparsed if it is empty."""
     text = _drop_label(reply, ANSWER)
     if not text:
         raise Unparsed("no_answer: the reply is empty")
@@ -210,7 +216,7 @@ def parse_answer(reply: str) -> str:
 
 
 def parse_reasoned(reply: str) -> tuple[str, str]:
-    """Read (reasoning, answer); the last part that is labelled as the answer counts. Raises Unparsed."""
+    """Parse (reasoning, answer) from a reply; the last part labelled as answer counts. Raises Unparsed."""
     before, *parts = re.split(make_label_pattern((ANSWER,)), reply.replace("\r\n", "\n"))
     if not parts:
         raise Unparsed(f"no_answer: no line begins with `{ANSWER}: `")
@@ -222,7 +228,7 @@ def _drop_label(text: str, label: str) -> str:
 
 
 def _read_sql(text: str) -> str:
-    """Read a query: the lines up to one that ends with a semicolon, or to a blank one."""
+    """Return the query: all lines up to a line that ends with a semicolon, or up to a blank line."""
     lines: list[str] = []
     for line in FENCE.sub("", text).strip().split("\n"):
         if not line.strip():
@@ -232,7 +238,7 @@ def _read_sql(text: str) -> str:
             break
     sql = "\n".join(lines).strip()
     if sql.startswith("`"):
-        # Inline code; elsewhere a backtick may quote a name.
+        # The query is inline code. Anywhere else, a backtick may quote a name.
         sql = sql.rstrip("; ").strip("`")
     sql = sql.rstrip("; \t\n")
     if not sql:

@@ -1,4 +1,4 @@
-"""Show databases and results in a prompt within its size, and name what is left out."""
+"""Fit databases and results into a prompt of limited size, and list the names of omitted parts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tasks.longform.solve.describe_database import SAMPLES, Database, describe_d
 from tasks.longform.solve.interaction import AgentQuery, AgentStatistic
 
 INSTRUCTIONS = 240
-"""Tokens of a prompt file of the agents without its fields, at most."""
+"""Maximum number of tokens of an agent's prompt file without its fields."""
 STATISTICS = 120
-"""What the statistics tool adds to a prompt, at most."""
+"""Maximum number of tokens that the statistics tool adds to a prompt."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """The parts that fit into a prompt, quoted. left_out: the names of the others."""
+    """The quoted text that fits into a prompt. left_out: the names of the parts that do not fit."""
 
     text: str
     left_out: tuple[str, ...]
@@ -27,7 +27,8 @@ class Fitted:
 def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -> Fitted:
     """Describe a database within a number of tokens.
 
-    First the sample rows of whole tables are left out, then whole tables, the last ones first.
+    If the description is too long, the sample rows of tables are omitted first, then whole tables, in both
+    cases from the last table to the first.
     """
     tables, shown = list(database.tables), {table.name: samples for table in database.tables}
     left_out: list[str] = []
@@ -43,9 +44,9 @@ def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -
 
 
 def fit_results(queries: Sequence[AgentQuery | None], tokens: float) -> list[Fitted]:
-    """Show results within a number of tokens: the rows of the largest are left out first, all of them.
+    """Show results within a number of tokens, by omitting all rows of the largest results first.
 
-    None stands for a round without a query.
+    In `queries`, None is a round without a query.
     """
     shown = [Fitted(quote_data(show_result(query)), ()) for query in queries]
     while sum(estimate_tokens(fitted.text) for fitted in shown) > tokens:
@@ -66,7 +67,8 @@ def fit_results(queries: Sequence[AgentQuery | None], tokens: float) -> list[Fit
 def show_result(query: AgentQuery | None, *, rows: bool = True) -> str:
     """Write a query's result for a prompt: its columns and rows, or its error; then its statistics.
 
-    The text is to be quoted: cells are data of anyone's. rows: False leaves the rows out and counts them.
+    Quote the text, because cells are untrusted data. If `rows` is False, the rows are omitted and their
+    number is stated.
     """
     if query is None:
         return "nothing: there was no query in the reply"
@@ -90,7 +92,7 @@ def _show_rows(query: AgentQuery, rows: bool) -> list[str]:
 
 
 def show_statistic(statistic: AgentStatistic) -> str:
-    """Write a statistic on one line: its request, then its figures or its error."""
+    """Write a statistic on one line: the request, then its figures or its error."""
     if statistic.error:
         return f"{statistic.request}: error: {statistic.error}"
     figures = json.loads(statistic.figures)

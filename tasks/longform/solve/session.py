@@ -1,4 +1,4 @@
-"""The work of one agent on one item: what it may do, and the record of what it did."""
+"""A session of one agent on one item: requests and queries, and a record of them."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class FoundResult:
-    """A query with its result, and the need that it is for. query: None if there was none in the reply."""
+    """A query with its result, and the need that it serves. query: None if the reply had no query."""
 
     need: str
     query: AgentQuery | None
 
 
 class AgentSession:
-    """An agent's work on one item, in progress.
+    """A session of an agent that works on one item.
 
-    plan, findings, steps, left_out, problems and calls: what goes into the interaction's row.
+    The plan, findings, steps, left_out, problems and calls become the interaction's row.
     """
 
     def __init__(
         self, row: str, role: str, question: str, database: Database, params: AgentLimits, ask: Ask
     ) -> None:
-        """row: the interaction's id. role: the model that is asked."""
+        """Start a session. row: the interaction's id. role: the role of the model that is asked."""
         self.question, self.database, self.params = clean(question), database, params
         self.plan = ""
         self.findings: list[FoundResult] = []
@@ -49,7 +49,7 @@ class AgentSession:
 
     @property
     def queries(self) -> tuple[AgentQuery, ...]:
-        """The queries so far."""
+        """The queries so far, in order."""
         return tuple(finding.query for finding in self.findings if finding.query is not None)
 
     async def ask(
@@ -62,9 +62,9 @@ class AgentSession:
         max_tokens: int | None,
         tools: Sequence[Tool] = (),
     ) -> Value | None:
-        """Ask the model by a prompt about the question; None if no attempt parsed, which is a problem.
+        """Ask the model a prompt about the question; return the parsed reply.
 
-        max_tokens: None is the role's own limit.
+        If no attempt parsed, returns None and records a problem. max_tokens: None uses the role's own limit.
         """
         answer = await self._ask(
             prompt,
@@ -82,7 +82,7 @@ class AgentSession:
         return answer.value
 
     async def answer(self, prompt: str, fields: Mapping[str, object]) -> str | None:
-        """Ask for the answer, one paragraph, and record it as a step; None as for `ask`."""
+        """Ask for the answer, one paragraph, and record it as a step; None if no attempt parsed."""
         answer = await self.ask(
             prompt,
             {**fields, "words": self.params.answer_words},
@@ -95,15 +95,15 @@ class AgentSession:
         return answer
 
     def note(self, kind: str, text: str) -> None:
-        """Record a step; the kinds are those of `AgentStep`."""
+        """Record a step; `kind` is one of the kinds of `AgentStep`."""
         self.steps.append(AgentStep(kind, text))
 
     def leave_out(self, names: Iterable[str]) -> None:
-        """Record what a prompt has no room for."""
+        """Record the names of parts that did not fit into a prompt."""
         self.left_out.update(dict.fromkeys(names))
 
     async def run(self, queries: Sequence[WrittenQuery], need: str = "") -> None:
-        """Run queries and add them to the findings, failed ones too, with their statistics."""
+        """Run queries, and add all of them, also failed ones, with their statistics to the findings."""
         params = self.params
         fewer = [replace(query, statistics=query.statistics[:MOST]) for query in queries]
         ran = await asyncio.to_thread(
@@ -124,7 +124,7 @@ class AgentSession:
                 )
 
     def measure_room(self, *texts: str) -> float:
-        """Return how many tokens a prompt has left for data, beside the question and other texts."""
+        """Return how many tokens of a prompt are left for data, after the question and the given texts."""
         said = sum(map(estimate_tokens, (self.question, *texts)))
         instructions = INSTRUCTIONS + STATISTICS * self.params.statistics
         return max(0.0, self.params.prompt_tokens - instructions - said)
@@ -136,7 +136,7 @@ class AgentSession:
         return fitted.text
 
     def show_findings(self, tokens: float) -> list[dict[str, str]]:
-        """Show the findings within a number of tokens: need, sql and result of each, quoted for a prompt."""
+        """Show the findings within a number of tokens: their needs, SQL and results, quoted for a prompt."""
         needs = [
             (clean(found.need), clean(found.query.sql) if found.query else "") for found in self.findings
         ]

@@ -1,7 +1,7 @@
-"""The statistics tool: correlation, regression and quantiles of a query's result, which SQL does not compute.
+"""The statistics tool: correlation, regression and quantiles of a query's result.
 
-Section 4.5 of the paper names what agents with SQL alone fail at. A request is a line after the query whose
-result it is computed from, such as `Statistic: pearson(seats, concerts)`.
+Section 4.5 of the paper reports that agents fail at these with SQL alone. A request is a line after its
+query, such as `Statistic: pearson(seats, concerts)`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,28 @@ from tasks.scoring.metric import FloatArray
 
 QUANTILES = "quantiles"
 MOST = 3
-"""Statistics of one query, at most."""
+"""Maximum number of statistics of one query."""
 REQUEST_CHARACTERS = 160
-"""Maximum length of a request in characters."""
+"""Maximum number of characters of a request."""
 LEAST_ROWS, DIGITS = 3, 6
+"""Minimum number of rows for a statistic, and the number of significant digits of its figures."""
 QUARTILES = (0.25, 0.5, 0.75)
+"""The quantiles that are computed if a request names none."""
 Shares = Sequence[float]
 Figures = Mapping[str, float]
 FORM = re.compile(r"([A-Za-z]+)\s*\((.*)\)\s*[.;]?")
+"""Matches a request: the kind of statistic, and its arguments in parentheses."""
 QUOTES = {'"': '"', "`": "`", "[": "]"}
+"""Opening quote of a column name -> the closing quote."""
 
 
 class BadRequest(ValueError):
-    """Raised for a statistic that cannot be computed; the message is for the agent."""
+    """Raised for a statistic that cannot be computed; the message is shown to the agent."""
 
 
 @dataclass(frozen=True)
 class StatisticRequest:
-    """A request that was read. shares: of quantiles, 0 to 1."""
+    """A parsed request. shares: the quantiles to compute, 0 to 1; empty for the other kinds."""
 
     kind: str
     columns: tuple[str, ...]
@@ -48,9 +52,9 @@ class StatisticRequest:
 def compute_statistic(
     request: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]
 ) -> AgentStatistic:
-    """Compute the statistic that a request names, of a whole result; where it cannot be, its error says why.
+    """Compute a requested statistic from a whole result; if it cannot be computed, its error says why.
 
-    Rows in which one of the named columns is NULL are left out and counted.
+    Rows in which one of the named columns is NULL are skipped and counted.
     """
     shown = " ".join(request.split())[:REQUEST_CHARACTERS]
     try:
@@ -78,7 +82,7 @@ def _compute(text: str, columns: Sequence[str], rows: Sequence[Sequence[Value]])
     if not all(map(math.isfinite, figures.values())):
         raise BadRequest("it is not defined for numbers so large, or so close to each other")
     left_out = len(rows) - len(numbers)
-    # The last digits differ between machines. Zero is added so that there is no negative zero.
+    # The digits beyond DIGITS differ between machines. Adding zero converts a negative zero to zero.
     rounded = {name: float(f"{value:.{DIGITS}g}") + 0.0 for name, value in figures.items()}
     return {**rounded, "n": len(numbers), **({"rows left out": left_out} if left_out else {})}
 
@@ -97,7 +101,7 @@ def _read_request(text: str) -> StatisticRequest:
 
 
 def _split(text: str) -> list[str]:
-    """Split a list of columns at its commas, apart from those in parentheses, as in `round(a, 2)`."""
+    """Split a list of columns at its commas, except commas in parentheses, as in `round(a, 2)`."""
     depth, pieces = 0, [""]
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -163,21 +167,21 @@ def _describe_spearman(values: Sequence[FloatArray], _: Shares) -> Figures:
 
 
 def _describe_line(values: Sequence[FloatArray], _: Shares) -> Figures:
-    """Fit y = slope x + intercept by least squares."""
+    """Fit y = slope x + intercept by least squares; r2 is the squared correlation."""
     y, x = values
     slope = float(np.sum((x - x.mean()) * (y - y.mean())) / np.sum((x - x.mean()) ** 2))
     return {"slope": slope, "intercept": float(y.mean() - slope * x.mean()), "r2": _correlate(x, y) ** 2}
 
 
 def _describe_quantiles(values: Sequence[FloatArray], shares: Shares) -> Figures:
-    """Interpolate linearly between the ordered values."""
+    """Compute quantiles by linear interpolation between the ordered values."""
     found = np.quantile(values[0], shares)
     return {f"q{share:g}": float(value) for share, value in zip(shares, found, strict=True)}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of statistic: the columns that it takes, and how it is computed from their numbers."""
+    """A kind of statistic: the names of its columns, and the function that computes its figures."""
 
     columns: tuple[str, ...]
     describe: Callable[[Sequence[FloatArray], Shares], Figures]

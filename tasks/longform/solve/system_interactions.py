@@ -1,8 +1,8 @@
-"""Stage: what a system of the user's does with every item: its answer, and plan and queries if it tells them.
+"""Stage: have a user's system answer every item, and record its answer, plan and queries.
 
-A system is sent a question with the item's database below it, as a script. What it returns as contexts beside
-the answer are the queries that it wrote; one with the title `plan` is its plan. The queries are run here, so
-that their results are known to be what the database says.
+A request has the question, and below it the item's database as a script. The contexts that the system returns
+with its answer are its queries; a context with the title `plan` is its plan. The queries are run here, so the
+recorded results really come from the database.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tasks.systems.contract import Response
 from tasks.systems.entries import SystemEntry
 
 AGENT = "system"
-"""The agent's name in the rows of a user's system; the system's own name stands for the model."""
+"""The agent's name in the rows of a user's system; the column `model` has the system's name."""
 PLAN = "plan"
-"""The title of a context that is the system's plan; every other context is a query."""
+"""The title of the context that is the system's plan; every other context is a query."""
 
 
 async def system_interactions(
     items: list[LongformItem], entry: OwnAgent, system: SystemEntry, params: SystemLimits, ask: Ask
 ) -> Drafts[Interaction]:
-    """Ask a system every question. A failed answer is a row without one, with the reason in `problem`."""
+    """Ask a system every question; the row of a failed answer has no answer, and `problem` says why."""
     built = build_system(entry.system, system, (), ask)
     responses = await asyncio.gather(
         *(built.answer(pose(item), row=make_id(item.id, AGENT, entry.system), item=item.id) for item in items)
@@ -48,14 +48,14 @@ async def system_interactions(
 
 
 def pose(item: LongformItem) -> str:
-    """Write what a system is asked: the question, then the database as statements of SQLite."""
+    """Write the request for a system: the question, then the database as SQLite statements."""
     return f"{item.question}\n\nSQLite database:\n{item.script}"
 
 
 def make_interaction(
     item: LongformItem, name: str, response: Response, params: SystemLimits, file: Path
 ) -> Interaction:
-    """Make the row of a system's response, and run its queries on the item's database, written to a file."""
+    """Make the row of a system's response, after its queries are run on the item's database in `file`."""
     told = [(passage.title.strip().lower() == PLAN, passage.text) for passage in response.passages or ()]
     plan = "\n".join(text for is_plan, text in told if is_plan)
     written = [WrittenQuery(text) for is_plan, text in told if not is_plan and text]

@@ -1,1 +1,1 @@
-"""Importers of what others have published for ragcheck."""
+"""Importers of published datasets for ragcheck."""

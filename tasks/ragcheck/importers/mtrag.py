@@ -1,8 +1,8 @@
-"""MT-RAG's evaluation files: published answers of models to tasks, with what people thought of them.
+"""Import MT-RAG's evaluation files: published answers of models to tasks, with people's ratings.
 
-One JSON object: `models`, `metrics`, `documents`, `tasks` and `evaluations`; the last hold each answer and,
-by metric and rater, its annotations. Raters called `system` and `composite` are algorithms, and not read.
-Models become systems that replay their answers, and judges are compared with the ratings.
+A file is one JSON object with `models`, `metrics`, `documents`, `tasks` and `evaluations`. Each evaluation is
+an answer, with annotations by metric and rater. The raters `system` and `composite` are algorithms, and are
+skipped. Each model becomes a system that replays its answers, and judges are compared with the ratings.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Mtrag(BaseImporter):
     top_k: int = option("Number of passages to retrieve.", "N", "--top-k", default=5, least=1)
 
     def bring_in(self, project: Project) -> Imported:
-        """Write a file's tasks, answers and ratings, and name them in params.yaml.
+        """Write a file's tasks, answers and ratings, and add them to params.yaml.
 
-        Raises BadInput for a file, name or metric that is none, and changes nothing then.
+        Raises BadInput for an invalid file, name or metric, and then changes nothing.
         """
         check_name(self.called)
         search = self._describe_search()
@@ -103,7 +103,7 @@ class Mtrag(BaseImporter):
         return Imported(lines, texts, settings)
 
     def _describe_search(self) -> dict[str, object]:
-        """Describe how passages are retrieved, as a system's `search`. Raises BadInput."""
+        """Describe how passages are retrieved, as a system's `search`; empty for `none`. Raises BadInput."""
         if self.retriever not in (kinds := get_args(RetrieverKind)):
             what = f"{self.retriever!r} is not a retriever (known: {', '.join(kinds)})"
             raise BadInput("--retriever", what)
@@ -112,7 +112,7 @@ class Mtrag(BaseImporter):
         return {"search": {"kind": "rag", "retriever": self.retriever, "top_k": self.top_k}}
 
     def _list_rated(self, read: Evaluations) -> list[RatedMetric]:
-        """List the metrics that people rated by. Raises BadInput if there is none."""
+        """List the metrics that people rated. Raises BadInput if there are none."""
         rated = {rating[0] for answer in read.answers for rating in answer.ratings}
         metrics = [metric for metric in read.metrics.values() if metric.name in rated]
         if not metrics:
@@ -120,7 +120,7 @@ class Mtrag(BaseImporter):
         return metrics
 
     def _choose(self, metrics: Sequence[RatedMetric]) -> RatedMetric:
-        """Choose the metric that judges are compared with."""
+        """Return the metric that judges are compared with. Raises BadInput if no person rated by it."""
         wanted = self.metric or metrics[0].name
         chosen = next((metric for metric in metrics if metric.name == wanted), None)
         if chosen is None:
@@ -130,7 +130,7 @@ class Mtrag(BaseImporter):
 
 
 def name_systems(name: str, models: Mapping[str, str]) -> dict[str, str]:
-    """Name a system for each model: the set's name and the model's, in small letters and hyphens."""
+    """Name a system for each model: the set's name and the model's name, in lower case with hyphens."""
     systems: dict[str, str] = {}
     for model in models:
         plain = make_plain(model)
@@ -142,17 +142,17 @@ def name_systems(name: str, models: Mapping[str, str]) -> dict[str, str]:
 
 
 def name_ratings(metric: RatedMetric) -> str:
-    """Name the file of a metric's ratings."""
+    """Return the file name for a metric's ratings."""
     return f"ratings-{make_plain(metric.name)}.csv"
 
 
 def make_plain(text: str) -> str:
-    """Turn a name into small letters, digits and hyphens."""
+    """Convert a name to lower-case letters, digits and hyphens."""
     return "-".join(re.findall(r"[a-z0-9]+", text.lower())) or "unnamed"
 
 
 def list_answers(reference: Path, read: Evaluations) -> Iterator[str]:
-    """List the lines of the file that systems replay. reference: the tasks, as a set reads them."""
+    """Yield the lines of the file that systems replay. reference: the file of the set's tasks."""
     tasks = {task.id: task for task in read_tasks(reference)}
     for answer in sorted(read.answers, key=lambda answer: (answer.model, answer.task)):
         task = tasks[answer.task]
@@ -170,7 +170,7 @@ def list_answers(reference: Path, read: Evaluations) -> Iterator[str]:
 
 
 def make_ratings(read: Evaluations, metric: RatedMetric, systems: Mapping[str, str]) -> str:
-    """Make the CSV of a metric's ratings, on its own scale."""
+    """Write the CSV of a metric's ratings, on the metric's own scale."""
     return write_form(
         COLUMNS,
         [
@@ -184,25 +184,25 @@ def make_ratings(read: Evaluations, metric: RatedMetric, systems: Mapping[str, s
 
 @dataclass(frozen=True)
 class RatedMetric:
-    """A metric that people rate by. values: what an annotation says -> its number; low and high: its ends."""
+    """A metric that people rate. values: annotation -> its number. low, high: the ends of the scale."""
 
     name: str
     values: Mapping[str, float]
 
     @property
     def low(self) -> float:
-        """The least number of the scale."""
+        """The smallest number of the scale."""
         return min(self.values.values())
 
     @property
     def high(self) -> float:
-        """The greatest number of the scale."""
+        """The largest number of the scale."""
         return max(self.values.values())
 
 
 @dataclass(frozen=True)
 class PublishedAnswer:
-    """A model's answer to a task. ratings: (metric, rater, number) of people."""
+    """A model's answer to a task. ratings: people's ratings as (metric, rater, number)."""
 
     task: str
     model: str
@@ -212,18 +212,18 @@ class PublishedAnswer:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """The content of an evaluation file. models: id -> name. tasks: in the published references' layout."""
+    """The content of an evaluation file. models: id -> name. tasks: id -> task in the published layout."""
 
     models: Mapping[str, str]
     metrics: Mapping[str, RatedMetric]
     tasks: Mapping[str, Mapping[str, Any]]
     answers: Sequence[PublishedAnswer]
     documents: Sequence[Mapping[str, str]]
-    """All passages, as `documents.jsonl` of a set has them; those without a text are left out."""
+    """All passages with a text, in the format of `documents.jsonl` of a question set."""
 
 
 def read_evaluations(path: Path) -> Evaluations:
-    """Read an evaluation file. Raises BadInput that names the part and place of what is not in the layout."""
+    """Read an evaluation file. Raises BadInput that names the part and position of an invalid entry."""
     record: Mapping[str, Any] = read_json_object(path)
     models = dict(_read_part(path, record, "models", lambda row: (_text(row, "model_id"), row)))
     documents = dict(_read_part(path, record, "documents", lambda row: (_text(row, "document_id"), row)))
@@ -265,7 +265,7 @@ def _read_part(
 
 
 def _read_metric(row: Mapping[str, Any]) -> RatedMetric:
-    """Read a metric; one without named values is an algorithm's, and has none."""
+    """Read a metric. A metric without named values comes from an algorithm, and its `values` are empty."""
     values = {str(value["value"]): float(value["numeric_value"]) for value in row.get("values") or ()}
     return RatedMetric(_text(row, "name"), values)
 

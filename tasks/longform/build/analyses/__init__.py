@@ -1,1 +1,1 @@
-"""Analyses: questions planned from a database's own questions, over rows that the model invents."""
+"""Analyses: questions that are planned from a database's own questions, over rows that a model invents."""

@@ -1,4 +1,4 @@
-"""The ways in which the question of an analysis may be worded, and what it must name."""
+"""Frames for the questions of analyses, and the names that each question must contain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tasks.models.frames import Parts
 TASK = re.compile(
     r"(analy[sz]e|assess|compare|describe|determine|examine|explain|explore|investigate)\b", re.I
 )
-"""How a question begins that is put as a task, as half of those in figure 5."""
+"""Start of a question that is worded as a task, like half of the questions in figure 5."""
 KEPT: Mapping[str, tuple[str, ...]] = {
     COMPARISON: ("than", "compare", "compared", "higher", "differ", "difference", "differences"),
     CORRELATION: ("correlation", "correlations", "correlate", "correlates", "correlated"),
@@ -43,11 +43,11 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     ),
     PATTERN: ("common", "pattern", "patterns", "share", "often", "likely", "typical"),
 }
-"""Kind -> the words of which a definite question must have one, so that it asks for that kind."""
+"""Kind -> words of which a definite question must contain one, so that it asks for that kind."""
 
 
 def read_task(text: str, least: int, most: int) -> str:
-    """Read a reply that is one question of so many words, or one task that ends with a full stop.
+    """Parse a reply: one question of `least` to `most` words, or one task that ends with a full stop.
 
     Raises Unparsed.
     """
@@ -58,14 +58,14 @@ def read_task(text: str, least: int, most: int) -> str:
 
 
 def list_musts(design: str, asked: Asked) -> list[tuple[str, ...]]:
-    """List what a question at length names, each as the texts of which one must be there."""
+    """List what a full question must name, each entry as alternative texts of which one is required."""
     musts: list[tuple[str, ...]] = [(asked.rows,), *((group,) for group in asked.groups)]
     musts += [_inflect(name) for name in _list_names(design, asked)]
     return [*musts, (asked.quality.words,) if asked.quality else KEPT[design]]
 
 
 def list_short_musts(design: str, asked: Asked) -> list[tuple[str, ...]]:
-    """List what a short question names: an interpretive one leaves out which figures tell."""
+    """List what a condensed question must name; an interpretive question does not name all its figures."""
     if asked.quality is None:
         return list_musts(design, asked)
     musts: list[tuple[str, ...]] = [(asked.rows,), *((group,) for group in asked.groups[:FIRST_VALUE])]
@@ -77,7 +77,7 @@ def list_short_musts(design: str, asked: Asked) -> list[tuple[str, ...]]:
 
 
 def _list_names(design: str, asked: Asked) -> list[str]:
-    """List the names of the columns; of a trend the time comes last."""
+    """List the names of the question's columns; for a trend, the time comes last."""
     names = [measure.name for measure in asked.focus.measures]
     counted = design == TREND and asked.figures[0].kind == YEARLY
     return [f"number of {asked.rows}", *names] if counted else names
@@ -88,12 +88,12 @@ def _inflect(name: str) -> tuple[str, ...]:
 
 
 def find_time(asked: Asked) -> FocusMeasure:
-    """Return the time of a trend."""
+    """Return the time column of a trend."""
     return asked.focus.find(asked.figures[0].over)
 
 
 def _say_trended(asked: Asked) -> str:
-    """Say what a trend is of: `average price and average size of houses`."""
+    """Name the amounts of a trend: `average price and average size of houses`."""
     if asked.figures[0].kind == YEARLY:
         return f"number of {asked.rows}"
     return f"{_say_averages(asked)} of {asked.rows}"
@@ -217,10 +217,10 @@ AT_LENGTH: Mapping[str, Callable[[Asked], Parts]] = {
     COMPARISON: _ask_comparison, CORRELATION: _ask_correlation, RELATIONSHIP: _ask_relationship,
     IMPACT: _ask_impact, TREND: _ask_trend, PATTERN: _ask_pattern,
 }  # fmt: skip
-"""Kind -> the frame of its question at length."""
+"""Kind -> the frame of the full question."""
 SHORTENED: Mapping[str, Callable[[Asked], Parts]] = {
     COMPARISON: _shorten_comparison, CORRELATION: _shorten_correlation,
     RELATIONSHIP: _shorten_relationship, IMPACT: _shorten_impact, TREND: _shorten_trend,
     PATTERN: _shorten_pattern,
 }  # fmt: skip
-"""Kind -> the frame of its question without superfluous detail."""
+"""Kind -> the frame of the condensed question."""

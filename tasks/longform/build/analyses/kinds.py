@@ -1,4 +1,4 @@
-"""The kinds of analyses that questions ask for (figure 5), and the figures that each needs."""
+"""The kinds of analyses that questions ask for (figure 5), and the figures that each kind needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEAN, MEDIAN = "mean", "median"
 GAP, CORRELATED, HALVES, SLOPE, PERIODS, PART = "gap", "correlation", "halves", "slope", "periods", "part"
 YEARLY, PERIOD_COUNTS, MEDIAN_GAP = "yearly", "period_counts", "median_gap"
 FIRST_VALUE = 2
-"""In a pattern's groups, the place of the first of the two values whose shares are compared."""
+"""In the groups of a pattern, the index of the first of the two values whose shares are compared."""
 QUALITIES = {
     COMPARISON: "notable differences",
     CORRELATION: "noteworthy",
@@ -24,26 +24,26 @@ QUALITIES = {
     TREND: "notable trends",
     PATTERN: "notable patterns",
 }
-"""The abstract words that an interpretive analysis turns on, where the entry has none (section 2.2)."""
+"""The abstract words of interpretive analyses, if the database's entry has none (section 2.2)."""
 Rank = Callable[[str], tuple[object, ...]]
-"""The id of a column -> a key for sorting: the smallest is asked about first."""
+"""Column id -> a sort key; the column with the smallest key is used first."""
 
 
 @dataclass(frozen=True)
 class AnalysisScope:
-    """The possible subjects of a question."""
+    """The subject of one analysis: its rows, groups, columns and figures."""
 
     subject: AnalysedRows
     category: Category | None
     groups: tuple[str, ...]
-    """The compared values; of a pattern also two values of the column whose shares are compared."""
+    """The compared groups; for a pattern, followed by the two values whose shares are compared."""
     chosen: Chosen
     measures: tuple[FocusMeasure, ...]
-    """The columns of the figures, in words."""
+    """The columns of the figures, with their words."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The ids of all columns that it is about."""
+        """The ids of all columns that the analysis uses."""
         named = (self.category.column,) if self.category else ()
         return (*named, *(measure.column for measure in self.measures))
 
@@ -102,7 +102,7 @@ def _choose_trend(subject: AnalysedRows, interpretive: bool, rank: Rank) -> Anal
     if not times:
         return None
     time = times[0].column
-    if not amounts:  # the number of rows has a trend, too
+    if not amounts:  # use the trend in the number of rows instead
         counts = [FigureDesign(kind, time, time) for kind in (YEARLY, PERIOD_COUNTS)]
         return _make(TREND, subject, None, 0, counts, times[:1], interpretive)
     figures = [FigureDesign(SLOPE, amount.column, time) for amount in amounts[: 2 if interpretive else 1]]
@@ -117,7 +117,7 @@ def _choose_pattern(subject: AnalysedRows, interpretive: bool, rank: Rank) -> An
         return None
     category, *others = ordered
     far = category.column.partition(".")[0] != subject.table
-    # Of two texts behind one key, the one tells the other.
+    # If two text columns are behind the same key, one determines the other, so their shares are trivial.
     telling = [part for part in others if not far or part.column.partition(".")[0] == subject.table]
     if not telling:
         return None
@@ -139,7 +139,7 @@ KINDS: Mapping[str, Callable[[AnalysedRows, bool, Rank], AnalysisScope | None]] 
     TREND: _choose_trend,
     PATTERN: _choose_pattern,
 }
-"""Name -> what chooses its columns; None where a subject has too few."""
+"""Kind -> the function that chooses its columns; it returns None if a subject has too few."""
 
 
 def _make(
@@ -158,7 +158,7 @@ def _make(
 
 
 def _write_pair(amounts: Sequence[FocusMeasure]) -> list[FigureDesign]:
-    """Two means, or a mean and a median of the one amount: one number never answers a question."""
+    """Return two means, or the mean and median of a single amount; no answer is a single number."""
     if len(amounts) > 1:
         return [FigureDesign(MEAN, amount.column) for amount in amounts[:2]]
     return [FigureDesign(kind, amounts[0].column) for kind in (MEAN, MEDIAN)]
@@ -169,7 +169,7 @@ def _sort(measures: Sequence[FocusMeasure], rank: Rank) -> list[FocusMeasure]:
 
 
 def _choose_groups(subject: AnalysedRows, rank: Rank) -> tuple[Category | None, list[FocusMeasure]]:
-    """Choose the category that rows are compared by, and sort the amounts that may differ within a group."""
+    """Choose the category that groups the rows, and sort the amounts that may differ within a group."""
     for category in sorted(subject.categories, key=lambda known: rank(known.column)):
         if amounts := subject.list_amounts(category):
             return category, _sort(amounts, rank)
@@ -177,6 +177,6 @@ def _choose_groups(subject: AnalysedRows, rank: Rank) -> tuple[Category | None, 
 
 
 def _pair(subject: AnalysedRows, rank: Rank) -> list[FocusMeasure] | None:
-    """Two or three amounts to relate."""
+    """Return two or three amounts to relate to each other; None if there are fewer than two."""
     amounts = _sort(subject.amounts, rank)[:3]
     return amounts if len(amounts) > 1 else None

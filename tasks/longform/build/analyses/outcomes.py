@@ -24,33 +24,34 @@ YES, NO, UNKNOWN = "yes", "no", "unknown"
 POSITIVE, NEGATIVE, WEAK = "positive", "negative", "weak"
 RISING, FALLING, FLAT = "rising", "falling", "flat"
 KNOWN = 3
-"""Rows with a known amount that a group, or a side, must have to tell something; and years, of a trend."""
+"""Minimum number of rows with a known amount in each compared group or side. For a trend in the number of
+rows, the minimum number of years."""
 CLEAR = 0.3
-"""Correlation from which on two amounts go together."""
+"""Minimum absolute correlation that counts as positive or negative; below it, the correlation is weak."""
 TENTH = 0.1
-"""The part of the mean by which an amount must change to rise or fall, and of the lowest by which groups
-must differ."""
+"""The smallest relative change of a mean that counts as rising or falling, and the relative difference from
+the lowest group that groups must exceed to differ."""
 CHOICES: Mapping[str, tuple[str, ...]] = {
     GAP: (YES, NO), MEDIAN_GAP: (YES, NO), CORRELATED: (POSITIVE, NEGATIVE, WEAK), HALVES: SIDES[HALVES],
     SLOPE: (RISING, FALLING, FLAT), YEARLY: (RISING, FALLING, FLAT), PERIODS: SIDES[PERIODS],
     PERIOD_COUNTS: SIDES[PERIOD_COUNTS],
 }  # fmt: skip
-"""Kind of figure -> what it may come to; of any other kind it is the group that is ahead."""
+"""Kind of figure -> its possible outcomes. For all other kinds, the outcome is the group that is ahead."""
 
 AGREES: Mapping[str, str] = {
     GAP: YES, MEDIAN_GAP: YES, CORRELATED: POSITIVE, HALVES: ABOVE, SLOPE: RISING, YEARLY: RISING,
     PERIODS: LATER, PERIOD_COUNTS: LATER,
 }  # fmt: skip
-"""Kind of figure -> what it comes to where a definite question is answered with yes; else the first group."""
+"""Kind of figure -> the outcome that means yes for a definite question. For other kinds, see `find_yes`."""
 
 
 def is_analysis(design: str) -> bool:
-    """Return whether a question was planned from a question, not from rows."""
+    """Return whether a question was planned from another question instead of from rows."""
     return design in KINDS
 
 
 def list_sides(figure: FigureDesign, groups: Sequence[str]) -> tuple[str, ...]:
-    """List the groups or sides that a figure has a value for."""
+    """List the groups or sides for which a figure has a value."""
     if figure.kind in SIDES:
         return SIDES[figure.kind]
     if figure.kind in (CORRELATED, SLOPE, YEARLY):
@@ -59,19 +60,19 @@ def list_sides(figure: FigureDesign, groups: Sequence[str]) -> tuple[str, ...]:
 
 
 def list_choices(figure: FigureDesign, groups: Sequence[str]) -> tuple[str, ...]:
-    """List what a figure may come to."""
+    """List the possible outcomes of a figure."""
     return CHOICES.get(figure.kind) or list_sides(figure, groups)
 
 
 def find_yes(figure: FigureDesign, groups: Sequence[str]) -> str:
-    """Return what a figure must come to for a question to be answered with yes."""
+    """Return the outcome of a figure that means yes for a definite question."""
     if figure.kind == PART:
         return groups[int(figure.threshold) - FIRST_VALUE]
     return AGREES.get(figure.kind) or groups[0]
 
 
 def find_outcome(kind: str, values: Mapping[str, float]) -> str | None:
-    """Say what a figure comes to; empty if that cannot be told, None for a kind that ranks its groups."""
+    """Return a figure's outcome; empty if undetermined, None for a kind that ranks its groups."""
     if kind in (GAP, MEDIAN_GAP):
         gap = measure_gap(values)
         return "" if gap is None else YES if gap > TENTH else NO
@@ -88,19 +89,22 @@ def find_outcome(kind: str, values: Mapping[str, float]) -> str | None:
 
 
 def measure_gap(values: Mapping[str, float]) -> float | None:
-    """Return how far the highest value is above the lowest, as a part of the lowest; None from 0 down."""
+    """Return the relative difference between the highest and the lowest value: 0.5 for 3 and 2.
+
+    None if there are fewer than two values, or if the lowest is not above 0.
+    """
     if len(values) < 2 or min(values.values()) <= 0:
         return None
     return max(values.values()) / min(values.values()) - 1
 
 
 def list_counts(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int]) -> list[int]:
-    """List the rows behind each side of a figure; a side that no row is of has 0."""
+    """List the number of rows behind each side of a figure; a side without rows has 0."""
     return [counts.get(side, 0) for side in list_sides(figure, groups)]
 
 
 def is_silent(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int]) -> bool:
-    """Return whether rows say nothing of a figure: a side has no row, or fewer than two points are left."""
+    """Return whether rows leave a figure open: a side has no rows, or a fit has fewer than two points."""
     least = 2 if figure.kind in (CORRELATED, SLOPE, YEARLY) else 1
     return min(list_counts(figure, groups, counts)) < least
 
@@ -108,6 +112,6 @@ def is_silent(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, 
 def is_told(
     figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int], values: Mapping[str, float]
 ) -> bool:
-    """Return whether there are rows enough for a figure, and it has a value for every side."""
+    """Return whether every side of a figure has a value and at least `KNOWN` rows."""
     enough = min(list_counts(figure, groups, counts)) >= KNOWN
     return enough and all(side in values for side in list_sides(figure, groups))

@@ -1,4 +1,4 @@
-"""Plan questions from a database's own: their kinds in turn, each about what one of those asks about."""
+"""Plan analyses from a database's own questions, taking the kinds of analyses in turn."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.words import split_name
 
 TRIES = 40
-"""The database's own questions that are tried for one plan."""
+"""Maximum number of the database's own questions that are tried for one plan."""
 
 
 @dataclass(frozen=True)
 class AnalysisPlan:
-    """The plan of a question."""
+    """The plan of the question of one analysis."""
 
     design: str
-    """Its kind, a name in `KINDS`."""
+    """The kind of analysis, a name in `KINDS`."""
     focus: Focus
     groups: tuple[str, ...]
     chosen: Chosen
     seed: str
-    """The question that steers it: of the database's own, or made from its tables."""
+    """The question that the plan is based on: the database's own, or one made from its tables."""
 
 
 @dataclass
 class Tally:
-    """Counts of plans for a set, so that kinds and readings are balanced over its databases."""
+    """Counts of a set's plans, to balance kinds and interpretive questions over all its databases."""
 
     interpretive: float
-    """The share of plans that turn on an abstract word."""
+    """The target share of plans about an abstract word."""
     kinds: Counter[tuple[str, bool]] = field(default_factory=Counter)
 
     @property
     def is_interpretive(self) -> bool:
-        """Return whether the next plan is to be interpretive."""
+        """Whether the next plan must be interpretive, to reach the target share."""
         done = sum(count for (_, interpretive), count in self.kinds.items() if interpretive)
         return done < self.interpretive * (self.kinds.total() + 1)
 
     def list_kinds(self, interpretive: bool) -> list[str]:
-        """List kinds, those that were planned least first."""
+        """List the kinds in ascending order of the number of their plans."""
         return sorted(KINDS, key=lambda kind: (self.kinds[kind, interpretive], self.kinds[kind, True]))
 
 
 def plan_analyses(
     known: SourceArtifacts, database: str, count: int, seed: int, tally: Tally
 ) -> list[AnalysisPlan]:
-    """Plan up to `count` questions of a database; fewer where its tables have nothing else to ask about."""
-    dice = random.Random(f"{seed} {database}")  # noqa: S311 (no secret)
+    """Plan at most `count` questions of a database; fewer if its tables have no further subjects."""
+    dice = random.Random(f"{seed} {database}")  # noqa: S311 (not used for security)
     subjects = list_subjects(known.read(database), known.read_foci(database))
     seeds = known.read_seeds(database) or write_questions(subjects)
     planner = _Planner(known, database, subjects, dice)
@@ -74,7 +74,7 @@ def plan_analyses(
 
 
 class _Planner:
-    """Finds plans of one database, and counts what they are about."""
+    """Finds the plans of one database, and counts the use of tables, columns and seed questions."""
 
     def __init__(
         self, known: SourceArtifacts, database: str, subjects: Sequence[AnalysedRows], dice: random.Random
@@ -90,7 +90,7 @@ class _Planner:
     def find(
         self, kind: str, interpretive: bool, seeds: Sequence[str], plans: dict[str, AnalysisPlan]
     ) -> AnalysisPlan | None:
-        """Find a plan of a kind that the first possible question steers, and add it to `plans` by its id."""
+        """Find a plan of a kind for the first seed question that allows one; add it to `plans` by its id."""
         for seed in seeds:
             mentions = find_mentions(seed, self.columns)
             for choice in self._list_choices(kind, interpretive, mentions):
@@ -104,7 +104,7 @@ class _Planner:
     def _list_choices(
         self, kind: str, interpretive: bool, mentions: frozenset[str]
     ) -> Iterator[AnalysisScope]:
-        """Yield choices that a question mentions, the most of it first, then what was asked about least."""
+        """Yield possible analyses for a question: most mentioned columns first, then the least used table."""
         chance = {column: self.dice.random() for column in self.columns}
 
         def rank(column: str) -> tuple[object, ...]:
@@ -122,7 +122,7 @@ class _Planner:
 
 
 def _needs_all(choice: AnalysisScope) -> bool:
-    """Return whether a choice is about every table of its subject: otherwise the single table is simpler."""
+    """Return whether an analysis uses every table of its subject. Otherwise, a single table is simpler."""
     return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
         choice.subject.tables
     ) == 1

@@ -1,4 +1,4 @@
-"""The queries that check what an analysis claims, each over the rows that were invented for it."""
+"""The queries that compute the figures of an analysis from the rows of its database."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ ABOVE, BELOW, EARLIER, LATER = "above", "below", "earlier", "later"
 SIDES: Mapping[str, tuple[str, ...]] = {
     HALVES: (ABOVE, BELOW), PERIODS: (LATER, EARLIER), PERIOD_COUNTS: (LATER, EARLIER),
 }  # fmt: skip
-"""Kind of figure -> what it compares, where that is not a group of the question."""
+"""Kind of figure -> the two sides that it compares, for kinds that do not compare groups."""
 VALUE, CHANGE, FIRST, LAST, BORDER = "value", "change", "first", "last", "border"
 Found = tuple[dict[str, float], dict[str, int], dict[str, int]]
-"""Values, the rows behind each, and the rows there are: by group or side, as in `FoundFigure`."""
+"""Three mappings from a group or side: its value, its number of rows with the amount, and its number of all
+rows."""
 
 
 def write_year(column: str) -> str:
-    """Write the year of a date, or of a number that is one."""
+    """Write the year of a date column, or of a column of year numbers."""
     return f"CAST(substr({quote_column(column)}, 1, 4) AS INTEGER)"
 
 
 def write_analysis(focus: Focus, groups: Sequence[str], figure: FigureDesign, digits: int) -> str:
-    """Write the query of a figure that only analyses have. digits: decimal places of its measure."""
+    """Write the query of a kind of figure that only analyses have. digits: decimal places of its measure."""
     return QUERIES[figure.kind](focus, groups, figure, digits)
 
 
@@ -69,7 +70,11 @@ FIT = "FROM known, means"
 
 
 def _write_fit(points: str, digits: int) -> str:
-    """Write what fits a line by least squares: its slope, and the years that it spans."""
+    """Write the query of a least-squares fit.
+
+    The query returns the number of all points and of known points, the slope, the first and last year, and
+    the fitted change over these years relative to the mean.
+    """
     slope = "SUM((x - mx) * (y - my)) / SUM((x - mx) * (x - mx))"
     change = f"ROUND({slope} * (MAX(x) - MIN(x)) / ABS(MAX(my)), 2)"
     return f"{points} {_select(f'{COUNTS}, ROUND({slope}, {digits + 1}), MIN(x), MAX(x), {change}', FIT)}"
@@ -80,7 +85,10 @@ def _write_points(focus: Focus, across: str, up: str) -> str:
 
 
 def _name_points(select: str) -> str:
-    """Name points, those with both amounts, and the means of these: deviations keep large amounts exact."""
+    """Write the WITH clause of a query: `points`, `known` (points with both amounts) and `means`.
+
+    Sums use deviations from the means, which keeps large amounts exact.
+    """
     known = "SELECT x, y FROM points WHERE x IS NOT NULL AND y IS NOT NULL"
     means = "SELECT AVG(x) AS mx, AVG(y) AS my FROM known"
     return f"WITH points AS ({select}), known AS ({known}), means AS ({means})"
@@ -114,7 +122,10 @@ PERIOD = f"CASE WHEN x > border THEN '{LATER}' ELSE '{EARLIER}' END"
 
 
 def _write_sides(points: str, border: str, side: str, values: str, digits: int) -> str:
-    """Write what compares rows on the two sides of a border. values: rows with the amount, and its figure."""
+    """Write a query that compares rows on the two sides of a border.
+
+    values: the expressions for the number of rows with the amount, and for the side's figure.
+    """
     told = f"{side} AS side, COUNT(*), {values}, ROUND(MAX(border), {digits})"
     sides = _select(told, "FROM points, middle WHERE x IS NOT NULL GROUP BY side ORDER BY side")
     return f"WITH points AS ({points}), middle AS ({border}) {sides}"
@@ -135,14 +146,13 @@ QUERIES: Mapping[str, Callable[[Focus, Sequence[str], FigureDesign, int], str]] 
     CORRELATED: _write_correlation, SLOPE: _write_slope, YEARLY: _write_yearly, HALVES: _write_halves,
     PERIODS: _write_periods, PERIOD_COUNTS: _write_period_counts, PART: _write_part,
 }  # fmt: skip
-"""Kind of figure -> what writes its query; the others are those of `evidence`."""
+"""Kind of figure -> the function that writes its query; module `evidence` has the other kinds."""
 
 
 def read_analysis(kind: str, rows: Sequence[Sequence[Value]]) -> Found:
-    """Read the rows of a query that `write_analysis` wrote.
+    """Read the result of a query that `write_analysis` wrote.
 
-    A correlation and a slope have one side, VALUE. A value that the rows do not give, or an infinite one, is
-    left out.
+    A correlation and a slope have one side, `VALUE`. Missing and infinite values are left out.
     """
     values: dict[str, float] = {}
     counts: dict[str, int] = {}
@@ -160,5 +170,5 @@ def read_analysis(kind: str, rows: Sequence[Sequence[Value]]) -> Found:
 
 
 def read_number(value: Value) -> float | None:
-    """Read a finite number; None for anything else."""
+    """Return a finite number as float; None for any other value."""
     return float(value) if isinstance(value, int | float) and isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Steer plans by a database's own questions: what each of them asks about (section 2.1, control)."""
+"""Find what a database's own questions ask about, to base new plans on them (section 2.1, control)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tasks.longform.build.words import split_name
 
 WORD = re.compile(r"[^\W_]+")
 VAGUE = frozenset(["name", "number", "id", "code", "type", "date", "the", "of", "and", "in", "by", "to", "a"])
-"""Words of columns by which alone a question does not name the column."""
+"""Words that do not name a column if its name has no other words."""
 
 
 def find_mentions(question: str, known: Mapping[str, SourceColumn]) -> frozenset[str]:
-    """Find what a question asks about: ids of columns, and names of tables.
+    """Find the ids of columns and the names of tables that a question mentions.
 
-    A column is named where all words of its name are there, in singular or plural; so is a table.
+    A column or table is mentioned if all words of its name occur, in the singular or plural.
     """
     there = _read_stems(question)
     found = set()
@@ -38,7 +38,7 @@ def _read_stems(text: str) -> set[str]:
 
 
 def write_questions(subjects: Iterable[AnalysedRows]) -> list[str]:
-    """Write questions from a database's tables, for one that has none: they name what its columns hold."""
+    """Write questions that name a database's columns, for databases without questions of their own."""
     written: dict[str, None] = {}
     for subject in subjects:
         amounts = [amount.name for amount in subject.amounts]
@@ -58,5 +58,5 @@ def write_questions(subjects: Iterable[AnalysedRows]) -> list[str]:
 
 
 def count_mentioned(mentions: frozenset[str], columns: Sequence[str], table: str) -> int:
-    """Count what of a plan a question names: its columns, each twice, and its table once."""
+    """Score how much of a plan a question mentions: 2 for each column, and 1 for the table."""
     return 2 * len(mentions.intersection(columns)) + (table in mentions)

@@ -1,4 +1,4 @@
-"""Find subjects for questions from the schema of a database, even without enough rows."""
+"""Find subjects for questions in the schema of a database, even if it has few rows."""
 
 from __future__ import annotations
 
@@ -31,58 +31,64 @@ from tasks.longform.build.source_columns import SourceColumn
 from tasks.longform.build.words import say_amount, split_name
 
 YEAR = re.compile(r"\b(year|season)\b", re.IGNORECASE)
+"""Names of columns with year numbers."""
 OWN_NAME = re.compile(
     r"\b(name|title|[fl]name|surname|theme|nickname|motto|song|capital|abbreviation|author|init|minit)s?\b",
     re.IGNORECASE,
 )
-"""Texts that differ in most rows of their table: rows that refer to them can be grouped by them."""
+"""Names of text columns that name the rows of their own table. Rows of other tables can
+be grouped by them."""
 NO_CATEGORY = re.compile(
     r"\b(description|address|line|e?mail|phone|url|comments?|text|details?|code|id|password|login|token|"
     r"website|street|zip|postcode|photo|content|notes?|date|time|other|number|fix|hours)\b",
     re.IGNORECASE,
 )
-"""Texts that single out a row, or say too much to group rows by."""
+"""Names of text columns that identify a row, or that are too specific to group rows by."""
 NO_OWN_AMOUNT = re.compile(
     r"\b(date|time of|season|sequence|dno|dnumber|classroom|partition|version|since|elected|"
     r"[a-z]*(?<!pa)(?<!b)id)\b",
     re.IGNORECASE,
 )
-"""Numbers that name something, or say when, beside those of `foci.NO_AMOUNT`."""
+"""Names of numeric columns that are not amounts but names or times, in addition to `foci.NO_AMOUNT`."""
 BIRTH = re.compile(r"\b(birth|born|dob)\b", re.IGNORECASE)
-"""Dates over which nothing of a database has a trend."""
+"""Names of columns with birth dates, over which a database has no meaningful trend."""
 SCALE = re.compile(r" (in )?(millions?|billions?|knots|tons|(?:metric )?tonnes)$", re.IGNORECASE)
+"""The unit at the end of a column's name, which is written with `in`: `in millions`."""
 DATAS = re.compile(r"\bdatas$")
+"""The wrong plural of table names that end with `data`."""
 REFERENCE = re.compile(r"^ref_(?=.)", re.IGNORECASE)
+"""The prefix of names of reference tables, which the nouns for their rows leave out."""
 COUNTED = re.compile(r"^num (of )?", re.IGNORECASE)
+"""The start of names of counts, which is written as `number of`."""
 FLAGS = frozenset(["0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"])
-"""Values that say whether something is so, and not what."""
+"""Values of flags, which are not useful as groups."""
 CLAUSE = re.compile(r"(if|is|has|how|what|when|where|which)\b|.* by$", re.IGNORECASE)
-"""Names of columns that are no noun: `if affirmative win`, `written by`."""
+"""Column names that are clauses instead of nouns: `if affirmative win`, `written by`."""
 LONGEST = 30
-"""Characters of a value that a question names, at most."""
+"""Maximum number of characters of a value that a question may name."""
 PLAIN = re.compile(r"\w([\w ./&'-]*[\w.])?")
-"""A value that can be said amid a sentence."""
+"""Matches a value that can be quoted inside a sentence."""
 
 
 @dataclass(frozen=True)
 class Category:
-    """A column of texts by which rows can be grouped."""
+    """A text column by which rows can be grouped."""
 
     column: str
     words: str
     relation: str
-    """How a row is said to belong to a group, as in `Focus`."""
+    """The words for membership in a group, as in `Focus`."""
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class AnalysedRows:
-    """The rows of a table, with what is known of each: in the table, and behind one foreign key."""
+    """The rows of a table, with their columns in the table itself and behind one foreign key."""
 
     table: str
     words: str
     source: str
-    """The FROM clause, without the word."""
+    """The FROM clause, without the keyword FROM."""
     tables: tuple[str, ...]
     amounts: tuple[FocusMeasure, ...]
     times: tuple[FocusMeasure, ...]
@@ -90,7 +96,7 @@ class AnalysedRows:
     qualities: tuple[Quality, ...]
 
     def list_amounts(self, category: Category) -> list[FocusMeasure]:
-        """List the amounts that may differ within a group: one behind the same key as its name does not."""
+        """List the amounts that may differ within a group, so not those behind the same key as the group."""
         far = split_column_id(category.column)[0] != self.table
         return [
             amount
@@ -104,16 +110,16 @@ class AnalysedRows:
 
 
 def list_subjects(known: Mapping[str, SourceColumn], foci: Iterable[Focus]) -> list[AnalysedRows]:
-    """List what questions can be about, the single tables first.
+    """List the subjects that questions can be about, single tables first.
 
-    known: a database's columns by id. foci: they bring the words of the database's entry.
+    known: a database's columns by id. foci: these have the words of the database's entry.
     """
     rows = list(known.values())
     columns = [row.column for row in rows]
     words = _Words(foci)
     subjects = []
     for tree in list_join_trees(columns, 2):
-        if len(tree.route) > 2:  # by a link table a row would count several times
+        if len(tree.route) > 2:  # a link table would count a row several times
             continue
         for table in dict.fromkeys(table for table, _ in list_sides(tree, columns)):
             shown = [row for row in rows if row.column.table in tree.route]
@@ -122,7 +128,7 @@ def list_subjects(known: Mapping[str, SourceColumn], foci: Iterable[Focus]) -> l
 
 
 class _Words:
-    """The words of a database's entry, as its foci have them."""
+    """The words of a database's entry, collected from its foci."""
 
     def __init__(self, foci: Iterable[Focus]) -> None:
         self.measures: dict[str, FocusMeasure] = {}
@@ -163,14 +169,17 @@ def _make_subject(table: str, tree: JoinTree, rows: Sequence[SourceColumn], word
 
 
 def _list_lone_keys(rows: Sequence[SourceColumn]) -> set[str]:
-    """List the columns that alone are the key of their table: each value comes once, and names a row."""
+    """List the columns that are the only key of their table; their values identify single rows."""
     keys = [row for row in rows if row.column.primary_key]
     counts = Counter(key.column.table for key in keys)
     return {key.id for key in keys if counts[key.column.table] == 1}
 
 
 def _name_category(table: str, column: Column) -> str:
-    """Say what a category is of a table's row: `class`, `stadium's country`, `stadium` for its name."""
+    """Name a category column as a property of a table's row, such as `class` or `stadium's country`.
+
+    A column with the names of another table's rows is called like that table: `stadium`.
+    """
     words = split_name(column.name)
     if column.table == table:
         return words
@@ -181,18 +190,18 @@ def _name_category(table: str, column: Column) -> str:
 
 
 def singularize_table(table: str) -> str:
-    """Say what one row of a table is called: `document type` for `Ref_Document_Types`."""
+    """Return the noun for one row of a table: `document type` for `Ref_Document_Types`."""
     *before, last = split_name(REFERENCE.sub("", table)).split()
     return " ".join([*before, make_singular(last)])
 
 
 def _drop_same_names(amounts: Sequence[FocusMeasure]) -> tuple[FocusMeasure, ...]:
-    """Leave out an amount that is called as one of the other table: a question could not tell them apart."""
+    """Drop all but the first of amounts with the same name, which a question could not distinguish."""
     return tuple({amount.name: amount for amount in reversed(amounts)}.values())[::-1]
 
 
 def is_amount(row: SourceColumn) -> bool:
-    """Return whether a column holds amounts: numbers that are no key, code, year or flag."""
+    """Return whether a column contains amounts: numbers that are not keys, codes, years or flags."""
     own = row.column
     if own.type not in {"integer", "real"} or not _can_be_asked(row):
         return False
@@ -206,13 +215,17 @@ def is_amount(row: SourceColumn) -> bool:
 
 
 def _can_be_asked(row: SourceColumn) -> bool:
-    """Return whether people would ask about a column; without a value it counts unless it is a key."""
+    """Return whether people would ask about a column.
+
+    A reference to another table does not qualify. Other columns qualify if they are descriptive, or if they
+    have no values and are not a primary key.
+    """
     own = row.column
     return own.references is None and (own.descriptive or not (row.values or own.primary_key))
 
 
 def is_time(row: SourceColumn) -> bool:
-    """Return whether a column says when: a date, or the number of a year."""
+    """Return whether a column contains times: dates, or year numbers."""
     own = row.column
     words = split_name(own.name)
     if not _can_be_asked(row) or BIRTH.search(words):
@@ -228,7 +241,10 @@ def is_time(row: SourceColumn) -> bool:
 
 
 def _name_measure(row: SourceColumn, table: str, words: _Words) -> FocusMeasure:
-    """Say what an amount or a time is of a table's row: behind a key it is that of the row there."""
+    """Name an amount or time as a property of a table's row.
+
+    A column of another table is named with that table: `stadium's capacity`.
+    """
     measure = words.measures.get(row.id) or _say_measure(row)
     if row.column.table == table:
         return measure
@@ -246,12 +262,12 @@ def _say_measure(row: SourceColumn) -> FocusMeasure:
 
 
 def _is_sayable(text: str) -> bool:
-    """Return whether people would say a value: a name, a code in capitals or words, and no filler (`aut`)."""
+    """Return whether a value is natural in a question: a name, a code in capitals, or words (not `aut`)."""
     return text != text.lower() or (len(text) > 2 and all(map(is_word, text.split())))
 
 
 def _list_values(row: SourceColumn, table: str) -> tuple[str, ...]:
-    """List values that questions can name; none for a column that is not a category."""
+    """List values that questions can name; empty for a column that is not a category."""
     own = row.column
     words = split_name(own.name)
     if own.type != "text" or not own.descriptive or own.primary_key or NO_CATEGORY.search(words):

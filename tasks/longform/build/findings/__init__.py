@@ -1,1 +1,1 @@
-"""Write the outcome of an analysis in words: claim, answer and supporting rows."""
+"""State the results of an analysis in words: figures, conclusions, and rules for the invented rows."""

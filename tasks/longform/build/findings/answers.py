@@ -1,4 +1,4 @@
-"""Say in words which figures an analysis needs, and what its rows say of them."""
+"""Sentences for the figures of an analysis: what each one asks, and what its rows show."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SAID = {"mean": "average", "median": "median", GAP: "average", MEDIAN_GAP: "medi
 
 
 def say_head(question: ControlledQuestion, figure: FigureDesign) -> str:
-    """Say what must be guessed of a figure: `Correlation of the price with the size`."""
+    """Name the figure that the conjecture must guess: `Correlation of the price with the size`."""
     focus = question.focus
     name = focus.find(figure.measure).name
     if figure.kind == PART:
@@ -62,12 +62,12 @@ def say_head(question: ControlledQuestion, figure: FigureDesign) -> str:
 
 
 def list_figure_choices(question: ControlledQuestion, figure: FigureDesign) -> tuple[str, ...]:
-    """List what a line of the conjecture may end with."""
+    """List the outcomes that a line of the conjecture may have."""
     return list_choices(figure, question.groups)
 
 
 def say_found(figure: FoundFigure, question: ControlledQuestion) -> str:
-    """State what the rows say of a figure; where they say nothing, that they do not, and of how many."""
+    """State what the rows show for a figure; if they show nothing, how many rows have the amounts."""
     if is_silent(figure.design, question.groups, figure.counts):
         return _say_silent(figure, question)
     return SAYINGS[figure.design.kind](figure, question)
@@ -96,7 +96,7 @@ def _say_silent(figure: FoundFigure, question: ControlledQuestion) -> str:
 
 
 def _name_sides(figure: FoundFigure, question: ControlledQuestion) -> tuple[str, str]:
-    """Name the two sides, in the order of `queries.SIDES`."""
+    """Name the two sides of a figure, in the order of `queries.SIDES`."""
     rows, over = question.focus.table_words, question.focus.find(figure.design.over)
     if figure.design.kind == HALVES:
         return f"{rows} above the average {over.name}", f"other {rows}"

@@ -1,4 +1,4 @@
-"""State what the figures of an analysis come to: yes, no or unknown, or what they speak for."""
+"""State the conclusion from the figures of an analysis: yes, no or unknown, or an interpretation."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tasks.longform.build.findings.answers import SAID
 from tasks.longform.build.words import join_words
 
 STRONG = 0.7
-"""Correlation from which on it is called strong."""
+"""Minimum absolute correlation that is called strong."""
 
 
 def conclude_analysis(figures: Sequence[FoundFigure], question: ControlledQuestion) -> tuple[str, ...]:
-    """State what the figures come to: yes, no or unknown; of an interpretive question what they speak for."""
+    """State yes, no or unknown from the figures, or an interpretation if the question is interpretive."""
     if all(is_silent(figure.design, question.groups, figure.counts) for figure in figures):
         return ("Unknown: the records do not tell.", "Unknown, for the records do not say so much.")
     if question.quality is not None:
@@ -171,4 +171,4 @@ INTERPRETED: Mapping[str, Callable[[Sequence[FoundFigure], ControlledQuestion], 
     COMPARISON: _interpret_groups, IMPACT: _interpret_impact, CORRELATION: _interpret_correlation,
     RELATIONSHIP: _interpret_relationship, TREND: _interpret_trend, PATTERN: _interpret_pattern,
 }  # fmt: skip
-"""Kind -> what the figures of an interpretive question speak for."""
+"""Kind -> the function that states the interpretation of its figures."""

@@ -1,4 +1,4 @@
-"""Check the sentences of a model's own in an answer to an analysis."""
+"""Check sentences in a model's own words in the answer to an analysis."""
 
 from __future__ import annotations
 
@@ -13,27 +13,31 @@ from tasks.longform.build.words import find_numbers, names_all
 from tasks.models.ask import Unparsed
 
 UP = re.compile(r"\b(positive(ly)?|ris(e|es|en|ing)|increas\w+|grow\w*|upwards?)\b", re.IGNORECASE)
+"""Words for a positive correlation or a rise."""
 DOWN = re.compile(
     r"\b(negative(ly)?|inverse(ly)?|fall\w*|decreas\w+|declin\w+|drop\w*|downwards?)\b", re.IGNORECASE
 )
+"""Words for a negative correlation or a fall."""
 RANKS = re.compile(
     r"\b(higher|highest|lower|lowest|more|most|less|least|fewer|fewest|larger|largest|smaller|smallest|greater|"
     r"greatest|above|below|exceeds?|leads?|ahead|behind|common)\b",
     re.IGNORECASE,
 )
+"""Words that rank groups or sides."""
 SIGNED: Mapping[str, tuple[str, str]] = {
     CORRELATED: (POSITIVE, NEGATIVE), SLOPE: (RISING, FALLING), YEARLY: (RISING, FALLING),
 }  # fmt: skip
-"""Kind of figure -> what it comes to where a sentence says it goes up, and down."""
+"""Kind of figure -> its outcomes (up, down) that a sentence may state in its own words."""
 
 
 def check_sentence(
     sentence: str, figures: Sequence[FoundFigure], stated: Sequence[str], question: ControlledQuestion
 ) -> None:
-    """Compare a sentence of the model's own with the figures. Raises Unparsed.
+    """Check a sentence in the model's own words against the figures. Raises Unparsed.
 
-    It may say which way a correlation or a trend goes, with that figure's numbers. What ranks groups or
-    sides, or gives their numbers, is said in our words alone: a number beside the wrong one would pass.
+    The sentence may state the direction of a correlation or a trend, with that figure's numbers. Only our own
+    wordings may rank groups or sides or give their numbers, because a number next to the wrong group would
+    pass this check.
     """
     bare = sentence
     for group in question.groups:

@@ -1,4 +1,4 @@
-"""Plan the invented rows of an analysis, and check that they support exactly the intended outcome."""
+"""Describe the rows that a model invents for an analysis, and check that they have the intended outcome."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tasks.longform.build.foci import Focus
 from tasks.longform.build.words import join_words
 
 ALONE = 3
-"""Times the rows of a group that are asked for where no groups are compared."""
+"""Factor for the number of rows if no groups are compared."""
 
 
 def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
-    """List the tables of a question, and those that their keys must refer to, in any number of steps."""
+    """List the tables of a question, and all tables that their keys refer to, directly or indirectly."""
     tables = list(dict.fromkeys(focus.tables))
-    for table in tables:  # grows
+    for table in tables:  # the loop body appends to this list
         shape = [column for column in columns if column.table == table and not column.nullable]
         targets = (split_column_id(key.references)[0] for key in shape if key.references)
         tables += [target for target in dict.fromkeys(targets) if target not in tables]
@@ -28,9 +28,9 @@ def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
 
 
 def can_be_silent(question: ControlledQuestion, columns: Sequence[Column]) -> bool:
-    """Return whether rows can leave a question open: by a group without rows, or by amounts left empty.
+    """Return whether rows can leave a question open: a group has no rows, or amounts are NULL.
 
-    columns: of the question's tables.
+    columns: the columns of the question's tables.
     """
     if question.focus.group:
         return True
@@ -41,7 +41,7 @@ def can_be_silent(question: ControlledQuestion, columns: Sequence[Column]) -> bo
 def describe_invented(
     question: ControlledQuestion, columns: Sequence[Column], needed: Sequence[str], per_group: int
 ) -> list[dict[str, object]]:
-    """Describe the rows that are asked for, a table each: `count`, `name`, `columns` and a `note`."""
+    """Describe the requested rows, one entry per table: `count`, `name`, `columns` and `note`."""
     focus = question.focus
     named = question.groups[:FIRST_VALUE] if question.design == PATTERN else question.groups
     count = max(per_group, KNOWN + 1) * (len(named) or ALONE)
@@ -66,7 +66,7 @@ def describe_invented(
 
 
 def say_expected(question: ControlledQuestion, expected: Sequence[str]) -> list[str]:
-    """Say of each figure what the rows must show."""
+    """State for each figure the outcome that the rows must have."""
     return [
         f"{say_head(question, figure)}: {outcome}"
         for figure, outcome in zip(question.figures, expected, strict=True)
@@ -74,7 +74,7 @@ def say_expected(question: ControlledQuestion, expected: Sequence[str]) -> list[
 
 
 def say_rule(question: ControlledQuestion, expected: Sequence[str]) -> str:
-    """Say how many rows must have the amounts that are asked about, or that they must not be there."""
+    """State how many rows must have the amounts of the question, or that no row may have them."""
     focus = question.focus
     if UNKNOWN not in expected:
         names = join_words([measure.name for measure in focus.measures])
@@ -95,7 +95,7 @@ def say_rule(question: ControlledQuestion, expected: Sequence[str]) -> str:
 def find_unfit(
     figures: Sequence[FoundFigure], question: ControlledQuestion, expected: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Find why rows do not answer a question, or answer one that must stay open: (drop reason, problem)."""
+    """Return (drop reason, problem) if rows do not answer a question, or answer one that must stay open."""
     for figure, outcome in zip(figures, expected, strict=True):
         head = say_head(question, figure.design)
         silent = is_silent(figure.design, question.groups, figure.counts)
