@@ -110,7 +110,7 @@ class Importer(BaseImporter):
         return ()
 
     def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """List the files that the selected items need below `files/`: name -> a file to copy, or its content."""
+        """List the files that the items need below `files/`: name -> a file to copy, or its content."""
         return {}
 
     def list_read(self) -> Sequence[Path]:
