@@ -38,9 +38,10 @@ class KeptAnswers:
             raise BadInput(path, f"is not valid JSON: {error}", hint=ASKED_AGAIN) from error
 
     def ask_once(self, fields: Mapping[str, str], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the cached reply to these fields; on a cache miss, call `ask` and cache its reply.
+        """Return the cached reply to a request; on a cache miss, call `ask` and cache its reply.
 
-        Raises BadInput if the file is not a cached reply, and whatever `ask` and `keep` raise.
+        fields: the parameters of the request. Raises BadInput if the file is not a cached reply, and whatever
+        `ask` and `keep` raise.
         """
         # Keys are sorted, so that the same fields in another order have the same hash, and so the same file.
         key = orjson.dumps([self._url, fields], option=orjson.OPT_SORT_KEYS)

@@ -157,7 +157,7 @@ def check_name(name: str) -> None:
 
 
 def count_reasons(skipped: Mapping[str, int], place: str, listed: int | None = None) -> list[str]:
-    """Return one line per reason for skipped records, with their number, and where they are listed.
+    """Return lines with the number of skipped records per reason, and the file that lists them.
 
     place: the folder of skipped.jsonl. listed: the number of records in that file; None means all of them.
     """

@@ -159,7 +159,7 @@ def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
 
 
 def _list_capitals(land: Land, packaged: PackagedLands) -> Sequence[str]:
-    """List the capitals that GeoNames confirms, or the article of the country or of one of its cities."""
+    """List a country's capitals that GeoNames or an article (of the country or a city) confirms."""
     if land.geo.iso3 in NO_CAPITAL:
         return ()
     found = land.info.capital if land.info else land.geo.capital

@@ -110,6 +110,7 @@ ONE_LANGUAGE = {
     "Yue Chinese": "Cantonese",
 }
 """Other names of a language -> the name to use; otherwise a count by one name would miss films."""
+# Smaller runtimes and grosses in the source are implausible.
 SHORTEST_MINUTES = 5
 LEAST_DOLLARS = 1_000
 

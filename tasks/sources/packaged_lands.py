@@ -20,6 +20,7 @@ FORMER = frozenset({"ANT", "SCG", "ATA"})
 """Codes of countries that do not exist any more, and of Antarctica, which is not a country."""
 # countryinfo and GeoNames use different codes for Kosovo.
 OTHER_CODES = {"KOS": "XKX"}
+# Number of lists that must contain a border.
 ENOUGH = 2
 NO_BORDERS = frozenset({frozenset({"CUB", "USA"}), frozenset({"IND", "LKA"})})
 """A naval base and a strait; both lists of one package call them borders."""

@@ -32,6 +32,7 @@ ARTICLES = ("answer_url", "wikipedia_url", "wikipedia_title", "entity_url", "url
 PROOFS = ("proof", "proofs", "evidence")
 PROOF_TEXTS = ("proof_text", "text", "sentence", "passage")
 PROOF_ARTICLES = ("found_in_url", "url", "wikipedia_title", "title", "page", "article")
+# Limits of untrusted input: characters of a question, a name and a proof, and the number of answers.
 MOST_QUESTION, MOST_NAME, MOST_PROOF, MOST_ANSWERS = 1_000, 300, 10_000, 10_000
 
 

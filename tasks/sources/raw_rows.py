@@ -64,7 +64,8 @@ def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells
     numbers = [cells["film_id"]] if "film_id" in cells else _list_films(database, table, cells)
     found = []
     for source in FILM_TABLES if numbers else ():
-        rows = _ask(raw[0], f"SELECT * FROM {source} WHERE ID = ?", numbers[0])  # noqa: S608 - own names
+        # The table's name is a constant, so the query cannot be an injection.
+        rows = _ask(raw[0], f"SELECT * FROM {source} WHERE ID = ?", numbers[0])  # noqa: S608
         place = f"{source}?ID={numbers[0]}"
         found += [RawRow(raw[0], place, dict(row), len(numbers) - 1) for row in rows]
     return found
@@ -117,7 +118,8 @@ def _list_columns(database: Path, table: str) -> list[str]:
 def _list_films(database: Path, table: str, cells: Cells) -> list[int]:
     key, _ = film_rules.ENTITIES[table]
     links = [link.table for link in film_rules.LINKS if link.entity == table]
-    union = " UNION ".join(f"SELECT film_id FROM {link} WHERE {key} = ?1" for link in links)  # noqa: S608 - own names
+    # The names of tables and columns are constants, so the query cannot be an injection.
+    union = " UNION ".join(f"SELECT film_id FROM {link} WHERE {key} = ?1" for link in links)  # noqa: S608
     return [row["film_id"] for row in _ask(database, f"{union} ORDER BY 1", cells[key])]
 
 

@@ -35,8 +35,9 @@ LABEL, ITEM, REVISION, MENTION, HEADERS, CELL_TEXT, SHOWN = (
 )  # fmt: skip
 """Fields that only our own publications have.
 
-An answer or value has its name and id. A proof has the revision of its page, the words that name the value,
-the headers of its part, and the cell of the table. A value has the text that the table shows.
+LABEL, ITEM: name and id of an answer or value. REVISION: revision of a proof's page. MENTION: the words of
+the proof that name the value. HEADERS: headers of the proof's cell or entry. CELL_TEXT: the proof's cell in
+a table. SHOWN: the text of a value in the answer table.
 """
 RECORD_FIELDS = frozenset(
     {*QUESTIONS, "init_qid", "question_properties", "answer_list", "extended_types", "answer_table"}
@@ -66,6 +67,8 @@ NAMES = (LABEL, "name", "title", "text", "value", "amount", "time", "answer", "a
 """Fields of a value's metadata that may contain its text, the best first."""
 TIME, AMOUNT = re.compile(r"[+-]?(\d{4}-\d\d-\d\d)T[\d:.]+Z?"), re.compile(r"\+(\d[\d.]*)")
 IDS = re.compile(r"[QPL][1-9]\d*|https?://\S+")
+# Limits of untrusted input: characters of a question, rows of a table, characters of a cell, and the nesting
+# depth of metadata.
 MOST_TEXT, MOST_ROWS, MOST_CELL, MOST_DEPTH = 20_000, 2_000, 5_000, 4
 Rows = tuple[tuple[str, ...], ...]
 """Rows of cells; the first row is the header."""

@@ -24,8 +24,10 @@ import orjson
 
 from tasks.errors import BadInput, DatabaseGone
 
+# HTTP statuses of temporary failures, after which a request is sent again.
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 BLOCK = 2**16
+# Maximum number of characters of a server's message in an error.
 SAID = 200
 WRONG_ADDRESS = "is it the address of an API?"
 MEDIAWIKI_FIELDS = {"format": "json", "formatversion": "2", "maxlag": "5"}

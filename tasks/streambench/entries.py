@@ -36,7 +36,7 @@ class QuestionDatabase(Settings):
     file: Path
     """The SQLite file of these questions."""
     shots: int = Field(default=16, ge=0)
-    """Number of questions for few-shot examples, from SQL templates of no other question."""
+    """Number of questions for few-shot examples, from SQL templates that no item uses."""
     templates: int | None = Field(default=None, gt=0)
     """Number of SQL templates to sample; null takes all. With few templates, memories help more."""
     each: int | None = Field(default=None, gt=0)
@@ -74,10 +74,10 @@ class Stream(Settings):
 
 
 class MethodChoice(Settings):
-    """A method with its ablation; a bare name stands for `{method: name}`."""
+    """A method with its ablation; a name alone means `{method: name}`."""
 
     method: str
-    """A file in tasks/streambench/methods, or an installed plug: `zero_shot`."""
+    """Name of a file in tasks/streambench/methods, such as `zero_shot`, or of an installed plug-in."""
     use: Use = "all"
     """Filter on the selected entries of a prompt: all, or only right or only wrong ones (Figure 2)."""
     memory_of: str | None = None
@@ -142,7 +142,7 @@ class StreamEvaluation(Settings):
     judge: str = "judge"
     """The role that judges ToolBench's answers."""
     steps: int | None = Field(default=None, gt=0)
-    """Number of steps, from the first; null takes all."""
+    """Number of steps to run, from the first; null runs all."""
 
 
 class OwnStream(Settings):

@@ -37,7 +37,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class ReadEvaluation:
-    """An evaluation with its runs. folder: of its artifacts. warnings: those on its own page."""
+    """An evaluation with its runs. folder: the folder of its artifacts. warnings: from its own page."""
 
     name: str
     entry: StreamEvaluation

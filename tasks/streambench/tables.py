@@ -42,6 +42,7 @@ GAINED = (ZERO_SHOT, SELF_STREAM)
 """The methods of Tables 3 and 11."""
 ABLATED = ("grow_prompt", "mem_prompt")
 USES = {"all": "use all", "correct": "only correct", "incorrect": "only incorrect"}
+# Maximum number of columns of the table by kind of item.
 MOST_KINDS = 12
 STRATA: Mapping[str, str] = {"sql": "db_id", "ds1000": "library", "toolbench": "api", "hotpotqa": "type"}
 """Kind of items -> the field of `details` by which tables group them."""

@@ -13,6 +13,7 @@ from tasks.streambench.score.curves import CurvePoint
 from tasks.streambench.scored_steps import ZERO_SHOT, StreamRuns, StreamSystem
 from tasks.streambench.tables import BY_MODEL
 
+# Accuracies for which the table shows the number of steps.
 LEVELS = (0.25, 0.5, 0.75, 0.9)
 SLACK = 1e-9
 """Differences of means below this count as 0, so that rounding errors do not decide."""

@@ -27,6 +27,7 @@ from tasks.sources.whole_json import read_json_object
 CONDITIONS, EVIDENCES = "release_conditions.json", "release_evidences.json"
 COLUMNS = ("AGE", "SEX", "PATHOLOGY", "EVIDENCES", "INITIAL_EVIDENCE")
 LABELS = 49
+# Limits of untrusted input: the size of a CSV field, and of the unpacked CSV file.
 FIELD_BYTES = 1_000_000
 MOST_BYTES = 8 * 2**30
 SEXES = {"F": "female", "M": "male"}

@@ -24,7 +24,7 @@ class Part:
 
     position: index of the part in the article, in the order of the page.
     section: the heading above the part; empty in the lead.
-    parent: the heading above that heading, one level up.
+    parent: the heading of the enclosing section; empty if there is none.
     headers: empty for text; (row header, column header) for a cell; (key, label) for an infobox entry. Either
     header may be empty; header levels are joined by ` / `. The label is what a reader sees.
     table: number of the page's table or infobox, from 0.

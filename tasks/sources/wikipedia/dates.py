@@ -78,7 +78,7 @@ def expand_film_dates(arguments: Arguments) -> str:
 
 
 def expand_as_of(arguments: Arguments) -> str:
-    """Expand {{as of|2019|4|lc=y}}."""
+    """Expand {{as of|2019|4|lc=y}} to `as of April 2019`."""
     if alternative := arguments.first("alt"):
         return alternative
     written = write_date(arguments.positional[:3], day_first=is_day_first(arguments))
@@ -87,7 +87,7 @@ def expand_as_of(arguments: Arguments) -> str:
 
 
 def expand_marriage(arguments: Arguments) -> str:
-    """Expand {{marriage|name|1991|2003|reason=divorced}}."""
+    """Expand {{marriage|name|1991|2003|reason=divorced}} to `name (m. 1991; divorced 2003)`."""
     name, start, end = (arguments.at(place) for place in range(3))
     reason = arguments.first("reason", "end")
     words = [f"m. {start}" if start else "", f"{reason or 'ended'} {end}" if end else reason]

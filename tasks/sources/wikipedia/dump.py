@@ -57,7 +57,7 @@ class Dump(PageSource):
                 raise BadInput(
                     self._path, f"declares a document type, which no dump does: {say(error)}"
                 ) from error
-            except (SAXException, LookupError, ValueError, *BROKEN) as error:  # encodings, too
+            except (SAXException, LookupError, ValueError, *BROKEN) as error:  # also unknown encodings
                 yield from handler.take()
                 if not handler.opened:
                     raise BadInput(

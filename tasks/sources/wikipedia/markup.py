@@ -217,7 +217,8 @@ def tidy(text: str) -> str:
     # Pages that were escaped twice still contain this entity.
     text = text.replace("&nbsp;", " ")
     text = " ".join(text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "").split())
-    if "equivalent to" in text:  # after collapsing spaces: quadratic time on many
+    # The pattern takes quadratic time on repeated spaces, so they are collapsed before.
+    if "equivalent to" in text:
         text = re.sub(r" ?\((?:equivalent|equal) to [^\d()]*\)", "", text)
     text = re.sub(r"\(\s*[;,:]\s*", "(", re.sub(r"[;,:]?\s+\)", ")", re.sub(r"\(\s+", "(", text)))
     text = re.sub(r"\s*\((?:[\s;,:/]|or|and)*\)", "", text)

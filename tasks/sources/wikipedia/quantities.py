@@ -62,7 +62,7 @@ def expand_convert(arguments: Arguments) -> str:
 
 
 def expand_height(arguments: Arguments) -> str:
-    """Expand {{height|ft=6|in=2}} and {{height|m=1.85}}."""
+    """Expand {{height|ft=6|in=2}} to `6 ft 2 in` and {{height|m=1.85}} to `1.85 m`."""
     order = ("ft", "in", "m", "cm")
     found = [f"{arguments.named[unit]} {unit}" for unit in order if arguments.named.get(unit)]
     return " ".join(found) or expand_convert(arguments)

@@ -70,8 +70,8 @@ class PageReader:
     def _start(self) -> Connection:
         own, other = socket.socketpair()
         with other:
-            # A new interpreter instead of a fork: forking a process with threads is unsafe, and the child
-            # imports only what it needs.
+            # A new interpreter instead of a fork: it copies no threads, and imports nothing of the program
+            # that started the command.
             self._child = subprocess.Popen(  # noqa: S603 (this interpreter, and words of our own)
                 [sys.executable, "-c", SERVE, str(other.fileno())],
                 pass_fds=[other.fileno()],

@@ -20,6 +20,7 @@ WORDS_AFTER = re.compile(r"^(?:feedback|remarks(?: \d+)?) *:", re.IGNORECASE | r
 BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
 MOST_BRACES = 50
 """Maximum number of opening braces in a reply at which a JSON object is searched."""
+# Maximum nesting depth of a JSON object in a reply.
 DEEPEST = 50
 
 

@@ -54,7 +54,9 @@ from tasks.streambench.environments.verdicts import (
 FILE = "descriptions.json"
 SEARCHES = ("embedding", "words")
 WORD = re.compile(r"[a-z]+|[0-9]+")
+# Special values of the option `descriptions`: the tested APIs, and all APIs.
 LISTED, EVERY = 0, -1
+# Scores are rounded, so that tiny numerical differences do not change the ranking.
 DIGITS = 6
 SEARCHED = 300
 """Characters of a description that are searched; the purpose of an API is at the start of it."""

@@ -17,7 +17,7 @@ class StreamLimits(Settings):
     refinements: int = Field(default=4, ge=0)
     """Maximum number of refinements of Self-Refine."""
     critique_tokens: int = Field(default=200, gt=0)
-    """Maximum length of a critique of Self-Refine."""
+    """Maximum length of a critique of Self-Refine, in tokens."""
     window: int = Field(default=32_768, gt=0)
     """Context window in tokens of a model without `context` under `models`."""
     windows: Mapping[str, int] = {}
@@ -33,7 +33,7 @@ class OwnLimits(StreamLimits):
     """Limits of your system's runs, and the settings of `benchloom evaluate streambench`."""
 
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
-    """Methods to run. `benchloom evaluate` alone reads this key and those below; an entry has its own."""
+    """Methods to run. Only `benchloom evaluate` reads this key and those below; entries have their own."""
     seeds: Seeds = (42,)
     """Seeds to run."""
     k: int | None = Field(default=None, gt=0)
