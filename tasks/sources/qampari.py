@@ -23,7 +23,7 @@ from tasks.sources.loose_fields import (
 
 SIMPLE, INTERSECTION, COMPOSITION = "simple", "intersection", "composition"
 KINDS = {"simple": SIMPLE, "inter": INTERSECTION, "comp": COMPOSITION}
-"""Part of a kind's name -> the kind."""
+"""Substring of a question's type or id -> the kind of question."""
 IDS, QUESTIONS = ("qid", "id", "question_id", "_id"), ("question_text", "question", "query")
 ANSWERS = ("answer_list", "answers", "answer_entities")
 NAMES = ("answer_text", "text", "answer", "entity_text", "label", "name", "title")
@@ -139,7 +139,7 @@ def _read_answer(answer: object) -> tuple[QampariAnswer | None, int]:
 
 
 def _read_names(given: list[object]) -> tuple[tuple[str, ...], str]:
-    """Return an answer's names and the title that the first name links to; empty if that is invalid."""
+    """Return an answer's names and the title that the first links to; empty if the first is invalid."""
     read = [read_name(make_line(name)) for name in given]
     if not read or not read[0][0] or len(read[0][0]) > MOST_NAME:
         return (), ""

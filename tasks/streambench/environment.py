@@ -165,4 +165,4 @@ class Environment(ABC):
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
-        """Return the record that `benchloom score <metric>` reads for this answer; None is a failed step."""
+        """Return the record that `benchloom score <metric>` reads. answer: None for a failed step."""

@@ -29,7 +29,7 @@ class SeenStep:
     """The part of a step that a method sees, without the gold answer and the item's published key."""
 
     position: int
-    """t, from 1."""
+    """The step number t, starting at 1."""
     item: str
     text: str
     memory_key: str
@@ -83,7 +83,7 @@ class StepTalk(Protocol):
         ...
 
     async def critique(self, agent: str, answer: str) -> StepReply:
-        """Send Self-Refine's feedback prompt; `text` is the critique, `stop` whether it has the marker."""
+        """Send Self-Refine's feedback prompt; `stop` is set if the critique has the marker."""
         ...
 
     async def refine(self, agent: str, history: Sequence[tuple[str, str]]) -> StepReply:

@@ -38,7 +38,7 @@ ATTRIBUTION = "Spider (Yu et al., 2018)"
 FOLDER = Path("data/raw/spider")
 QUESTIONS = FOLDER / "questions.jsonl"
 SET_NAME = re.compile(r"\w[\w-]{0,79}")
-"""Valid names for entries of params.yaml, each of which stages run for (flows/params_file.py)."""
+"""Valid names of params.yaml entries for which stages run (flows/params_file.py)."""
 # Number of known databases that an error message lists.
 NAMED = 20
 

@@ -120,7 +120,7 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
 
 
 def _take_any(selection: EntitySelection, record: object) -> EntitySelection:
-    """Return a selection of the reply's entity: after a redirect, its id is not the requested one."""
+    """Return a selection with only the reply's entity, whose id differs after a redirect."""
     name = record.get("id") if isinstance(record, dict) else None
     taken = frozenset({name} if isinstance(name, str) and ENTITY.fullmatch(name) else ())
     return replace(selection, entities=taken)

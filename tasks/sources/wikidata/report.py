@@ -83,7 +83,7 @@ class ReadingReport:
         return dict(old)
 
     def list_kept_out(self) -> list[SkippedEntity]:
-        """Return what `finish` would write."""
+        """Return the records about values that were not imported, which `finish` writes."""
         return [
             replace(skipped, count=self._kept_counts[key]) for key, skipped in sorted(self._kept_out.items())
         ]

@@ -55,7 +55,7 @@ def read_snak(snak: object) -> Value:
 
 
 def read_unit(unit: object) -> str | None:
-    """Return the unit's item id for its URL, None for `1`. Raises NoValue."""
+    """Return a unit's item id, given its URL; None for `1`, which means no unit. Raises NoValue."""
     return None if unit in ("1", None) else name_entity(unit)
 
 

@@ -114,7 +114,7 @@ def find_classes(claims: Mapping[str, object]) -> Iterator[str]:
 
 
 def has_open_class(claims: Mapping[str, object]) -> bool:
-    """Return whether an item may be an instance of any class, since a statement about it cannot be read."""
+    """Return whether an item's class is uncertain: one of its class statements is unknown or invalid."""
     statements = claims.get(INSTANCE_OF)
     for statement in statements if isinstance(statements, list) else []:
         if isinstance(statement, dict) and statement.get("rank") != DEPRECATED:

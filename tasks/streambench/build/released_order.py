@@ -18,7 +18,7 @@ TITLES: Mapping[str, str] = {
     "released": "released: the paper's, datasets.Dataset.shuffle(seed)",
     SHIFT: "distribution_shift: the released rows sorted by database, under every seed",
 }
-"""Order -> its description in reports."""
+"""Name of an order -> its description in reports."""
 
 
 def permute(count: int, seed: int) -> list[int]:

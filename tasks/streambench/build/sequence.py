@@ -22,7 +22,7 @@ class SequencePlace:
     """`make_id("place", stream, seed, position)`"""
     seed: int
     position: int
-    """t, from 1 to T."""
+    """The step number t, from 1 to T."""
     item: str
     origin: tuple[Origin, ...]
 

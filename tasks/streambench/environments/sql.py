@@ -140,7 +140,7 @@ class SqlEnvironment(Environment):
 
 
 class _PoolShelf:
-    """SQL pools with one worker process each, one pool per thread, opened on first use."""
+    """Worker processes for SQL, one per thread, started on first use."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -14,5 +14,5 @@ class Chain(PaperMethod):
     searches = False
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
-        """Ask in the style that reasons first."""
+        """Ask for reasoning, then the answer."""
         return await talk.answer(seen.agents[0], style="chain")

@@ -82,7 +82,7 @@ def evaluation_figures(
     settings: Mapping[str, Any],
     out: Path,
 ) -> Counts:
-    """Write evaluation_figures.json: every cell that the page shows, with n scored and n failed.
+    """Write evaluation_figures.json: every cell of the page, with its numbers of steps and failures.
 
     settings: `judging.thresholds.*`, above which the page shows a warning at the top, and the stream's own
     settings. The counts are of steps. Raises StageFailed if no step was run.

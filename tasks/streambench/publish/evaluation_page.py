@@ -88,7 +88,7 @@ def evaluation_page(
 ) -> Counts:
     """Write the page into the folder `out`; the prompts of the steps come from the calls.
 
-    The steps of each run are in a separate file, which the page loads when one of them is opened. The counts
+    The steps of each run are in a separate file, which the page loads when a step is opened. The counts
     are of steps. Raises BadInput if `evaluation_figures` has another format.
     """
     figures = read_figures(evaluation_figures, StreamFigures)

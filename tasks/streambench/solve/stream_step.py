@@ -24,7 +24,7 @@ class StreamStep:
     run: str
     """`<method label>|<agents joined by +>|<seed>`; the folder determines stream and evaluation."""
     method: str
-    """The label of its MethodChoice."""
+    """The label of the method; see `MethodChoice.label`."""
     agents: tuple[str, ...]
     """All roles of the run, in order; exactly one, except for methods with a shared memory."""
     seed: int
