@@ -60,10 +60,10 @@ def option(
 class Imported:
     """The result of an import.
 
-    said: the lines to print.
-    files: path in the project -> text.
-    settings: keys of params.yaml -> value.
-    ended: the positions at which damaged or truncated files ended early; the command then exits with 1.
+    - said: the lines to print.
+    - files: path in the project -> text.
+    - settings: keys of params.yaml -> value.
+    - ended: the positions at which damaged or truncated files ended early; the command then exits with 1.
     """
 
     said: Sequence[str]

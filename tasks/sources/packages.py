@@ -20,9 +20,9 @@ TARGET = Path("data/raw/packages")
 class PackagedFile:
     """A file of a data package, with the hash of the content that the sample was built from.
 
-    path: if it contains `*`, the JSON files that match become one file of JSON lines, sorted by name.
-    left_out: keys that are removed from these JSON files.
-    name: the name of the copy; empty keeps the original file name.
+    - path: if it contains `*`, the JSON files that match become one file of JSON lines, sorted by name.
+    - left_out: keys that are removed from these JSON files.
+    - name: the name of the copy; empty keeps the original file name.
     """
 
     package: str

@@ -54,10 +54,10 @@ class DatasetShot:
 class SplitRows:
     """Numbers of rows in the published splits, which `order: released` permutes.
 
-    items: number of rows of the streamed split.
-    shots: number of rows of the split of examples.
-    shuffled: whether examples are taken from their split after shuffling it by the stream's seed; otherwise
-    the first rows are taken.
+    - items: number of rows of the streamed split.
+    - shots: number of rows of the split of examples.
+    - shuffled: whether examples are taken from their split after shuffling it by the stream's seed; otherwise
+      the first rows are taken.
     """
 
     items: int
@@ -99,12 +99,12 @@ def write_dataset(
 ) -> None:
     """Write a dataset's folder atomically; an existing folder is replaced.
 
-    files: name below `files/` -> a file to copy, or its content.
-    published: name -> SHA-256 of the files that were read.
-    skipped: one line per skipped record.
-    draw: the seed of the sample of items and shots, and the number of items (None: all); None if nothing was
-    sampled.
-    rows: the number of rows of the released splits.
+    - files: name below `files/` -> a file to copy, or its content.
+    - published: name -> SHA-256 of the files that were read.
+    - skipped: one line per skipped record.
+    - draw: the seed of the sample of items and shots, and the number of items (None: all); None if nothing
+      was sampled.
+    - rows: the number of rows of the released splits.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder.parent, f".{folder.name}.")

@@ -145,8 +145,10 @@ class PublishedTanqAnswer:
 class PublishedRecord:
     """A record.
 
-    texts: field -> the question in that form. table: None if the record has no table. told: whether the
-    record says its kind. others: path of a field that is not understood -> how often it occurs.
+    - texts: field -> the question in that form.
+    - table: None if the record has no table.
+    - told: whether the record says its kind.
+    - others: path of a field that is not understood -> how often it occurs.
     """
 
     id: str

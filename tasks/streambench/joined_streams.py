@@ -57,9 +57,9 @@ class _Told:
 class StreamColumn:
     """One dataset of a stream. runs: the steps on its items, from all evaluations of the stream.
 
-    sources: run -> the evaluation that it belongs to.
-    mixed: whether the stream also has other datasets.
-    unshown: (evaluation, run) for each run of a method that an earlier evaluation has with the same models.
+    - sources: run -> the evaluation that it belongs to.
+    - mixed: whether the stream also has other datasets.
+    - unshown: (evaluation, run) for each run of a method that an earlier evaluation has with the same models.
     """
 
     title: str

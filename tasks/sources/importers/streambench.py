@@ -74,11 +74,11 @@ NUMBERS = {name.lower(): number for number, name in enumerate(DIAGNOSES)}
 class Configuration:
     """The splits of a configuration that are read.
 
-    dataset: the importer whose kind of items it has.
-    split: possible names of the streamed split.
-    rows: maximum number of streamed rows.
-    shots: the split of examples.
-    shuffled: whether the stream's seed shuffles the examples; otherwise the first rows are the examples.
+    - dataset: the importer whose kind of items it has.
+    - split: possible names of the streamed split.
+    - rows: maximum number of streamed rows.
+    - shots: the split of examples.
+    - shuffled: whether the stream's seed shuffles the examples; otherwise the first rows are the examples.
     """
 
     dataset: type[Importer]

@@ -45,10 +45,10 @@ NAMED = 5
 class ImportCounts:
     """The counts of an import.
 
-    skipped: number of pages by reason.
-    unread: number of uses of each template without a rule.
-    looks: number of infobox entries about layout, by key.
-    ended: the places at which a truncated source ended early.
+    - skipped: number of pages by reason.
+    - unread: number of uses of each template without a rule.
+    - looks: number of infobox entries about layout, by key.
+    - ended: the places at which a truncated source ended early.
     """
 
     articles: int = 0

@@ -65,13 +65,13 @@ class Entity:
 class EntitySelection:
     """The selection of entities and properties from a source. None means all.
 
-    entities: the ids of the selected items.
-    classes: items that are instances (P31) of one of these classes are selected, too. With neither entities
-    nor classes, all items are selected.
-    properties: only claims with these properties are read. The named properties are also read as entities,
-    since their labels are needed.
-    languages: the languages of labels and aliases; `list_fallbacks` has the fallbacks for missing labels.
-    sites: the sites of sitelinks.
+    - entities: the ids of the selected items.
+    - classes: items that are instances (P31) of one of these classes are selected, too. With neither entities
+      nor classes, all items are selected.
+    - properties: only claims with these properties are read. The named properties are also read as entities,
+      since their labels are needed.
+    - languages: the languages of labels and aliases; `list_fallbacks` has the fallbacks for missing labels.
+    - sites: the sites of sitelinks.
     """
 
     entities: frozenset[str] | None = None

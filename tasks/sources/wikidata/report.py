@@ -20,10 +20,10 @@ LIKE_NAMED = "row without an id of the same label"
 class SkippedEntity:
     """A skipped entity or statement, or `count` values of a property that were skipped for the same reason.
 
-    where: the place of the first one.
-    rank: the statement's rank; empty if unknown.
-    value: the item in the statement, if it could be read.
-    statements: for a row without an id, property and value of each statement; the value may be empty.
+    - where: the place of the first one.
+    - rank: the statement's rank; empty if unknown.
+    - value: the item in the statement, if it could be read.
+    - statements: for a row without an id, property and value of each statement; the value may be empty.
     """
 
     reason: str

@@ -30,10 +30,10 @@ class EntityRow:
 class ValueRow:
     """A value. kind: `item`, `time`, `quantity` or `text`; the columns of the other kinds are NULL.
 
-    amount, lower, upper: exact decimal numbers as text.
-    number: the amount as a float.
-    year: historical, negative before 1 CE.
-    precision: Wikibase's number, such as 11 = day, 9 = year, 7 = century.
+    - amount, lower, upper: exact decimal numbers as text.
+    - number: the amount as a float.
+    - year: historical, negative before 1 CE.
+    - precision: Wikibase's number, such as 11 = day, 9 = year, 7 = century.
     """
 
     kind: str

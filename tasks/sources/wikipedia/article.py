@@ -22,13 +22,13 @@ PATH = "/wiki/"
 class Part:
     """A sentence, a table's cell or an infobox's entry.
 
-    position: index of the part in the article, in the order of the page.
-    section: the heading above the part; empty in the lead.
-    parent: the heading of the enclosing section; empty if there is none.
-    headers: empty for text; (row header, column header) for a cell; (key, label) for an infobox entry. Either
-    header may be empty; header levels are joined by ` / `. The label is what a reader sees.
-    table: number of the page's table or infobox, from 0.
-    row, column: position of a cell, from 0.
+    - position: index of the part in the article, in the order of the page.
+    - section: the heading above the part; empty in the lead.
+    - parent: the heading of the enclosing section; empty if there is none.
+    - headers: empty for text; (row header, column header) for a cell; (key, label) for an infobox entry.
+      Either header may be empty; header levels are joined by ` / `. The label is what a reader sees.
+    - table: number of the page's table or infobox, from 0.
+    - row, column: position of a cell, from 0.
     """
 
     position: int
@@ -46,11 +46,11 @@ class Part:
 class Article:
     """A page of the main namespace.
 
-    id, revision: MediaWiki's numbers; None if the source does not contain them.
-    aliases: titles that redirect to the page, sorted.
-    unread: template without a rule that converts it to text -> number of uses.
-    problems: descriptions of what was left out of the page.
-    looks: key of an infobox entry that was left out, since it is about layout -> number of entries.
+    - id, revision: MediaWiki's numbers; None if the source does not contain them.
+    - aliases: titles that redirect to the page, sorted.
+    - unread: template without a rule that converts it to text -> number of uses.
+    - problems: descriptions of what was left out of the page.
+    - looks: key of an infobox entry that was left out, since it is about layout -> number of entries.
     """
 
     title: str

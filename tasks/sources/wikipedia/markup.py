@@ -90,9 +90,9 @@ def remove_notes(text: str) -> str:
 class Renderer:
     """Converts the parsed pieces of one page to text.
 
-    found: tables and infoboxes found since the list was last emptied, in order.
-    unread: template without a rule -> number of uses.
-    looks: key of an infobox entry that is about layout -> number of entries.
+    - found: tables and infoboxes found since the list was last emptied, in order.
+    - unread: template without a rule -> number of uses.
+    - looks: key of an infobox entry that is about layout -> number of entries.
     """
 
     def __init__(self, title: str = "") -> None:
