@@ -27,8 +27,9 @@ Held = TypeVar("Held")
 class Option:
     """A field of an importer that the command line sets; a field without a default is a required argument.
 
-    words: the names on the command line, if they differ from the field's name. least: the minimum.
-    variable: the environment variable that also sets the field.
+    - words: the names on the command line, if they differ from the field's name.
+    - least: the minimum.
+    - variable: the environment variable that also sets the field.
     """
 
     help: str
@@ -159,7 +160,8 @@ def check_name(name: str) -> None:
 def count_reasons(skipped: Mapping[str, int], place: str, listed: int | None = None) -> list[str]:
     """Return lines with the number of skipped records per reason, and the file that lists them.
 
-    place: the folder of skipped.jsonl. listed: the number of records in that file; None means all of them.
+    - place: the folder of skipped.jsonl.
+    - listed: the number of records in that file; None means all of them.
     """
     lines = [f"skipped: {reason}: {count:,}" for reason, count in sorted(skipped.items())]
     which = "all of them" if listed in (None, sum(skipped.values())) else f"the first {listed:,} of them"

@@ -58,7 +58,8 @@ class QampariAnswer:
 class QampariQuestion:
     """A list question.
 
-    unread: the number of its answers without a name. unread_proofs: the number of proofs that cannot be read.
+    - unread: the number of its answers without a name.
+    - unread_proofs: the number of proofs that cannot be read.
     """
 
     id: str

@@ -40,8 +40,8 @@ class RawRow:
 class Lines:
     """Rules for finding the rows of one table in a CSV file.
 
-    leading: names of the first columns of the CSV file. begin: returns the values of these columns for a row
-    of the table, by which its lines are looked up.
+    - leading: names of the first columns of the CSV file.
+    - begin: returns the values of these columns for a row of the table, by which its lines are looked up.
     """
 
     file: str

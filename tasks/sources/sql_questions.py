@@ -34,8 +34,9 @@ class SqlQuestion:
 class PromptDatabase:
     """A database of the questions.
 
-    schema: its CREATE statements. files: its SQLite file, then the databases of its test suite. problem: why
-    it cannot be used; empty if it can.
+    - schema: its CREATE statements.
+    - files: its SQLite file, then the databases of its test suite.
+    - problem: why it cannot be used; empty if it can.
     """
 
     schema: str = ""
@@ -46,8 +47,8 @@ class PromptDatabase:
 def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
     """Yield the questions of a JSON list in Spider's layout, or in BIRD's, which has other field names.
 
-    query: the field with the gold SQL. number: the field with the question's key; if it is missing, the key
-    is the position, starting at 0.
+    - query: the field with the gold SQL.
+    - number: the field with the question's key; if it is missing, the key is the position, starting at 0.
     """
     for count, (where, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):

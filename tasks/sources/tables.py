@@ -21,10 +21,12 @@ def write_database(
 ) -> int:
     """Write a SQLite file: create the tables, insert their rows in sorted order, and rename it into place.
 
-    schema: CREATE TABLE statements. indexes: CREATE INDEX statements, which run last. If there are indexes,
-    ANALYZE collects statistics on them, so that SQLite chooses the best index for a query. Returns the number
-    of rows. With the same version of SQLite, the same rows give the same bytes.
-    Raises sqlite3.IntegrityError if a key constraint is violated.
+    - schema: CREATE TABLE statements.
+    - indexes: CREATE INDEX statements, which run last. If there are indexes, ANALYZE collects statistics on
+      them, so that SQLite chooses the best index for a query.
+
+    Returns the number of rows. With the same version of SQLite, the same rows give the same bytes. Raises
+    sqlite3.IntegrityError if a key constraint is violated.
     """
     with write_beside(path) as draft, closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA page_size = 4096")

@@ -87,9 +87,11 @@ class PublishedThing:
 class PublishedProof:
     """A proof of a value: a text, an infobox entry or a table.
 
-    text: the sentence, or the value of the infobox entry whose key is `key`. rows: the table's rows. said:
-    the publisher's verdict, empty if there is none. The fields from `revision` on exist only in our own
-    publications.
+    - text: the sentence, or the value of the infobox entry whose key is `key`.
+    - rows: the table's rows.
+    - said: the publisher's verdict, empty if there is none.
+
+    The fields from `revision` on exist only in our own publications.
     """
 
     kind: str
@@ -112,8 +114,8 @@ class PublishedProof:
 class PublishedValue:
     """An entry of an answer's columns: a value of a property.
 
-    texts: possible names of the value, the best first. shown: the text in the answer table, which only our
-    own publications have.
+    - texts: possible names of the value, the best first.
+    - shown: the text in the answer table, which only our own publications have.
     """
 
     id: str
@@ -129,7 +131,8 @@ class PublishedValue:
 class PublishedTanqAnswer:
     """An entry of the answer list.
 
-    filter_pass: None if the record does not say. composed: the entities from which a composition was made.
+    - filter_pass: None if the record does not say.
+    - composed: the entities from which a composition was made.
     """
 
     thing: PublishedThing

@@ -49,8 +49,9 @@ PASSING = frozenset(
 class WebServer:
     """A server, and the timeouts and limits for its requests. contact: the user's e-mail or web page.
 
-    retries: the maximum number of retries per request. patience_s: maximum total wait in seconds per request.
-    most_bytes: the maximum size of a reply.
+    - retries: the maximum number of retries per request.
+    - patience_s: maximum total wait in seconds per request.
+    - most_bytes: the maximum size of a reply.
     """
 
     url: str

@@ -135,9 +135,11 @@ class Environment(ABC):
     def show_example(self, key: str, answer: str, words: str | None) -> str:
         """Return a past step as text for prompts: the input, the answer, and the feedback if given.
 
-        key: a `memory_key`. words: the feedback; None for an example with a right answer (Self-StreamICL,
-        few-shot). The text has no blank lines at its start and end, and never two in a row inside, since the
-        prompt separates examples by two blank lines.
+        - key: a `memory_key`.
+        - words: the feedback; None for an example with a right answer (Self-StreamICL, few-shot).
+
+        The text has no blank lines at its start and end, and never two in a row inside, since the prompt
+        separates examples by two blank lines.
         """
 
     @abstractmethod

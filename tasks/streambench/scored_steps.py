@@ -61,7 +61,8 @@ class StreamSystem:
 class ScoredStep:
     """A step of a run with its score, its item and its system.
 
-    run: the run's name, unique over all columns. column: the column of an overview; otherwise empty.
+    - run: the run's name, unique over all columns.
+    - column: the column of an overview; otherwise empty.
     """
 
     step: StreamStep

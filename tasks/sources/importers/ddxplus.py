@@ -106,8 +106,10 @@ class Ddxplus(Importer):
 class Vocabulary:
     """The conditions and evidences of the release.
 
-    conditions: a condition's position is its label. questions: evidence code -> question. values: (evidence
-    code, value) -> meaning. antecedents: the codes that are about the patient's history.
+    - conditions: a condition's position is its label.
+    - questions: evidence code -> question.
+    - values: (evidence code, value) -> meaning.
+    - antecedents: the codes that are about the patient's history.
     """
 
     conditions: tuple[str, ...]

@@ -247,7 +247,8 @@ class SpiderQuestion:
 class SpiderRelease:
     """The content of a release.
 
-    databases: id -> its SQLite file; None if the file is missing. problems: one line per unreadable record.
+    - databases: id -> its SQLite file; None if the file is missing.
+    - problems: one line per unreadable record.
     """
 
     databases: Mapping[str, Path | None]

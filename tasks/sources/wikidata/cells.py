@@ -116,9 +116,10 @@ def looks_like(cell: object, kind: Kind) -> bool:
 def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = None) -> Value:
     """Convert a non-empty cell to a value of its column's kind.
 
-    kind: `item`, `time`, `quantity` or `text`; also `year` and `month`, for times with this precision.
-    language: the language of a text without its own. Raises NoValue if the cell does not fit the kind, and
-    KeptOut if it is Wikidata's unknown value.
+    - kind: `item`, `time`, `quantity` or `text`; also `year` and `month`, for times with this precision.
+    - language: the language of a text without its own.
+
+    Raises NoValue if the cell does not fit the kind, and KeptOut if it is Wikidata's unknown value.
     """
     value, told = clean_cell(cell)
     if isinstance(value, str) and UNKNOWN in value:

@@ -77,8 +77,9 @@ class DumpSource:
 class FileProgress:
     """The position up to which a file, or a part of one, was read.
 
-    lines: the number of lines read. opened: whether the JSON array is open; None if no array started or
-    ended. broken: whether the file ended early because it is damaged.
+    - lines: the number of lines read.
+    - opened: whether the JSON array is open; None if no array started or ended.
+    - broken: whether the file ended early because it is damaged.
     """
 
     lines: int = 0

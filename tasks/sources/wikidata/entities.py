@@ -48,8 +48,10 @@ class Sitelink:
 class Entity:
     """An item or a property. revision: None if the source does not contain it.
 
-    labels: at most one per language. aliases: any number. Labels and aliases are sorted by language, and
-    sitelinks by site.
+    - labels: at most one per language.
+    - aliases: any number.
+
+    Labels and aliases are sorted by language, and sitelinks by site.
     """
 
     id: str

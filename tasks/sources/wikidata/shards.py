@@ -62,8 +62,9 @@ class StreamRange(io.RawIOBase):
 
     An incomplete first line belongs to the previous range. The last line is read to its end, even beyond the
     range.
-    end: None means the end of the file.
-    early: whether a stream did not end where expected.
+
+    - end: None means the end of the file.
+    - early: whether a stream did not end where expected.
     """
 
     def __init__(self, file: io.FileIO, begin: int, end: int | None) -> None:

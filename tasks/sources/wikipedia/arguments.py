@@ -20,8 +20,9 @@ def normalise_name(name: str) -> str:
 class Arguments:
     """The arguments of a template.
 
-    name: the template's normalised name. positional: arguments without a name, in order. named: lower-case
-    name -> value.
+    - name: the template's normalised name.
+    - positional: arguments without a name, in order.
+    - named: lower-case name -> value.
     """
 
     name: str

@@ -95,8 +95,9 @@ class ApiDescriptions:
     def __init__(self, setup: EnvironmentSetup, count: int, search: str, characters: int) -> None:
         """Store the options.
 
-        count: number of descriptions retrieved for an item; 0 means all tested APIs, -1 means all APIs.
-        search: `embedding` or `words`. characters: maximum characters of a description in a prompt.
+        - count: number of descriptions retrieved for an item; 0 means all tested APIs, -1 means all APIs.
+        - search: `embedding` or `words`.
+        - characters: maximum characters of a description in a prompt.
         """
         where = "streambench.streams: options"
         if count < EVERY:

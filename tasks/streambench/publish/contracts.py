@@ -25,8 +25,9 @@ ROWS: Mapping[str, type] = {"items": StreamItem, "sequence": SequencePlace, "sho
 class StreamGrounds:
     """The data with which the rules compare rows.
 
-    places: (seed, position) -> number of rows. asked: (seed, item) -> number of rows. lengths: seed -> number
-    of rows.
+    - places: (seed, position) -> number of rows.
+    - asked: (seed, item) -> number of rows.
+    - lengths: seed -> number of rows.
     """
 
     stream: str

@@ -133,10 +133,13 @@ def read_stream(settings: Mapping[str, Any], stream: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """A system's answers by true label, over all seeds. labels: rows. columns: labels, other and none.
+    """A system's answers by true label, over all seeds.
 
-    counts: one tuple per row, with one number per column. n: number of steps with these labels. failed:
-    number of these without an answer.
+    - labels: the labels of the rows.
+    - columns: the labels, then `other` and `none`.
+    - counts: one tuple per row, with one number per column.
+    - n: number of steps with these labels.
+    - failed: number of these steps without an answer.
     """
 
     title: str

@@ -44,8 +44,10 @@ def overview_page(
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of steps.
 
-    streambench: the folder of all streams. settings: `streambench.evaluations.*`. Raises BadInput if an
-    evaluation is not declared, or was not run.
+    - streambench: the folder of all streams.
+    - settings: `streambench.evaluations.*`.
+
+    Raises BadInput if an evaluation is not declared, or was not run.
     """
     evaluations = read_evaluations(streambench, entry, settings)
     columns = join_columns(evaluations)

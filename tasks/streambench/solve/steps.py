@@ -33,9 +33,10 @@ async def steps(
 ) -> Drafts[StreamStep]:
     """Run all combinations of method, models and seed; return one row per step, also for failed ones.
 
-    settings: the stream's rule and options, the roles, and the models' context windows. limit: set in a
-    preview, which has only some of the items. Raises StageFailed at the end if a call got no reply from any
-    endpoint.
+    - settings: the stream's rule and options, the roles, and the models' context windows.
+    - limit: set in a preview, which has only some of the items.
+
+    Raises StageFailed at the end if a call got no reply from any endpoint.
     """
     orders = order_items(items, sequence, entry.steps, whole=limit is None)
     runs = list_runs(
