@@ -53,7 +53,8 @@ def rate_right(steps: Steps, part: str = "") -> Cell:
 
     Failed and unjudged steps count as wrong. The interval of one run is Wilson's. Over several runs, the
     bootstrap resamples whole items, since the steps on one item are not independent.
-    part: a description of the steps, if they are only a part of their runs.
+
+    - part: a description of the steps, if they are only a part of their runs.
     """
     if not steps:
         return leave_out("no step")

@@ -18,7 +18,8 @@ def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> Articl
     - cache: folder for the replies of an API.
     - contact: see `WebServer`.
 
-    The kind of a file is detected by its name and first bytes. Raises BadInput if the source is none of these.
+    The kind of a file is detected by its name and first bytes. Raises BadInput if the source is none of
+    these.
     """
     if path.startswith(("http://", "https://")):
         from tasks.sources.web import WebServer
