@@ -16,21 +16,21 @@ ASKED_AGAIN = "delete it, and it is asked for again"
 
 
 class KeptAnswers:
-    """The answers of the server at `url`, in a folder: `<name>.json`, where a name may begin with folders."""
+    """Cached replies of the server at `url`: files `<name>.json` in `folder`, possibly in subfolders."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self._url = folder, url
 
     def has(self, name: str) -> bool:
-        """Return whether an answer is kept."""
+        """Return whether the reply with this name is cached."""
         return self.find(name).exists()
 
     def find(self, name: str) -> Path:
-        """Find the place of an answer, which need not be there."""
+        """Return the path of the file for this name, whether or not the file exists."""
         return self.folder / f"{name}.json"
 
     def read(self, name: str) -> object:
-        """Read an answer that is kept. Raises BadInput for a file that is not valid JSON."""
+        """Return the cached reply. Raises BadInput if the file is not valid JSON."""
         path = self.find(name)
         try:
             return orjson.loads(path.read_bytes())
@@ -38,11 +38,12 @@ class KeptAnswers:
             raise BadInput(path, f"is not valid JSON: {error}", hint=ASKED_AGAIN) from error
 
     def ask_once(self, fields: Mapping[str, str], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the answer to a request of these fields: the kept one, or else `ask`'s, which is kept then.
+        """Return the cached reply to a request; on a cache miss, call `ask` and cache its reply.
 
-        Raises BadInput for a file that is not a kept answer, and what `ask` and `keep` raise.
+        fields: the parameters of the request. Raises BadInput if the file is not a cached reply, and whatever
+        `ask` and `keep` raise.
         """
-        # Sorted by name, so that the order in which fields are written makes no other file of them.
+        # Keys are sorted, so that the same fields in another order have the same hash, and so the same file.
         key = orjson.dumps([self._url, fields], option=orjson.OPT_SORT_KEYS)
         name = hashlib.sha256(key).hexdigest()[:32]
         if self.has(name):
@@ -56,7 +57,7 @@ class KeptAnswers:
         return answer
 
     def keep(self, name: str, record: object) -> None:
-        """Keep an answer: the same one as the same bytes. Raises DatabaseGone for one that is too deep."""
+        """Cache a record; equal records give equal bytes. Raises DatabaseGone if it is nested too deeply."""
         path = self.find(name)
         try:
             content = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)

@@ -25,10 +25,11 @@ Held = TypeVar("Held")
 
 @dataclass(frozen=True)
 class Option:
-    """A field of an importer that the command line sets; an argument if it has no default.
+    """A field of an importer that the command line sets; a field without a default is a required argument.
 
-    words: the names on the command line, if they differ from the field's name. least: the minimum.
-    variable: the environment variable that also sets the field.
+    - words: the names on the command line, if they differ from the field's name.
+    - least: the minimum.
+    - variable: the environment variable that also sets the field.
     """
 
     help: str
@@ -60,8 +61,10 @@ def option(
 class Imported:
     """The result of an import.
 
-    said: lines to print. files: path in the project -> text. settings: keys of params.yaml -> value.
-    ended: the places where a source could not be read to its end; the command then exits with 1.
+    - said: the lines to print.
+    - files: path in the project -> text.
+    - settings: keys of params.yaml -> value.
+    - ended: the positions at which damaged or truncated files ended early; the command then exits with 1.
     """
 
     said: Sequence[str]
@@ -72,7 +75,7 @@ class Imported:
 
 @dataclass(frozen=True)
 class ImportStep:
-    """A unit of work for any process. part: the file or folder that exists once the work is done."""
+    """A unit of work that any process can run. part: the file or folder that exists once the work is done."""
 
     name: str
     work: Callable[..., object]
@@ -82,7 +85,7 @@ class ImportStep:
 
 @dataclass(frozen=True)
 class Project:
-    """The project into which a source is imported. stack: closed after the whole import is written."""
+    """The project into which a source is imported. stack: contexts that close after the import is written."""
 
     root: Path
     stack: ExitStack
@@ -93,22 +96,22 @@ class Project:
     parse_database: Callable[[str], Any]
     """Validate an entry of `databases` and make its file's path absolute."""
     look_at: Callable[[Path | None], tuple[str, str]]
-    """Return the problem of a SQLite file (empty if there is none) and the size of its tables."""
+    """Return what is wrong with a SQLite file (empty if it is usable), and the size of its tables."""
     keep: Callable[[Path], None]
-    """Move a person's file out of the way, and print where it is kept."""
+    """Move a file that the user wrote out of the way, and print its new path."""
     work: Callable[[Sequence[ImportStep], str, int | None], None]
-    """Run steps on an engine with this number of workers."""
+    """Run steps on an engine; the arguments are the steps, the engine's name and the number of workers."""
     say: Callable[[str], None]
     """Print a progress line."""
     tell: Callable[[str, Sequence[str]], None]
-    """Print the first of many problems, each with its subject in front."""
+    """Print the first few problems of a list, each prefixed with its subject."""
 
     def hold(self, context: AbstractContextManager[Held]) -> Held:
-        """Enter a context that closes after the whole import is written."""
+        """Enter a context that closes after the whole import is written, and return its value."""
         return self.stack.enter_context(context)
 
     def place(self, path: Path) -> Path:
-        """Return the path of a draft that replaces a file of the project if the import succeeds."""
+        """Return the path of a draft that replaces this file of the project if the import succeeds."""
         self.stack.callback(remove_empty, (self.root / path).parent)
         return self.hold(write_beside(self.root / path))
 
@@ -123,12 +126,12 @@ class BaseImporter(ABC):
     """The command's name in `benchloom import <name>`."""
 
     def __init__(self, **options: Any) -> None:
-        """options: field -> value; a field that is not given has its default."""
+        """Set the fields: `options` maps a field to its value; the other fields get their defaults."""
         known = self.list_options()
         if unknown := sorted(options.keys() - known.keys()):
             raise TypeError(f"{type(self).__name__} has no option {unknown[0]}")
         self.where = f"importer {self.name}"
-        """The class's origin, for error messages."""
+        """The prefix of error messages about this importer."""
         vars(self).update({name: found.default for name, found in known.items()} | options)
 
     @classmethod
@@ -147,7 +150,7 @@ class BaseImporter(ABC):
 
 
 def check_name(name: str) -> None:
-    """Raise BadInput for a name that is not allowed for a folder of imported data."""
+    """Raise BadInput if a name is not valid for a folder of imported data."""
     if not NAME.fullmatch(name):
         raise BadInput(
             "--name", f"{name[:80]!r} is not a valid name", hint="use lower-case letters, digits, - and _"
@@ -155,9 +158,10 @@ def check_name(name: str) -> None:
 
 
 def count_reasons(skipped: Mapping[str, int], place: str, listed: int | None = None) -> list[str]:
-    """Return lines with the number of skipped records by reason, and the file in `place` that lists them.
+    """Return lines with the number of skipped records per reason, and the file that lists them.
 
-    listed: the number of records in the file, if not all.
+    - place: the folder of skipped.jsonl.
+    - listed: the number of records in that file; None means all of them.
     """
     lines = [f"skipped: {reason}: {count:,}" for reason, count in sorted(skipped.items())]
     which = "all of them" if listed in (None, sum(skipped.values())) else f"the first {listed:,} of them"

@@ -1,4 +1,4 @@
-"""Import countries, their cities and films of note as a graph, joined from data packages by ISO code."""
+"""Import countries, their cities and well-known films as a graph, joined from data packages by ISO code."""
 
 from __future__ import annotations
 
@@ -33,25 +33,28 @@ REGION_NAMES = {
     "Western Asia": ("West Asia",),
     "Northern Africa": ("North Africa",),
 }
-"""Regions of the United Nations -> what English calls them, too."""
+"""Region names of the United Nations -> other English names of the same region."""
 TOO_WIDE = frozenset({"Latin America and the Caribbean", "Sub-Saharan Africa", "Australia and New Zealand"})
-"""Regions that lie in several, or are named by their countries."""
+"""Regions that span several other regions, or whose names list countries; they are left out."""
 LANGUAGE_ALIASES = {
     "Bangla": ("Bengali",), "Divehi": ("Dhivehi", "Maldivian"), "Kalaallisut": ("Greenlandic",),
     "Persian": ("Farsi", "Dari"), "Rundi": ("Kirundi",), "Slovenian": ("Slovene",),
     "Southern Sotho": ("Sesotho",), "Tswana": ("Setswana",),
 }  # fmt: skip
-"""What English calls languages that Babel names otherwise."""
+"""Language names in Babel -> other English names of the same language."""
 MENDED_REGIONS = {"MNE": "Southern Europe", "SRB": "Southern Europe", "TWN": ""}
-"""Regions of the United Nations where countryinfo has others; these do not list Taiwan."""
+"""Country code -> the region that the United Nations use, if countryinfo differs; empty for no region.
+
+The United Nations do not list Taiwan.
+"""
 MENDED_CONTINENTS = {"TLS": "AS"}
-"""Continents where GeoNames has another than the articles."""
+"""Country code -> continent, if GeoNames contradicts the Wikipedia articles."""
 NO_CONTINENT = frozenset({"ARM", "AZE", "CYP", "EGY", "GEO", "IDN", "KAZ", "RUS", "TUR"})
-"""Lands that lie in two continents, or are counted among another by many."""
+"""Countries that lie on two continents, or that many sources assign to another continent than GeoNames."""
 NO_CAPITAL = frozenset({"BDI", "ISR", "LKA", "PSE", "SWZ", "ZAF"})
-"""Lands of which the packages have a capital that was moved, is contested, or is one of several."""
+"""Countries whose capital in the packages has moved, is contested, or is one of several capitals."""
 NOT_LARGEST = frozenset({"SYR", "ZAF"})
-"""Lands whose largest city is another by the articles than by GeoNames."""
+"""Countries whose largest city according to the Wikipedia articles is not the one in GeoNames."""
 PROPERTIES = {
     "P17": "country",
     "P30": "continent",
@@ -91,11 +94,12 @@ def countries(
     films: Path,
     out: Path,
 ) -> Counts:
-    """Write the graph of countries: entities.parquet, claims.parquet and about.json in a folder.
+    """Write the graph of countries: entities.parquet, claims.parquet and about.json in the folder `out`.
 
-    Taken are countries, territories and cities that have an article in the package, and films of note. Where
-    both packages give another area or population, both are claimed; a border needs two of the four lists that
-    may have it. Raises BadInput for another file.
+    The graph contains countries, territories and cities that have an article in the package, and well-known
+    films. If the two packages differ in an area or a population, the graph contains both values. A border
+    must be in at least two of the four lists that can contain it. Raises BadInput if an input is not the
+    expected file.
     """
     articles = read_summaries(vital_articles)
     left_out: Counter[str] = Counter()
@@ -155,7 +159,7 @@ def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
 
 
 def _list_capitals(land: Land, packaged: PackagedLands) -> Sequence[str]:
-    """List countryinfo's capitals that GeoNames has too, or the article of the land or of a city of it."""
+    """List a country's capitals that GeoNames or an article (of the country or a city) confirms."""
     if land.geo.iso3 in NO_CAPITAL:
         return ()
     found = land.info.capital if land.info else land.geo.capital

@@ -14,7 +14,7 @@ Drawn = TypeVar("Drawn")
 def order_by_seed(
     entries: Iterable[Drawn], seed: int, name_entry: Callable[[Drawn], str], salt: str
 ) -> list[Drawn]:
-    """Put entries into a seeded order: by the hash of the salt, the seed and their names."""
+    """Return the entries in a seeded order: sorted by the hash of the salt, the seed and their names."""
     return sorted(entries, key=lambda entry: (make_id(salt, seed, name_entry(entry)), name_entry(entry)))
 
 
@@ -25,9 +25,10 @@ def draw_evenly(
     name_entry: Callable[[Drawn], str],
     name_stratum: Callable[[Drawn], str] = lambda entry: "",
 ) -> list[Drawn]:
-    """Draw `take` entries (None: all) by a seed, as many of each stratum as of any other, or one more.
+    """Sample `take` entries (None: all) by a seed, from each stratum the same number or one more.
 
-    A stratum that is used up leaves its places to the others. Fewer come where there are no more.
+    If a stratum has too few entries, the remaining ones come from the other strata. The result is shorter
+    than `take` if there are not enough entries.
     """
     strata: defaultdict[str, list[Drawn]] = defaultdict(list)
     for entry in entries:

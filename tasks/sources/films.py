@@ -1,6 +1,6 @@
 """Import films, people, genres, countries, languages and companies from the packaged Wikidata snapshot.
 
-Its counts of awards are left out: they are too low for many films.
+The numbers of awards in the snapshot are not imported: they are too low for many films.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Films(Settings):
     """`sources.films` in params.yaml."""
 
     years: tuple[int, int] | None = None
-    """First and last year of release; null takes all films."""
+    """First and last year of release; null imports all films."""
 
 
 @dataclass(frozen=True)
 class _Film:
-    """A film of the source, with its lists split."""
+    """A film of the source. linked: column of the source -> the names in that column."""
 
     cells: tuple[Cell, ...]
     linked: Mapping[str, list[str]]
@@ -94,10 +94,10 @@ INDEXES = (
     "CREATE INDEX films_release_year ON films (release_year)",
     *(f"CREATE INDEX {link.table}_{link.key} ON {link.table} ({link.key})" for link in LINKS),
 )
-# Some statements of the source name a page, a trade or a rank in the place of a person, a kind in that of a
-# language.
+# In some of the source's statements, the value is a page, an occupation or a rank instead of a person, or a
+# kind of language instead of a language.
 NO_NAME = re.compile(r"list of |(art director|dialogue writer|multiple languages|geshe|artistic language)$")
-# What tells two pages of an encyclopedia apart is no part of a name.
+# Wikipedia disambiguates page titles with a suffix in parentheses, which is not part of the name.
 PAGE_MARK = re.compile(r" \((?:(?:\d{4} )?film|Firm|\d{4}-\d{4})\)$")
 TWO_PEOPLE = re.compile(r"(\S+ .+) and (?!the )(\S+ .+)")
 ONE_LANGUAGE = {
@@ -109,7 +109,8 @@ ONE_LANGUAGE = {
     "Standard Chinese": "Mandarin",
     "Yue Chinese": "Cantonese",
 }
-"""Second names of one language; a count by the other name would miss its films."""
+"""Other names of a language -> the name to use; otherwise a count by one name would miss films."""
+# Smaller runtimes and grosses in the source are implausible.
 SHORTEST_MINUTES = 5
 LEAST_DOLLARS = 1_000
 
@@ -117,8 +118,8 @@ LEAST_DOLLARS = 1_000
 def films(movies: Path, params: Films, out: Path) -> Counts:
     """Write the films database: films, the entities they are linked to, and the link tables.
 
-    movies: the package's SQLite file (tables omdb and tomatoes). The counts name what was left out or made
-    NULL, by reason. Raises BadInput if `movies` is another file.
+    movies: the package's SQLite file, with the tables omdb and tomatoes. The counts say how many films and
+    values were left out or set to NULL, by reason. Raises BadInput if `movies` is not that file.
     """
     left_out: Counter[str] = Counter()
     rows_in, taken = 0, list[_Film]()
@@ -162,7 +163,7 @@ def _parse(record: sqlite3.Row, left_out: Counter[str]) -> _Film:
     if gross is not None and gross < LEAST_DOLLARS:
         gross = None
         left_out[f"NULL: box office under {LEAST_DOLLARS:,} dollars"] += 1
-    if released.endswith("-01-01"):  # which the source writes if it only knows the year
+    if released.endswith("-01-01"):  # the source writes January 1 if it only knows the year
         released = None
         left_out["NULL: date of which only the year is known"] += 1
     cells = (
@@ -182,7 +183,7 @@ def _parse(record: sqlite3.Row, left_out: Counter[str]) -> _Film:
 
 
 def _split(link: _Link, text: str | None, left_out: Counter[str]) -> list[str]:
-    # Genres alone are not in alphabetical order, and none of them holds a comma.
+    # Only genres are not in alphabetical order, and no genre contains a comma.
     listed = (text or "").split(", ") if link.source == "genres" else split_names(text)
     names: list[str] = []
     for name in filter(None, listed):
@@ -219,9 +220,10 @@ def _write_schema() -> list[str]:
 def split_names(text: str | None) -> list[str]:
     """Split `A, B, C, Jr.` into A, B and `C, Jr.`, without duplicates.
 
-    Suffixes and titles stay with the name before them. Other commas inside a name are found by order: the
-    source lists names alphabetically, so a part that breaks the order belongs to a name with its neighbour
-    (`Crosby, Stills & Nash`: the part before the break contains the `&`; otherwise the part after it).
+    Suffixes and titles stay with the name before them. Other commas inside names are found by the order: the
+    source lists names alphabetically, so a part that breaks the order belongs to the same name as its
+    neighbour. If the part before the break contains `&` (`Crosby, Stills & Nash`), it belongs to the name
+    before it; otherwise the part after the break does.
     """
     names: list[str] = []
     for part in (text or "").split(", "):

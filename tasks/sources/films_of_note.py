@@ -1,4 +1,4 @@
-"""Add the films that an article of the sample mentions to the sample's graph."""
+"""Add well-known films to the graph of countries: those with an article, or named in a person's article."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LINKS = {
 }
 SELECT = "SELECT film_id, qid, title, release_year, release_date, runtime_minutes FROM films ORDER BY film_id"
 SHORTEST_TITLE = 8
-"""Characters of a title that is found in the text of another article; a shorter one is often a plain word."""
+"""Minimum characters of a title that is searched for in articles; a shorter one is often a plain word."""
 OTHER_LANDS = {"USA": "United States", "UK": "United Kingdom", "United States of America": "United States"}
 
 
 @dataclass(frozen=True)
 class NotedFilm:
-    """A film with the names that it is linked to."""
+    """A film with the names of its directors, actors, genres, countries and languages."""
 
     qid: str
     title: str
@@ -45,9 +45,9 @@ class NotedFilm:
 def add_films(
     draft: GraphDraft, films: Path, lands: Mapping[str, str], articles: Mapping[str, Summary]
 ) -> None:
-    """Add films that have an article, or that the article of someone of theirs names. Raises BadInput.
+    """Add films that have an article, or that are mentioned in the article of a director or actor.
 
-    lands: label -> id of the countries that are in the graph.
+    lands: label -> id of the countries in the graph. Raises BadInput if `films` is not the films database.
     """
     for name, label in (("film", "film"), ("human", "human"), ("genre", "film genre")):
         draft.add_thing(f"class/{name}", label)
@@ -64,7 +64,8 @@ def _read(path: Path) -> list[NotedFilm]:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             linked: dict[int, dict[str, list[str]]] = {}
             for kind, (table, names, key, label) in LINKS.items():
-                sql = f"SELECT l.film_id, n.{label} FROM {table} l JOIN {names} n USING ({key}) ORDER BY 1, 2"  # noqa: S608 - own names
+                # The names of tables and columns are constants, so the query cannot be an injection.
+                sql = f"SELECT l.film_id, n.{label} FROM {table} l JOIN {names} n USING ({key}) ORDER BY 1, 2"  # noqa: S608
                 for film, name in connection.execute(sql):
                     linked.setdefault(film, {}).setdefault(kind, []).append(name)
             rows = connection.execute(SELECT).fetchall()

@@ -28,7 +28,7 @@ class Flights(Settings):
     """`sources.flights` in params.yaml."""
 
     month: int | None = Field(default=None, ge=1, le=12)
-    """The month of flights and weather; null takes the whole year."""
+    """The month of the flights and the weather; null imports the whole year."""
 
 
 SCHEMA = (
@@ -74,9 +74,14 @@ ONE_MANUFACTURER = {
     "MCDONNELL DOUGLAS AIRCRAFT CO": "MCDONNELL DOUGLAS",
     "MCDONNELL DOUGLAS CORPORATION": "MCDONNELL DOUGLAS",
 }
-"""Second names of one manufacturer; a count by the other name would miss its planes."""
+"""Other names of a manufacturer -> the name to use; otherwise a count by one name would miss planes."""
 FEWEST_SEATS = 50
-"""Of an airline's plane. The register describes smaller ones by the tail number that they have now."""
+"""Minimum number of seats of an airline's plane.
+
+The register describes the plane that has a tail number today. A smaller plane is not the one that the
+airline flew in 2013.
+"""
+# The weather file contains a wind of 1,048 miles an hour, which is an error.
 FASTEST_WIND_MPH = 200
 
 
@@ -141,8 +146,9 @@ def flights(
     """Write the flights database: all flights and weather of a month, and the rows that they refer to.
 
     Inputs are the package's CSV files. `NA` becomes NULL. A plane or an airport that the package does not
-    describe has a row with its key alone, so that no flight is missing from a count. The counts name what was
-    left out or made NULL, by reason. Raises BadInput if a file is another one.
+    describe gets a row with only its key, so that no flight is missing from a count. The counts say how many
+    rows and values were left out or set to NULL, by reason. Raises BadInput if a file is not the expected
+    one.
     """
     known = {
         "airlines": {row["carrier"]: row for row in _read(airlines, AIRLINES)},
@@ -173,7 +179,7 @@ def flights(
         felt.append(convert_hour(row))
         times[felt[-1][:2]] += 1
         left_out["NULL: wind over 200 miles an hour"] += _is_gale(row)
-    # As clocks go back an hour of the day comes twice, and a question cannot say which.
+    # When clocks go back, one hour of the day occurs twice, and a question cannot say which one it means.
     once = [hour for hour in felt if times[hour[:2]] == 1]
     left_out["weather of an hour that came twice"] = len(felt) - len(once)
     left_out["NULL: small plane under an airliner's tail number"] = sum(
@@ -195,7 +201,7 @@ def flights(
 
 
 def _read(path: Path, columns: Columns, *more: str) -> Iterator[Record]:
-    """Read a CSV file's rows. Raises BadInput if a required column is missing."""
+    """Yield the rows of a CSV file. Raises BadInput if a required column is missing."""
     try:
         text = open_text(path)
     except (OSError, zipfile.BadZipFile, KeyError) as error:
@@ -210,7 +216,7 @@ def _read(path: Path, columns: Columns, *more: str) -> Iterator[Record]:
 
 
 def open_text(path: Path) -> io.TextIOWrapper:
-    """Open a CSV file, or the one of the same name in a zip archive."""
+    """Open a CSV file, or the file of the same name inside a zip archive."""
     if path.suffix != ".zip":
         return path.open(encoding="utf-8", newline="")
     with zipfile.ZipFile(path) as archive:
@@ -227,7 +233,7 @@ def _is_gale(row: Record) -> bool:
 
 
 def _order(cells: tuple[Cell, ...]) -> tuple[str, ...]:
-    """Order flights by date, number, carrier, plane and airports, hours by airport and time."""
+    """Return the sort key of a row: its first six cells, of which the first is the date or the airport."""
     return tuple(map(str, cells[:6]))
 
 
@@ -238,24 +244,24 @@ def _date(row: Record) -> str:
 def _pick(
     rows: Mapping[str, Record], keys: Iterable[str], columns: Columns, convert: ConvertRow
 ) -> list[tuple[Cell, ...]]:
-    """Convert the rows of these keys; a key without a row stands alone."""
+    """Convert the rows with these keys; a key without a row becomes a row with NULL in the other columns."""
     blank = (None,) * (len(columns) - 1)
     return [convert(rows[key], columns) if key in rows else (key, *blank) for key in sorted(keys)]
 
 
 def convert_flight(row: Record) -> tuple[Cell, ...]:
-    """Convert a CSV row of flights to the table's cells, without the flight's number."""
+    """Convert a CSV row of flights to the cells of the flights table, without the flight's id."""
     return _date(row), *convert_row(row, FLIGHTS)
 
 
 def convert_hour(row: Record) -> tuple[Cell, ...]:
-    """Convert a CSV row of weather to the table's cells, without the hour's number."""
+    """Convert a CSV row of weather to the cells of the weather table, without the row's id."""
     cells = convert_row({**row, "wind_speed": "NA"} if _is_gale(row) else row, WEATHER)
     return row["origin"], f"{_date(row)} {int(row['hour']):02d}:00", *cells
 
 
 def convert_plane(row: Record, columns: Columns) -> tuple[Cell, ...]:
-    """Convert a CSV row of planes to cells; only the tail number if it describes no airline's plane."""
+    """Convert a CSV row of planes to cells; keep only the tail number if the plane is too small."""
     cells = convert_row(row, columns)
     return (cells[0], *(None,) * (len(cells) - 1)) if _is_small(row) else cells
 
@@ -267,5 +273,5 @@ def convert_row(row: Record, columns: Columns) -> tuple[Cell, ...]:
 
 @cache
 def _convert(text: str, convert: Convert) -> Cell:
-    """Convert one cell, once: a file of 300,000 lines has a few thousand different ones."""
+    """Convert a cell. Results are cached: a file of 300,000 lines has only a few thousand distinct cells."""
     return None if text in MISSING else convert(text)

@@ -1,4 +1,4 @@
-"""Entities and claims of the sample's graph while they are collected."""
+"""Collects the entities and claims of the sample's graph, and writes them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ENGLISH = "en"
 
 
 class GraphDraft:
-    """Collects entities and claims; one that is there already is not added twice."""
+    """Collects entities and claims. Adding an existing entity or claim again changes nothing."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Begin with nothing, or with a graph that was written before."""
+        """Start empty, or from the graph that an earlier stage wrote to `folder`."""
         self._entities: dict[str, EntityRow] = {}
         self._values: dict[tuple[str, str], list[ValueRow]] = {}
         if folder is not None:
@@ -44,24 +44,24 @@ class GraphDraft:
         return name
 
     def add_claim(self, entity: str, prop: str, value: Value) -> None:
-        """Add a claim; of equal ones there is one."""
+        """Add a claim, unless the graph already has an equal one."""
         values = self._values.setdefault((entity, prop), [])
         row = make_value_row(value)
         if row not in values:
             values.append(row)
 
     def link(self, entity: str, prop: str, *others: str) -> None:
-        """Add claims whose values are other entities."""
+        """Add one claim for each other entity; its value is that entity."""
         for other in others:
             self.add_claim(entity, prop, ItemValue(other))
 
     def measure(self, entity: str, prop: str, amount: Decimal | None, unit: str | None = None) -> None:
-        """Add an amount, unless it is none or zero, which the packages write for what they do not know."""
+        """Add an amount; None and 0 are left out, since the packages write them for unknown amounts."""
         if amount is not None and amount > 0:
             self.add_claim(entity, prop, Quantity(amount, unit))
 
     def date(self, entity: str, prop: str, time: Time) -> None:
-        """Add a date."""
+        """Add a claim whose value is a date."""
         self.add_claim(entity, prop, time)
 
     def write(self, folder: Path, about: dict[str, object], left_out: Counter[str]) -> int:

@@ -1,7 +1,8 @@
-"""The interface of importers of datasets for streambench: a published file in, a dataset's folder out.
+"""The base class of importers for streambench: it reads a published file and writes a dataset's folder.
 
 A new importer is one subclass, named like its file in tasks/sources/importers/, or an entry point of the
-group `benchloom.importers`. What draws, counts, skips and writes is done here for all of them.
+group `benchloom.importers`. This module does for all importers what they share: sampling, counting and
+listing skipped records, and writing.
 """
 
 from __future__ import annotations
@@ -49,9 +50,10 @@ from tasks.sources.stream_dataset import (
 FOLDER = Path("data/raw/streambench")
 DATA = re.compile(r"\.(json|jsonl|csv)(\.gz|\.bz2)?$", re.IGNORECASE)
 MOST_SHOTS = 64
-"""Examples that are kept of a split; a stream draws its own from these."""
+"""Maximum number of few-shot examples in a dataset; a stream selects its own examples from these."""
 MOST_LISTED = 100_000
-"""Skipped records that are written down one by one: they are in memory until then."""
+"""Maximum number of skipped records that are listed one by one, since they are in memory until written."""
+# Characters of a skipped record's description that skipped.jsonl contains.
 SHOWN = 300
 NO_SHOTS = f"no shots: few_shot has no examples ({SHOTS} is empty); --shots FILE brings some"
 PAGE = "see docs/plugs.md"
@@ -62,22 +64,22 @@ Found = TypeVar("Found")
 class Importer(BaseImporter):
     """Reads one published dataset.
 
-    `folder` is the dataset's, unpacked if it came as an archive; `file` is that of `files` in it.
+    `folder` is the dataset's folder, unpacked if it was an archive; `file` is the data file in that folder.
     """
 
     kind: ClassVar[str]
-    """The environment that its items are answered in: `hotpotqa`, `sql`, or one of your own."""
+    """The environment in which a system answers its items: `hotpotqa`, `sql`, or one of your own."""
     title: ClassVar[str]
     licence: ClassVar[str]
-    """Under which the dataset is published, as SPDX writes it, or in words."""
+    """The dataset's licence, as an SPDX identifier or in words."""
     source: ClassVar[str]
-    """Where it comes from: an address, or words."""
+    """Origin of the dataset: a URL, or words."""
     files: ClassVar[tuple[str, ...]]
-    """Names of its file of items: the first that is in the folder or archive is read."""
+    """File names of the items; the first one that is in the folder or archive is read."""
     train: ClassVar[tuple[str, ...]] = ()
-    """Names of a training split beside it, which shots may be of: `split` is the first that is there."""
+    """File names of a training split for few-shot examples; `split` is the first file that exists."""
     stratum: ClassVar[str] = ""
-    """The field of `details` that a draw is even over; empty where there is none."""
+    """The field of `details` over which a sample is balanced; empty if there is none."""
 
     path: Path = argument("The published folder, an archive of the folder, or the data file.", "PATH")
     called: str = option("Name of the new folder under data/raw/streambench.", "NAME", "--name")
@@ -90,40 +92,41 @@ class Importer(BaseImporter):
     project: Project
 
     def __init_subclass__(cls) -> None:
-        """Name the dataset's folder like the importer, if no other name is asked for."""
+        """Use the importer's name as the default name of the dataset's folder."""
         if isinstance(cls.called, Option):
             cls.called = replace(cls.called, default=getattr(cls, "name", ""))
 
     @abstractmethod
     def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Read all records, each with its place in the file (`line 3`); one that is not an item says why.
+        """Yield all records, each with its place in the file (`line 3`); one that is not an item says why.
 
-        May be called twice, and must give the same each time: a draw holds keys alone in memory.
+        This method may be called twice, and must yield the same records each time: a sample needs two passes,
+        since the first one keeps only keys in memory.
         """
 
     def read_shots(self) -> Iterable[tuple[str, DatasetShot | LeftOutRecord]]:
-        """Read examples with answers that are no items, as of a training split; by default none."""
+        """Yield few-shot examples, such as those of a training split; by default there are none."""
         return ()
 
     def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """List what goes below `files/` for the items that are taken: name -> file, or its content."""
+        """List the files that the items need below `files/`: name -> a file to copy, or its content."""
         return {}
 
     def list_read(self) -> Sequence[Path]:
-        """List the files that were read, whose checksums are kept."""
+        """List the files that were read; the dataset stores their checksums."""
         return [self.file, *([self.split] if self.split else [])]
 
     @cached_property
     def split(self) -> Path | None:
-        """The file of the training split; None where there is none."""
+        """The file of the training split; None if there is none."""
         return next((self.folder / name for name in self.train if (self.folder / name).is_file()), None)
 
     def find_take(self) -> int | None:
-        """Return how many items are drawn; None for all."""
+        """Return the number of items to sample; None means all."""
         return self.take
 
     def bring_in(self, project: Project) -> Imported:
-        """Write the dataset to data/raw/streambench. Raises BadInput, with nothing changed, for no item."""
+        """Write the dataset below data/raw/streambench. Raises BadInput if no item can be imported."""
         check_name(self.called)
         self.project = project
         self.folder, self.file = project.hold(open_published(self.path, self.files))
@@ -164,7 +167,7 @@ class Importer(BaseImporter):
         )
 
     def _take_items(self, take: int | None, sieve: Sieve) -> list[DatasetItem]:
-        """Take all items in their order, or draw: then the source is read twice, and only keys are held."""
+        """Return all items, or a sample; a sample reads the source twice, and at first stores only keys."""
         pairs: list[tuple[str, str]] = []
         items: list[DatasetItem] = []
         count = 0
@@ -195,7 +198,7 @@ class Importer(BaseImporter):
         return items
 
     def _list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """List the files of items. Raises BadInput for a name that leads out of the dataset's folder."""
+        """Return the files of the items. Raises BadInput if a path leads outside of the dataset's folder."""
         files = call(self.where, lambda: self.list_files(items))
         for name in files:
             if Path(name).is_absolute() or ".." in Path(name).parts:
@@ -204,24 +207,27 @@ class Importer(BaseImporter):
 
 
 class Sieve:
-    """Separates what can be taken from what is skipped, each key once, and writes the rest down."""
+    """Separates valid records from skipped ones, removes duplicate keys, and records what was skipped."""
 
     def __init__(self, where: str) -> None:
-        """where: the importer, for errors."""
+        """where: the importer's name, for error messages."""
         self._where = where
         self._seen: set[str] = set()
         self.read = 0
         self.skipped: Counter[str] = Counter()
         self.lost: list[dict[str, str]] = []
         self.ended = ""
-        """Where a file ended early."""
+        """The place at which a damaged source ended early; empty if it was complete."""
         self.first = ""
-        """What was wrong with the first that was skipped."""
+        """The description of the first skipped record."""
 
     def sift(
         self, read: Callable[[], Iterable[tuple[str, Taken | LeftOutRecord]]], kind: type[Taken], what: str
     ) -> Iterator[Taken]:
-        """Yield what can be taken. Raises BadInput for what the importer raises, and for no record."""
+        """Yield the valid records. Raises BadInput if the importer fails or yields invalid values.
+
+        what: "item" or "shot", for the list of skipped records.
+        """
         for place, record in watch(read, kind, self._where):
             if isinstance(record, LeftOutRecord):
                 reason, said = record.reason, record.what
@@ -243,7 +249,7 @@ class Sieve:
 def watch(
     read: Callable[[], Iterable[tuple[str, Taken | LeftOutRecord]]], kind: type[Taken], where: str
 ) -> Iterator[tuple[str, Taken | LeftOutRecord]]:
-    """Yield what an importer reads. Raises BadInput for what it raises, and for what is not a record."""
+    """Yield what an importer reads. Raises BadInput if it raises an error, or yields anything but records."""
     records = iter(call(where, read))
     number = 0
     while (pair := call(where, lambda: next(records, None), f"after {number:,} records")) is not None:
@@ -262,14 +268,14 @@ def watch(
 
 
 def find_lack(record: DatasetItem | DatasetShot) -> str:
-    """Find the first field of a record that must hold text and does not; nothing where all do."""
+    """Return the name of the first required text field that is empty or not text; empty if all are valid."""
     needed = ("key", "text", "memory_key", "gold" if isinstance(record, DatasetItem) else "answer")
     values = ((name, getattr(record, name)) for name in needed)
     return next((name for name, value in values if not isinstance(value, str) or not value), "")
 
 
 def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
-    """Call an importer's code. Raises BadInput for whatever it raises that is not an error of ours."""
+    """Call an importer's code. Errors other than Benchloom's own are raised as BadInput."""
     try:
         return work()
     except (BenchloomError, MemoryError):
@@ -280,7 +286,7 @@ def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
 
 
 def read_own_shots(path: Path) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
-    """Read examples of your own: JSON Lines with `text` and `answer`, and `memory_key` if it is another."""
+    """Yield your own few-shot examples: JSON Lines with `text`, `answer` and optionally `memory_key`."""
     for number, (place, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):
             yield place, LeftOutRecord("broken", record.why)
@@ -296,9 +302,9 @@ def read_own_shots(path: Path) -> Iterator[tuple[str, DatasetShot | LeftOutRecor
 
 @contextmanager
 def open_published(path: Path, names: Sequence[str]) -> Iterator[tuple[Path, Path]]:
-    """Give the folder of a dataset and the first file of these names in it; a data file may be named itself.
+    """Yield a dataset's folder and the first of the files `names` in it, or the data file `path`.
 
-    Raises BadInput for a path that is neither such a file, nor a folder or archive with one.
+    Raises BadInput if a path is not a data file, and not a folder or archive that contains one of the files.
     """
     if path.is_file() and DATA.search(path.name):
         yield path.parent, path

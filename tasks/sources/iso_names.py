@@ -1,6 +1,6 @@
-"""English names of languages and currencies by ISO code, and those that a country uses, from Babel.
+"""English names of languages and currencies by ISO code, and which of them a country uses, from Babel.
 
-Babel has it of Unicode's Common Locale Data Repository, which is kept up to date.
+Babel takes the names from Unicode's Common Locale Data Repository, which is updated regularly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from babel.languages import get_official_languages
 from babel.numbers import get_currency_name, get_territory_currencies
 
 FORMS = frozenset({"gsw", "nb", "nn"})
-"""Codes that are listed beside the language whose forms they are."""
+"""Codes of dialects and written forms that Babel lists beside their language."""
 LATER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "BF": (), "ML": (), "NE": (), "DZ": ("ar",), "TN": ("ar",), "IL": ("he",), "MG": ("fr", "mg"),
     "ME": (), "NG": ("en",), "IQ": ("ar", "ku"), "RW": ("en", "fr", "rw", "sw"),
@@ -23,28 +23,29 @@ LATER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "ZW": ("en", "nd", "sn", "st", "tn", "ts", "ve", "xh"),
     "ZA": ("af", "en", "nr", "nso", "ss", "st", "tn", "ts", "ve", "xh", "zu"),
 }  # fmt: skip
-"""Countries whose official languages Babel's data has otherwise than their laws of today.
+"""Countries whose official languages differ between Babel's data and today's law.
 
-French is official no more in Burkina Faso, Mali and Niger; empty too where a language lacks a name, and of
-Eritrea and Ethiopia, which have working languages.
+French is not official any more in Burkina Faso, Mali and Niger. The list is also empty if one of the
+languages has no English name, and for Eritrea and Ethiopia, which have working languages.
 """
 DISPUTED = frozenset({"ny", "sr"})
-"""Languages that are official under another name, or in use beside the official one, in some country."""
+"""Languages that, in some country, are official under another name, or used beside the official one."""
 OWN_NAMES = {"zdj": "Comorian"}
 """Names of codes that Babel does not name."""
 LATER_MONEY = {"BG": ("EUR",), "HT": ("HTG",)}
-"""Countries whose money Babel's data has otherwise: Haiti's dollars are no money of its law."""
+"""Countries whose currencies Babel has wrong: the US dollar is not legal tender in Haiti."""
 
 
 def name_language(code: str) -> str | None:
-    """Return the name of an ISO 639 code, `Norwegian` for `no`; None for a code that is none."""
+    """Return the name of an ISO 639 code, such as `Norwegian` for `no`; None if the code is unknown."""
     return OWN_NAMES.get(code) or _load().languages.get(code)
 
 
 def name_currency(code: str) -> str | None:
-    """Return the name of an ISO 4217 code as one of it is called, `Norwegian krone`; None for none.
+    """Return the singular name of an ISO 4217 code, such as `Norwegian krone`; None if the code is unknown.
 
-    The years of a code that another has replaced are left away: the money is called the same.
+    For a code that another one has replaced, Babel appends its years; they are removed, since the name of the
+    currency is the same.
     """
     if code not in _load().currencies:
         return None
@@ -53,9 +54,10 @@ def name_currency(code: str) -> str | None:
 
 
 def list_official_languages(country: str, known: Collection[str]) -> list[str]:
-    """List the codes of the official languages of a country, given by its code of two letters.
+    """List the codes of the official languages of a country, given by its two-letter code.
 
-    known: what another source takes for official; what is so in fact alone must be among it.
+    known: the official languages according to another source. A language that is only de facto official must
+    be among them.
     """
     if country in LATER_LANGUAGES:
         return sorted({*LATER_LANGUAGES[country]} - DISPUTED)
@@ -65,7 +67,7 @@ def list_official_languages(country: str, known: Collection[str]) -> list[str]:
 
 
 def list_currencies(country: str) -> list[str]:
-    """List the codes of a country's legal tender of today, by its code of two letters."""
+    """List the codes of a country's current legal tender, by the country's two-letter code."""
     return sorted(LATER_MONEY.get(country, get_territory_currencies(country, tender=True)))
 
 

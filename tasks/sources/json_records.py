@@ -1,4 +1,4 @@
-"""Read records of a JSON file, plain or compressed: an array, JSON Lines, or an object with a list."""
+"""Read the records of a JSON file, plain or compressed: an array, JSON Lines, or an object with a list."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tasks.errors import BadInput
 from tasks.sources.streams import BROKEN, Metered, TooLong, open_packed, read_line, say
 
 MOST_BYTES = 64 * 2**20
-"""Of one record, or of a document that is not an array."""
+"""Maximum size of one record, or of a document that is not an array."""
 LISTS = ("data", "questions", "examples", "records", "items", "dataset")
-"""Names of the list in a document that is an object."""
+"""Names of the field with the list of records, if the document is an object."""
 BOM = b"\xef\xbb\xbf"
 HINT = "a .json or .jsonl file as it is published, or the same gzipped"
 
 
 @dataclass(frozen=True)
 class BrokenRecord:
-    """A record that cannot be read. why: in one line; ended: nothing follows."""
+    """A record that cannot be read. why: the reason, on one line. ended: whether reading stops here."""
 
     why: str
     ended: bool = False
 
 
 def read_records(path: Path) -> Iterator[tuple[str, object]]:
-    """Yield each record of a file with its place, `line 3` or `record 3`; memory is bounded by a record's.
+    """Yield each record of a file with its place, `line 3` or `record 3`; at most one record is in memory.
 
-    A `BrokenRecord` stands for what cannot be read. Raises BadInput for a file that is not valid JSON.
+    A record that cannot be read is yielded as a `BrokenRecord`. Raises BadInput if a file is not valid JSON.
     """
     with open_packed(path) as stream:
         if stream.peek(len(BOM))[: len(BOM)] == BOM:
@@ -47,7 +47,7 @@ def read_records(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def _peek_sign(stream: io.BufferedReader) -> bytes:
-    """Look at the first sign that is not a blank."""
+    """Return the first byte that is not white space without reading it; `?` if the file is damaged."""
     try:
         while (block := stream.peek(1)).isspace():
             stream.read(len(block))
@@ -96,7 +96,7 @@ def _read_lines(path: Path, stream: io.BufferedReader) -> Iterator[tuple[str, ob
 
 
 def _read_document(path: Path) -> object:
-    """Read a file that is one object over several lines; None if it is none, or too large."""
+    """Read a file that is one object over several lines; return None if it is not, or if it is too large."""
     pieces: list[bytes] = []
     size = 0
     with open_packed(path) as stream:
@@ -120,7 +120,7 @@ def _decode(line: bytes) -> object:
 
 
 def _unfold(place: str, record: object) -> Iterator[tuple[str, object]]:
-    """Yield the records of a document that holds a list of them; any other record as it is."""
+    """Yield the records of a document that contains a list of records; yield any other record unchanged."""
     if isinstance(record, dict):
         listed = [name for name in LISTS if isinstance(record.get(name), list)]
         if len(listed) == 1 and not any("question" in name and name not in LISTS for name in record):

@@ -1,6 +1,7 @@
-"""JSQuAD (JGLUE, CC BY-SA 4.0): Japanese questions on paragraphs of Wikipedia, in SQuAD's layout.
+"""Read JSQuAD (JGLUE, CC BY-SA 4.0): Japanese questions on paragraphs of Wikipedia, in SQuAD's layout.
 
-A paragraph's context is `title [SEP] text`. Several people answered; the reference is the most frequent one.
+The context of a paragraph is `title [SEP] text`. Several people answered each question; the reference is the
+most frequent answer.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class _Paragraph(TypedDict):
 
 
 class _Article(TypedDict):
-    """An article of the published file; nothing of it has been checked."""
+    """An article of the published file, before any validation."""
 
     title: NotRequired[str]
     paragraphs: list[_Paragraph]
@@ -51,7 +52,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Item:
-    """A question. reference: its answer, empty if nobody found one."""
+    """A question. reference: its answer, empty if nobody found one. paragraph: the id of its paragraph."""
 
     id: str
     title: str
@@ -61,9 +62,9 @@ class Item:
 
 
 def read_squad(path: Path) -> tuple[list[Item], list[Paragraph]]:
-    """Read a file in SQuAD's layout, or the only JSON file of a folder, in its order.
+    """Read a file in SQuAD's layout, or the only JSON file of a folder; return items and paragraphs in order.
 
-    Raises BadInput that names the article that is not in the published layout.
+    Raises BadInput with the article's number if an article is not in the published layout.
     """
     file = _find_file(path)
     try:
@@ -102,6 +103,6 @@ def _read_article(number: int, article: _Article) -> Iterator[tuple[Paragraph, l
 
 def _read_item(asked: _Question, title: str, paragraph: str) -> Item:
     answers = Counter(answer["text"].strip() for answer in asked["answers"])
-    # most_common keeps the order of first sight among equals.
+    # Among equally frequent answers, most_common returns the one that was given first.
     reference = answers.most_common(1)[0][0] if answers and not asked.get("is_impossible") else ""
     return Item(asked["id"], title, asked["question"].strip(), reference, paragraph)

@@ -1,4 +1,4 @@
-"""Read fields of published records whose names and forms differ between releases; the input is untrusted."""
+"""Read untrusted published records whose field names and formats differ between releases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BadRecord(ValueError):
 
 
 def find_field(record: Mapping[str, object], names: Sequence[str]) -> object:
-    """Return the first field of these names that is there and neither null nor empty; None for none."""
+    """Return the first value of these fields that is not missing, null or empty; None if there is none."""
     for name in names:
         value = record.get(name)
         if value is not None and value != "" and value != []:
@@ -33,7 +33,7 @@ def find_field(record: Mapping[str, object], names: Sequence[str]) -> object:
 
 
 def find_line(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first field of these names that is a text or a number, on one line; empty for none."""
+    """Return the first of these fields that is a text or a number, on one line; empty if there is none."""
     for name in names:
         if line := make_line(record.get(name)):
             return line
@@ -41,7 +41,7 @@ def find_line(record: Mapping[str, object], names: Sequence[str]) -> str:
 
 
 def make_line(value: object) -> str:
-    """Write a text or a number on one line, without signs that no line has; empty for anything else."""
+    """Return a text or a number on one line, without control characters; empty for any other value."""
     if isinstance(value, bool) or not isinstance(value, SCALARS):
         return ""
     text = value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
@@ -50,29 +50,32 @@ def make_line(value: object) -> str:
 
 
 def list_values(value: object) -> list[object]:
-    """List what a field holds: a list as it is, anything else alone, null and an empty text as nothing."""
+    """Return a list unchanged, any other value as a list of one; null and empty texts as an empty list."""
     if isinstance(value, list):
         return value
     return [] if value is None or value == "" else [value]
 
 
 def find_item(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first field that is a Wikidata item's id or address, as `Q42`; empty for none."""
+    """Return the first of these fields with a Wikidata item's id or URL, as `Q42`; empty if none."""
     return next(_find_ids(record, names, ITEM), "")
 
 
 def find_property(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first field that is a Wikidata property's id or address, as `P36`; empty for none."""
+    """Return the first of these fields with a Wikidata property's id or URL, as `P36`; empty if none."""
     return next(_find_ids(record, names, PROPERTY), "")
 
 
 def find_article(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the title of the first field that is a title or address in the English Wikipedia."""
+    """Return the first article title of the English Wikipedia among these fields; empty if there is none."""
     return next(filter(None, (read_title(record.get(name)) for name in names)), "")
 
 
 def read_title(value: object) -> str:
-    """Read a title, or the one of an address of the English Wikipedia; empty for none, as of other wikis."""
+    """Return a title, given as text or as a URL of the English Wikipedia; empty for anything else.
+
+    A URL of another wiki also gives an empty title.
+    """
     text = make_line(value)
     if address := isinstance(value, str) and "://" in text:
         try:
@@ -84,14 +87,14 @@ def read_title(value: object) -> str:
         named = parse_qs(parts.query).get("title", [""])[0]
         text = named or parts.path
     title = read_path(text) if isinstance(value, str) else ""
-    # Digits alone are a page's number, but the address of an article has its title: `/wiki/1917`.
+    # A bare number is a page id, but the URL of an article contains its title: `/wiki/1917`.
     return title if title and is_title(title) and (address or not title.isdigit()) else ""
 
 
 def read_name(text: str) -> tuple[str, str]:
-    """Read a name that may be a link in wikitext: (name, linked title), the title empty without one.
+    """Return (name, linked title) of a name that may be a wikitext link; the title is empty without a link.
 
-    An address behind a name is left out.
+    A URL after the name is removed.
     """
     found = LINK.search(text)
     plain = LINK.sub(lambda link: link[2] or link[1], text)

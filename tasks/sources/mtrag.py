@@ -1,8 +1,8 @@
-"""MT-RAG (IBM, Apache-2.0): tasks of conversations with reference answers and the passages behind them.
+"""Read MT-RAG (IBM, Apache-2.0): questions in conversations, with reference answers and source passages.
 
-Read from the published layout: `*reference*.jsonl`, one task a line, `input` the conversation so far,
-`targets` the reference answer, `contexts` the passages that a person found. A folder's other files (relevance
-judgements, questions without answers) have no reference and are not read.
+The published layout is `*reference*.jsonl` with one task per line: `input` is the conversation so far,
+`targets` the reference answer, and `contexts` the passages that an annotator found. A folder's other files
+(relevance judgements, questions without answers) have no reference answers and are not read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Context(TypedDict):
 
 
 class _Record(TypedDict):
-    """A line of the published files; nothing of it has been checked."""
+    """A line of the published files, before any validation."""
 
     task_id: str
     Collection: NotRequired[str]
@@ -71,9 +71,9 @@ class Task:
 
 
 def read_tasks(path: Path) -> list[Task]:
-    """Read a reference file, or all reference files of a folder, in their order.
+    """Return the tasks of a reference file, or of all reference files of a folder, in file order.
 
-    Raises BadInput that names the file and line of a record that is not in the published layout.
+    Raises BadInput with the file and line if a record is not in the published layout.
     """
     files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if not files:
@@ -82,9 +82,9 @@ def read_tasks(path: Path) -> list[Task]:
 
 
 def list_sources(tasks: list[Task]) -> list[SourcePassage]:
-    """List the distinct passages of all tasks, sorted by id.
+    """Return the distinct passages of all tasks, sorted by id.
 
-    Raises BadInput if an id has two texts.
+    Raises BadInput if one id has two different texts.
     """
     known: dict[str, SourcePassage] = {}
     for task in tasks:

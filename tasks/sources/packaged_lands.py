@@ -1,4 +1,4 @@
-"""Countries and cities of the data packages, joined by ISO code, with their articles."""
+"""Join countries and cities of the data packages by ISO code, and find their articles."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from tasks.sources.titles_met import Summary, find_land, list_cities, make_slug
 
 Record = TypeVar("Record")
 FORMER = frozenset({"ANT", "SCG", "ATA"})
-"""Codes of countries that are no more, and of Antarctica, which is none."""
+"""Codes of countries that do not exist any more, and of Antarctica, which is not a country."""
+# countryinfo and GeoNames use different codes for Kosovo.
 OTHER_CODES = {"KOS": "XKX"}
+# Number of lists that must contain a border.
 ENOUGH = 2
 NO_BORDERS = frozenset({frozenset({"CUB", "USA"}), frozenset({"IND", "LKA"})})
-"""A naval base and a strait, which both lists of one package call borders."""
+"""A naval base and a strait; both lists of one package call them borders."""
 MORE_BORDERS = frozenset({frozenset({"EGY", "PSE"}), frozenset({"CAN", "DNK"})})
-"""Borders that the packages lack: of the Gaza Strip, and on Hans Island, divided since 2022."""
+"""Borders that the packages lack: that of the Gaza Strip, and the one on Hans Island, divided since 2022."""
 PLAIN_NAMES = {"Republic of Ireland": "Ireland"}
-"""Titles of articles that are longer than what people call the land, and the only land so called."""
+"""Titles of articles -> the shorter usual name of the country, which no other country shares."""
 
 
 @dataclass(frozen=True)
 class IsoCodes:
-    """Codes of a country."""
+    """The two-letter and three-letter code of a country."""
 
     alpha2: str
     alpha3: str
@@ -38,7 +40,7 @@ class IsoCodes:
 
 @dataclass(frozen=True)
 class CountryFacts:
-    """The facts of countryinfo about a country."""
+    """Facts about a country from countryinfo."""
 
     name: str
     ISO: IsoCodes
@@ -54,7 +56,7 @@ class CountryFacts:
 
 @dataclass(frozen=True)
 class GeoCountry:
-    """The facts of GeoNames about a country."""
+    """Facts about a country from GeoNames."""
 
     iso: str
     iso3: str
@@ -68,7 +70,7 @@ class GeoCountry:
 
 @dataclass(frozen=True)
 class GeoCity:
-    """The facts of GeoNames about a city of more than 15,000 people."""
+    """Facts from GeoNames about a city of more than 15,000 people."""
 
     geonameid: int
     name: str
@@ -79,7 +81,7 @@ class GeoCity:
 
 @dataclass(frozen=True)
 class Land:
-    """A country or territory with its article."""
+    """A country or territory with its article. info: None if countryinfo does not have the country."""
 
     id: str
     label: str
@@ -94,11 +96,11 @@ class PackagedLands:
 
     lands: dict[str, Land]
     cities: dict[str, tuple[GeoCity, Summary]] = field(default_factory=dict)
-    """By the city's id in the graph."""
+    """The city's id in the graph -> the city and its article."""
     largest: dict[str, int] = field(default_factory=dict)
-    """GeoNames' number of the largest city, by the country's code of two letters."""
+    """The country's two-letter code -> GeoNames' number of its largest city."""
     borders: dict[str, list[str]] = field(default_factory=dict)
-    """By codes of three letters, sorted."""
+    """The country's three-letter code -> the codes of its neighbours, sorted."""
 
 
 def join_packages(
@@ -108,7 +110,10 @@ def join_packages(
     articles: Mapping[str, Summary],
     left_out: Counter[str],
 ) -> PackagedLands:
-    """Join countryinfo's and GeoNames' files: the lands and cities that have an article. Raises BadInput."""
+    """Return the countries and cities that have an article, from the files of countryinfo and GeoNames.
+
+    left_out: counts, by reason, what was left out. Raises BadInput if a file is not the expected one.
+    """
     facts, geos = _read_lines(infos), _read_countries(countries)
     lands = _join(facts, geos, articles, left_out)
     known = _read_cities(cities)
@@ -174,7 +179,10 @@ def _find_borders(
     lands: Mapping[str, Land],
     left_out: Counter[str],
 ) -> dict[str, list[str]]:
-    """Find borders that two of four lists have: each package's of either land. One alone is often wrong."""
+    """Return the borders that at least two of four lists contain; a single list is often wrong.
+
+    The four lists are those of both packages for each of the two countries.
+    """
     codes = {geo.iso: geo.iso3 for geo in countries}
     said: Counter[frozenset[str]] = Counter()
     for code, info in infos.items():
@@ -204,7 +212,7 @@ def _name_land(title: str) -> str:
 def _find_cities(
     cities: Sequence[GeoCity], lands: Mapping[str, Land], articles: Mapping[str, Summary]
 ) -> dict[str, tuple[GeoCity, Summary]]:
-    """Find the city of each article: the largest of that name in a country that the article speaks of."""
+    """Return the city of each article: the largest of that name in a country that the article mentions."""
     names = {land.geo.iso: land for land in lands.values()}
     by_name: dict[str, list[GeoCity]] = {}
     known = list_cities(articles)

@@ -1,6 +1,6 @@
 """Stage sources.packages: copy the sample data from the installed data packages.
 
-The packages are found, never imported: importing one would run code that the sample does not need.
+The packages are located but never imported: importing one would run code that the sample does not need.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ TARGET = Path("data/raw/packages")
 class PackagedFile:
     """A file of a data package, with the hash of the content that the sample was built from.
 
-    path: a `*` in it takes many JSON files as one of lines, sorted by path, without the keys `left_out`.
-    name: of the copy; the file's own where it is empty.
+    - path: if it contains `*`, the JSON files that match become one file of JSON lines, sorted by name.
+    - left_out: keys that are removed from these JSON files.
+    - name: the name of the copy; empty keeps the original file name.
     """
 
     package: str
@@ -113,15 +114,15 @@ FILES = (
 
 
 def packages(out: Path) -> None:
-    """Copy the files of the sample's data packages into the folder `out`, each held to its checksum."""
+    """Copy the files of the sample's data packages into the folder `out`; verify their checksums."""
     copy_packaged(out, FILES)
 
 
 def copy_packaged(target: Path, files: tuple[PackagedFile, ...] = FILES) -> None:
     """Copy packaged files into `target`.
 
-    Raises BadInput, and writes nothing, if a package is missing, or has other content than the sample was
-    built from, since the shipped artifacts would not follow from it.
+    Raises BadInput and writes nothing if a package is missing, or if its content is not what the sample was
+    built from: the shipped artifacts could then not be reproduced.
     """
     contents = {file: _read_checked(file) for file in files}
     target.mkdir(parents=True, exist_ok=True)
@@ -130,7 +131,7 @@ def copy_packaged(target: Path, files: tuple[PackagedFile, ...] = FILES) -> None
 
 
 def describe_packaged(path: str) -> dict[str, str]:
-    """Describe which package a raw file is from; an empty dict if it is not from the sample's packages."""
+    """Return the package, version and hash of a raw file; an empty dict if it is not from these packages."""
     for file in FILES:
         if path == (TARGET / file.target).as_posix():
             return {"package": f"{file.package} {file.version}", "sha256": file.sha256}

@@ -1,7 +1,8 @@
-"""QAMPARI (Amouyal et al., 2022; CC0 1.0): list questions with their answers, in its published layouts.
+"""Read QAMPARI (Amouyal et al., 2022; CC0 1.0): list questions with their answers, in any published layout.
 
-The release has `qid`, `question_text`, `entity_list` and `answer_list` (each with `answer_text`, `aliases`,
-`answer_url` and `proof`); other publishers give `id`, `question` and `answers`, each a list of names.
+The release has `qid`, `question_text`, `entity_list` and `answer_list` (each entry with `answer_text`,
+`aliases`, `answer_url` and `proof`). Other publishers use `id`, `question` and `answers`, a list of lists of
+names.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tasks.sources.loose_fields import (
 
 SIMPLE, INTERSECTION, COMPOSITION = "simple", "intersection", "composition"
 KINDS = {"simple": SIMPLE, "inter": INTERSECTION, "comp": COMPOSITION}
-"""What a kind's name has in it -> kind."""
+"""Substring of a question's type or id -> the kind of question."""
 IDS, QUESTIONS = ("qid", "id", "question_id", "_id"), ("question_text", "question", "query")
 ANSWERS = ("answer_list", "answers", "answer_entities")
 NAMES = ("answer_text", "text", "answer", "entity_text", "label", "name", "title")
@@ -31,12 +32,13 @@ ARTICLES = ("answer_url", "wikipedia_url", "wikipedia_title", "entity_url", "url
 PROOFS = ("proof", "proofs", "evidence")
 PROOF_TEXTS = ("proof_text", "text", "sentence", "passage")
 PROOF_ARTICLES = ("found_in_url", "url", "wikipedia_title", "title", "page", "article")
+# Limits of untrusted input: characters of a question, a name and a proof, and the number of answers.
 MOST_QUESTION, MOST_NAME, MOST_PROOF, MOST_ANSWERS = 1_000, 300, 10_000, 10_000
 
 
 @dataclass(frozen=True)
 class QampariProof:
-    """A text that bears an answer out, and the title of its article; empty where it is not said."""
+    """A text that supports an answer, and the title of its article; the title is empty if it is unknown."""
 
     text: str
     article: str
@@ -44,7 +46,7 @@ class QampariProof:
 
 @dataclass(frozen=True)
 class QampariAnswer:
-    """An answer. names: the published one first; item: its Wikidata id; article: a title; else empty."""
+    """An answer. names: the published one first. item: Wikidata id. article: title. Empty if unknown."""
 
     names: tuple[str, ...]
     item: str
@@ -54,7 +56,11 @@ class QampariAnswer:
 
 @dataclass(frozen=True)
 class QampariQuestion:
-    """A list question. unread: number of its answers that have no name; unread_proofs: of texts left out."""
+    """A list question.
+
+    - unread: the number of its answers without a name.
+    - unread_proofs: the number of proofs that cannot be read.
+    """
 
     id: str
     kind: str
@@ -65,7 +71,7 @@ class QampariQuestion:
 
 
 def read_question(record: object) -> QampariQuestion:
-    """Read a record. Raises BadRecord."""
+    """Convert a published record. Raises BadRecord if it cannot be used."""
     if not isinstance(record, Mapping):
         raise BadRecord("no_object: it is no JSON object")
     name, text = find_line(record, IDS), find_line(record, QUESTIONS)
@@ -88,18 +94,18 @@ def read_question(record: object) -> QampariQuestion:
 
 
 def read_kind(name: str) -> str:
-    """Read a kind from its name or from a question's id, `12__wikidata_comp__dev`; empty for none.
+    """Return the kind that a name or a question's id contains (`12__wikidata_comp__dev`); empty if none.
 
-    Where an id has parts of several kinds' names, the last one tells: `winter-7__simple`.
+    If an id contains the names of several kinds, the last one counts: `winter-7__simple` is simple.
     """
     found = max(KINDS, key=name.lower().rfind)
     return KINDS[found] if found in name.lower() else ""
 
 
 def merge_answers(answers: list[QampariAnswer]) -> tuple[QampariAnswer, ...]:
-    """Merge answers of one id, or of one name where neither is known otherwise, in order of the first.
+    """Merge answers with the same id, or the same name if they have neither id nor article, in order.
 
-    Compositions of the release list an answer once for each way that leads to it.
+    Compositions in the release repeat an answer once for each path that leads to it.
     """
     merged: dict[tuple[str, str], QampariAnswer] = {}
     for answer in answers:
@@ -119,7 +125,7 @@ def merge_answers(answers: list[QampariAnswer]) -> tuple[QampariAnswer, ...]:
 
 
 def _read_answer(answer: object) -> tuple[QampariAnswer | None, int]:
-    """Read an answer, and count its proofs that are none."""
+    """Return an answer (None if it has no name) and the number of its proofs that cannot be read."""
     if not isinstance(answer, Mapping):
         names, linked = _read_names(list_values(answer))
         return (QampariAnswer(names, "", linked), 0) if names else (None, 0)
@@ -134,7 +140,7 @@ def _read_answer(answer: object) -> tuple[QampariAnswer | None, int]:
 
 
 def _read_names(given: list[object]) -> tuple[tuple[str, ...], str]:
-    """Read the names of an answer, and the title that the first links to; none if the first is none."""
+    """Return an answer's names and the title that the first links to; empty if the first is invalid."""
     read = [read_name(make_line(name)) for name in given]
     if not read or not read[0][0] or len(read[0][0]) > MOST_NAME:
         return (), ""

@@ -1,7 +1,7 @@
-"""Find the rows of the packages' files that a row of the sample's databases was imported from.
+"""Find the rows of the packages' files from which a row of the sample databases was imported.
 
-This inverts the importers: films are found by their number, names by the films that mention them, rows of CSV
-files by the cells that were imported. The raw row is returned unchanged.
+This inverts the importers: films are found by their number, names by the films they are linked to, and rows
+of CSV files by the cells that were imported. The raw row is returned unchanged.
 """
 
 from __future__ import annotations
@@ -27,47 +27,52 @@ FILM_TABLES = ("omdb", "tomatoes")
 
 @dataclass(frozen=True)
 class RawRow:
-    """A row of a raw file. file: its path. place: the row's reference within it."""
+    """A row of a raw file. file: the file's path. place: the row's reference within the file."""
 
     file: Path
     place: str
     cells: Cells
     more: int = 0
-    """Number of further raw rows that would give the same row."""
+    """Number of further raw rows from which the same row would result."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Finds a table's rows in a CSV file: by the first cells of its lines."""
+    """Rules for finding the rows of one table in a CSV file.
+
+    - leading: names of the first columns of the CSV file.
+    - begin: returns the values of these columns for a row of the table, by which its lines are looked up.
+    """
 
     file: str
     leading: tuple[str, ...]
     begin: Callable[[Cells], Sequence[object]]
     convert: ConvertRow
-    """Converts a line to the cells that the importer made of it, in the table's order."""
+    """Converts a CSV row to the cells that the importer made from it, in the table's column order."""
     telling: tuple[str, ...] = ()
-    """Columns whose cells occur verbatim in the line: only such lines are parsed."""
+    """Columns whose cells occur verbatim in the CSV line; only lines that contain all of them are parsed."""
     numbered: bool = False
     """Whether the table's first column is a number that the importer assigned."""
 
 
 def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
-    """Find the rows of movies.db that a row of the films database was imported from.
+    """Find the rows of movies.db from which a row of the films database was imported.
 
-    For a film or a link, these are the film's rows in omdb and tomatoes. For a name, they are those of the
-    first film that it is linked to, since any linked film would do.
+    For a film or a link, these are the film's rows in omdb and tomatoes. For a name, these are the rows of
+    the first film that it is linked to, since any linked film would do.
     """
     numbers = [cells["film_id"]] if "film_id" in cells else _list_films(database, table, cells)
     found = []
     for source in FILM_TABLES if numbers else ():
-        rows = _ask(raw[0], f"SELECT * FROM {source} WHERE ID = ?", numbers[0])  # noqa: S608 - own names
+        # The table's name is a constant, so the query cannot be an injection.
+        rows = _ask(raw[0], f"SELECT * FROM {source} WHERE ID = ?", numbers[0])  # noqa: S608
         place = f"{source}?ID={numbers[0]}"
         found += [RawRow(raw[0], place, dict(row), len(numbers) - 1) for row in rows]
     return found
 
 
 def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
-    """Find the lines of the package's CSV files that a row of the flights database was imported from.
+    """Find the lines of the package's CSV files from which a row of the flights database was imported.
 
     Raises BadInput if the table's file is not among `raw`, or has other columns.
     """
@@ -91,7 +96,7 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
 
 
 def _find_only_flown(raw: Sequence[Path], table: str, cells: Cells) -> list[RawRow]:
-    """Find the first flight of a plane or airport that no file describes: its key is all that is known."""
+    """Return the first flight of a plane or airport that no file describes: only its key is known."""
     path = next((file for file in raw if file.name == CSV_TABLES["flights"].file), None)
     if path is None or table not in KEY_ALONE:
         return []
@@ -113,7 +118,8 @@ def _list_columns(database: Path, table: str) -> list[str]:
 def _list_films(database: Path, table: str, cells: Cells) -> list[int]:
     key, _ = film_rules.ENTITIES[table]
     links = [link.table for link in film_rules.LINKS if link.entity == table]
-    union = " UNION ".join(f"SELECT film_id FROM {link} WHERE {key} = ?1" for link in links)  # noqa: S608 - own names
+    # The names of tables and columns are constants, so the query cannot be an injection.
+    union = " UNION ".join(f"SELECT film_id FROM {link} WHERE {key} = ?1" for link in links)  # noqa: S608
     return [row["film_id"] for row in _ask(database, f"{union} ORDER BY 1", cells[key])]
 
 
@@ -128,10 +134,10 @@ def _ask(path: Path, sql: str, value: object) -> list[sqlite3.Row]:
 
 
 class CsvLines:
-    """Looks up a CSV file's lines by their beginning: scans at first, sorts the lines after many look-ups."""
+    """Looks up lines of a CSV file by their first cells: scans the file first, builds an index later."""
 
     WORTH = 4
-    """Look-ups before the lines are sorted; sorting takes as long as ten look-ups."""
+    """Number of look-ups after which the index is built; building it takes as long as ten look-ups."""
 
     def __init__(self, path: Path, leading: int) -> None:
         with flight_rules.open_text(path) as text:
@@ -152,7 +158,7 @@ class CsvLines:
         return self._known.get(key, [])
 
     def find_cell(self, cell: str) -> tuple[int, bytes] | None:
-        """Return (line number, line) of the first line with this cell, neither as first nor last."""
+        """Return (line number, line) of the first line with this cell; first and last cells do not count."""
         place = self._content.find(f",{cell},".encode())
         if place < 0:
             return None
@@ -190,7 +196,7 @@ def _convert_with(
 
 
 KEY_ALONE = {"planes": "tail_number", "airports": "airport_code"}
-"""Tables that may have rows which no file describes -> their key."""
+"""Tables that may have rows which no file describes -> the key column."""
 
 
 CSV_TABLES = {
@@ -230,4 +236,7 @@ CSV_TABLES = {
     ),
 }
 FINDERS = {"sources.films": find_film_rows, "sources.flights": find_flight_rows}
-"""Importer -> (its raw files, its database, table, a row's cells) -> the raw rows of that row."""
+"""Name of the import stage -> the function that finds the raw rows of a row.
+
+The function takes the raw files, the database file, the table's name and the row's cells.
+"""

@@ -1,4 +1,4 @@
-"""Splits of the released StreamBench: their files, plain or from the hub, and their rows in order."""
+"""Find and read the splits of the released StreamBench, from a local folder or the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 PARQUET = ".parquet"
 ENDINGS = (PARQUET, ".jsonl", ".jsonl.gz", ".json")
 BATCH = 64
-"""Rows of Parquet that are held at once."""
+"""Number of Parquet rows that are in memory at once."""
 
 
 @contextmanager
 def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
-    """Give the folder of the released set: `path`, or a copy of these configurations from the hub.
+    """Yield the folder of the released dataset: `path`, or a download of these configurations from the hub.
 
-    Raises BadInput for a path that is neither a folder nor a name on the hub, or is out of reach.
+    Raises BadInput if the path is neither a folder nor a dataset's name on the hub, or the hub is
+    unreachable.
     """
     if path.is_dir():
         yield path
@@ -49,7 +50,7 @@ def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
 
 
 def find_folder(root: Path, configuration: str) -> Path | None:
-    """Find the folder of a configuration: below the set's, or the set's own folder if it is named so."""
+    """Return the folder of a configuration: a subfolder of `root`, or `root` itself if it has that name."""
     below = root / configuration
     if below.is_dir():
         return below
@@ -57,9 +58,9 @@ def find_folder(root: Path, configuration: str) -> Path | None:
 
 
 def find_files(folder: Path, split: str) -> list[Path]:
-    """List the files of a split in the order of their rows: `SPLIT.jsonl`, `SPLIT-00000-of-00002.parquet`.
+    """Return the files of a split in row order: `SPLIT.jsonl`, `SPLIT-00000-of-00002.parquet`.
 
-    Where a split has files of several formats, those of the first one in ENDINGS.
+    If a split has files in several formats, return those of the first format in ENDINGS.
     """
     for ending in ENDINGS:
         found = [
@@ -73,9 +74,9 @@ def find_files(folder: Path, split: str) -> list[Path]:
 
 
 def read_rows(files: Sequence[Path]) -> Iterator[tuple[str, object]]:
-    """Yield each row with its place, `test.jsonl, line 3`; a BrokenRecord for one that cannot be read.
+    """Yield each row with its place (`test.jsonl, line 3`); an unreadable row is yielded as a BrokenRecord.
 
-    Raises BadInput for a file that is not Parquet or JSON Lines.
+    Raises BadInput if a file is not Parquet or JSON Lines.
     """
     for file in files:
         rows = _read_parquet(file) if file.name.endswith(PARQUET) else read_records(file)

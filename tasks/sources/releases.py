@@ -20,30 +20,31 @@ from tasks.sources.streams import check_ratio, say
 
 MOST_FILES = 100_000
 MOST_BYTES = 16 * 2**30
-"""Of all files of an archive, unpacked."""
+"""Maximum total size of an archive's files, unpacked."""
 BROKEN = (
     zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError,
-    # What the two modules raise amid headers that contradict themselves.
+    # zipfile and tarfile raise these errors if the headers of an archive contradict each other.
     ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
 CHUNK = 2**20
 MOST_READ = 2 * CHUNK
-"""Bytes that are read at once: tarfile would read a name of any length."""
+"""Maximum number of bytes per read: tarfile would read a file name of any length."""
 PACKED: Mapping[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open,
 }  # fmt: skip
-"""How the compressed files that may hold a tar file begin, and what opens them."""
+"""First bytes of the compressed files that may contain a tar file -> the function that opens them."""
 DEPTH = 3
-"""How far below the folder or archive the dataset's own folder may lie."""
+"""How many levels below the folder or archive the dataset's own folder may be."""
 
 
 @contextmanager
 def open_release(path: Path, *markers: str) -> Iterator[Path]:
-    """Give the folder of a published dataset, which has one of the files `markers` in it.
+    """Yield the folder of a published dataset: the folder that contains one of the files `markers`.
 
-    path: a folder, or a zip file or a tar file with any compression, which is unpacked. markers: the first
-    that is anywhere says where. Raises BadInput for a path that is none of them, has no such file, or holds
-    more than an archive of data may: links, devices, paths that lead out.
+    path: a folder, or a zip or tar file with any compression, which is unpacked. markers: file names by
+    priority; the first that exists anywhere determines the folder. Raises BadInput if `path` is none of
+    these, contains none of the files, or is an archive with links, devices or paths outside of the archive's
+    folder.
     """
     if path.is_dir():
         yield _find_folder(path, path, markers)
@@ -105,27 +106,27 @@ def _open_tar(path: Path) -> Iterator[tarfile.TarFile]:
 
 
 class _Bounded:
-    """A tar file, of which no more is read at once than a header or a piece of a file needs."""
+    """A tar file that limits the size of each read, so that no header can fill the memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.tell, self.seek, self._read = file.tell, file.seek, file.read
 
     def read(self, size: int = -1) -> bytes:
-        """Read so many bytes. Raises ReadError."""
+        """Read `size` bytes. Raises ReadError if `size` is larger than a header or a chunk."""
         if not 0 <= size <= MOST_READ:
             raise tarfile.ReadError(f"a header of {size:,} bytes")
         return self._read(size)
 
 
 class _Place:
-    """Where the files of an archive are written, as many and as large as they may be."""
+    """Writes an archive's files into a folder, within limits on number, size and compression ratio."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         self._path, self._folder = path, folder
         self._packed, self._files, self._bytes = path.stat().st_size, 0, 0
 
     def write(self, name: str, source: IO[bytes]) -> None:
-        """Write a file. Raises BadInput for one that may not be there, or is too much."""
+        """Write a file. Raises BadInput if its path leads outside of the folder, or a limit is exceeded."""
         self._files += 1
         if self._files > MOST_FILES:
             raise BadInput(self._path, f"has more than {MOST_FILES:,} files")
@@ -137,7 +138,7 @@ class _Place:
         target = self._folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as out:
-            # Whatever an archive says of its sizes, no more than is allowed is written.
+            # The sizes in an archive's headers may be wrong, so the bytes actually written are counted.
             while data := source.read(CHUNK):
                 go_on()
                 self._bytes += len(data)

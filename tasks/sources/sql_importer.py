@@ -22,7 +22,7 @@ from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
 
 
 class SqlImporter(Importer):
-    """Reads questions about databases, `<folder>/<id>/<id>.sqlite` with the suite beside them."""
+    """Reads questions about databases: `<folder>/<id>/<id>.sqlite`, next to their test suites."""
 
     kind = "sql"
     database_folders: ClassVar[tuple[str, ...]]
@@ -31,32 +31,32 @@ class SqlImporter(Importer):
         "The folder with the databases, DIR/<id>/<id>.sqlite. Default: next to PATH.", "DIR"
     )
     keep: bool = False
-    """Whether questions without a database are items, too."""
+    """Whether questions whose database is missing become items, too."""
 
     @abstractmethod
     def read_questions(self, path: Path) -> Placed:
-        """Read the questions of a split."""
+        """Yield the questions of a split, each with its place in the file."""
 
     def read_schemas(self) -> Mapping[str, str]:
-        """Read CREATE statements by database, for those whose file is missing; by default none."""
+        """Return CREATE statements by database, for databases whose file is missing; empty by default."""
         return {}
 
     def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Read the questions of the split that is asked."""
+        """Yield the items of the streamed split."""
         return make_sql_items(self.read_questions(self.file), self.look_up, keep=self.keep)
 
     def read_shots(self) -> Iterable[tuple[str, DatasetShot | LeftOutRecord]]:
-        """Read the questions of the training split, if it is there."""
+        """Yield the questions of the training split as examples, if that split exists."""
         return make_sql_shots(self.read_questions(self.split)) if self.split else ()
 
     def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """List the databases of items."""
+        """Return the database files that the items need."""
         names = {str(item.details["db_id"]) for item in items if item.file}
         return {f"{name}/{file.name}": file for name in names for file in self.look_up(name).files}
 
     @cached_property
     def places(self) -> list[Path]:
-        """The folders that databases may lie in. Raises BadInput if `--databases` is none."""
+        """The folders that may contain databases. Raises BadInput if `--databases` is not a folder."""
         if self.databases is None:
             return [self.folder / name for name in self.database_folders]
         if not self.databases.is_dir():
@@ -67,7 +67,7 @@ class SqlImporter(Importer):
 
     @cached_property
     def known(self) -> dict[str, PromptDatabase]:
-        """The databases that were looked at: each once."""
+        """The databases that were already inspected, by name."""
         return {}
 
     @cached_property
@@ -76,7 +76,7 @@ class SqlImporter(Importer):
         return self.read_schemas()
 
     def look_up(self, name: str) -> PromptDatabase:
-        """Give a database; `problem` says why it cannot be used."""
+        """Return a database; its field `problem` says why it cannot be used."""
         if name not in self.known:
             self.known[name] = self._look_at(name)
         return self.known[name]

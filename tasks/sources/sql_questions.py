@@ -1,4 +1,4 @@
-"""Items of text-to-SQL datasets (Spider, CoSQL, BIRD): questions, gold SQL and the schemas for prompts."""
+"""Convert records of text-to-SQL datasets (Spider, CoSQL, BIRD) to items: question, gold SQL and schema."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
 
 PLAIN_NAME = re.compile(r"[\w][\w .()-]{0,100}")
 LONGEST_SCHEMA = 200_000
-"""Characters of all CREATE statements of a database."""
+"""Maximum number of characters of all CREATE statements of a database."""
 Placed = Iterator[tuple[str, "SqlQuestion | LeftOutRecord"]]
 
 
 @dataclass(frozen=True)
 class SqlQuestion:
-    """A question with its gold SQL. key: the dataset's own, or file and number, as `dev-12`."""
+    """A question with its gold SQL. key: the dataset's own key, or file and number, such as `dev-12`."""
 
     key: str
     database: str
@@ -32,7 +32,12 @@ class SqlQuestion:
 
 @dataclass(frozen=True)
 class PromptDatabase:
-    """A database as items need it: CREATE statements, its files (its suite beside it), and what is amiss."""
+    """A database of the questions.
+
+    - schema: its CREATE statements.
+    - files: its SQLite file, then the databases of its test suite.
+    - problem: why it cannot be used; empty if it can.
+    """
 
     schema: str = ""
     files: tuple[Path, ...] = ()
@@ -40,9 +45,10 @@ class PromptDatabase:
 
 
 def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
-    """Read a JSON list of questions: Spider's, or BIRD's with other names of fields.
+    """Yield the questions of a JSON list in Spider's layout, or in BIRD's, which has other field names.
 
-    query: the field of the gold SQL. number: the field of the own key, else the place from 0 on.
+    - query: the field with the gold SQL.
+    - number: the field with the question's key; if it is missing, the key is the position, starting at 0.
     """
     for count, (where, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):
@@ -57,7 +63,7 @@ def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
 
 
 def make_question(key: str, database: object, question: object, query: object) -> SqlQuestion | LeftOutRecord:
-    """Make a question of published fields, or say which of them is amiss."""
+    """Return a question made from published fields, or a LeftOutRecord that says which fields are invalid."""
     name, text, sql = tidy(database), tidy_line(question), tidy(query).rstrip("; \n")
     if not (name and text and sql):
         lost = [
@@ -77,7 +83,7 @@ def make_sql_items(
     *,
     keep: bool = False,
 ) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Make items of questions. keep: also those whose database is missing, which are never judged."""
+    """Yield an item for each question. keep: include questions without a database, which are never scored."""
     for where, question in questions:
         if isinstance(question, LeftOutRecord):
             yield where, question
@@ -104,7 +110,7 @@ def make_sql_items(
 def make_sql_shots(
     questions: Iterable[tuple[str, SqlQuestion | LeftOutRecord]],
 ) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
-    """Make shots of questions."""
+    """Yield a few-shot example for each question."""
     for where, pair in questions:
         if isinstance(pair, LeftOutRecord):
             yield where, pair
@@ -113,9 +119,10 @@ def make_sql_shots(
 
 
 def read_create_statements(path: Path) -> str:
-    """Read the CREATE statements of a SQLite file's tables, in their order, a blank line between two.
+    """Return the CREATE statements of a SQLite file's tables, in file order, separated by blank lines.
 
-    Only the catalogue is read. Raises BadInput for what is not a database, has no table, or too long ones.
+    Only the catalogue is read. Raises BadInput if the file is not a database, has no table, or its statements
+    are too long.
     """
     address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     try:
@@ -137,13 +144,13 @@ def read_create_statements(path: Path) -> str:
 
 
 def shorten_statement(sql: str) -> str:
-    """Write a CREATE statement without empty lines and deep indentation; comments stay on their lines."""
+    """Remove empty lines and deep indentation from a CREATE statement; comments stay on their lines."""
     lines = [line.rstrip() for line in tidy(sql).rstrip("; \n\t").splitlines()]
     return "\n".join(re.sub(r"^\s+", "  ", line) for line in lines if line) + ";"
 
 
 def write_table_list(record: Mapping[str, object]) -> str:
-    """Write the CREATE statements of a database by its record of tables.json; empty for what is none."""
+    """Return CREATE statements for a database's record in tables.json; empty if the record is invalid."""
     tables, columns = record.get("table_names_original"), record.get("column_names_original")
     types = record.get("column_types")
     if not (isinstance(tables, list) and isinstance(columns, list) and isinstance(types, list)):

@@ -14,12 +14,12 @@ from tasks.files import remove_leftovers
 
 ABOUT, ITEMS, SHOTS, FILES, SKIPPED = "dataset.json", "items.jsonl", "shots.jsonl", "files", "skipped.jsonl"
 ROWS = "rows"
-"""The field of dataset.json that has `SplitRows`."""
+"""The field of dataset.json that contains `SplitRows`."""
 PUBLISHED = "published/"
-"""Before the names of published files in `sha256`: they are not in the folder."""
+"""Prefix of the names of published files in `sha256`, since those files are not in the folder."""
 CHUNK = 2**20
 OF_THE_DATABASE = "that of the database"
-"""The licence of a dataset that a stage made from a database: the database's own is the one that counts."""
+"""The licence of a dataset that a stage made from a database; the database's own licence applies."""
 
 
 @dataclass(frozen=True)
@@ -33,29 +33,31 @@ class DatasetItem:
     gold: str
     details: Mapping[str, object] = field(default_factory=dict)
     file: str = ""
-    """Below the dataset's folder."""
+    """Path of the item's file, relative to the dataset's folder."""
     row: int | None = None
-    """Its row in the published split, from 0 on; only of datasets with `SplitRows`."""
+    """Row number in the published split, starting at 0; only in datasets with `SplitRows`."""
 
 
 @dataclass(frozen=True)
 class DatasetShot:
-    """A line of shots.jsonl: an input with its answer as a prompt shows it."""
+    """A line of shots.jsonl: a few-shot example, with its answer as a prompt shows it."""
 
     key: str
     text: str
     memory_key: str
     answer: str
     row: int | None = None
-    """Its row in the split of examples, from 0 on; only of datasets with `SplitRows`."""
+    """Row number in the split of examples, starting at 0; only in datasets with `SplitRows`."""
 
 
 @dataclass(frozen=True)
 class SplitRows:
     """Numbers of rows in the published splits, which `order: released` permutes.
 
-    items, shots: rows of the streamed split and of the examples' split. shuffled: whether examples are drawn
-    from their split shuffled by the stream's seed; otherwise the first ones are taken.
+    - items: number of rows of the streamed split.
+    - shots: number of rows of the split of examples.
+    - shuffled: whether examples are taken from their split after shuffling it by the stream's seed; otherwise
+      the first rows are taken.
     """
 
     items: int
@@ -65,7 +67,7 @@ class SplitRows:
 
 @dataclass(frozen=True)
 class LeftOutRecord:
-    """A published record that is skipped. reason: one of a few words."""
+    """A published record that is skipped. reason: one of a few fixed words. what: details."""
 
     reason: str
     what: str = ""
@@ -81,7 +83,7 @@ class DatasetHead:
     licence: str
     source: str
     stratum: str = ""
-    """The field of `details` that a draw is even over; empty where there is none."""
+    """The field of `details` over which a sample is balanced; empty if there is none."""
 
 
 def write_dataset(
@@ -95,12 +97,14 @@ def write_dataset(
     draw: Mapping[str, int | None] | None = None,
     rows: SplitRows | None = None,
 ) -> None:
-    """Write a dataset's folder in one piece; one that was there before is replaced.
+    """Write a dataset's folder atomically; an existing folder is replaced.
 
-    files: name below `files/` -> the file that is copied there, or its content. published: name -> SHA-256 of
-    the files that were read. skipped: what was not taken, a line each. draw: the seed that items and shots
-    were drawn by, and how many items (None: all); None where nothing was drawn. rows: of
-    the released splits.
+    - files: name below `files/` -> a file to copy, or its content.
+    - published: name -> SHA-256 of the files that were read.
+    - skipped: one line per skipped record.
+    - draw: the seed of the sample of items and shots, and the number of items (None: all); None if nothing
+      was sampled.
+    - rows: the number of rows of the released splits.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder.parent, f".{folder.name}.")
@@ -135,12 +139,12 @@ def write_dataset(
 
 
 def list_fields(record: DatasetItem | DatasetShot) -> dict[str, object]:
-    """List the fields of a line; without a row it has no such field."""
+    """Return the fields of a line; the field `row` is left out if it is None."""
     return {name: value for name, value in asdict(record).items() if name != "row" or value is not None}
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> int:
-    """Write JSON Lines; return their number."""
+    """Write records as JSON Lines; return the number of records."""
     count = 0
     with path.open("w", encoding="utf-8") as out:
         for record in records:
@@ -150,18 +154,18 @@ def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> int:
 
 
 def digest_file(path: Path) -> str:
-    """Compute the SHA-256 of a file, in hex digits."""
+    """Return the SHA-256 of a file as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def tidy(value: object) -> str:
-    """Return a published text without half characters, NULs and outer blanks; empty for what is none."""
+    """Return a text without lone surrogates, NULs and surrounding white space; empty if it is not a text."""
     if not isinstance(value, str):
         return ""
     return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
 
 
 def tidy_line(value: object) -> str:
-    """Return a published text on one line; empty for what is none."""
+    """Return a published text on one line; empty if it is not a text."""
     return " ".join(tidy(value).split())

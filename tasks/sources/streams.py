@@ -19,27 +19,27 @@ BLOCK = 2**20
 CHUNK = 2**18
 GZIP, BZIP2 = b"\x1f\x8b", b"BZh"
 LONGEST_LINE = 64 * 2**20
-"""Bytes of one record; a longer one is skipped."""
+"""Maximum number of bytes of one record; a longer record is skipped."""
 BROKEN = (EOFError, OSError, zlib.error)
-"""What reading a compressed file raises where it is cut or damaged."""
+"""Errors that reading a compressed file raises if it is truncated or damaged."""
 LEAST_RATED, MOST_RATIO = 512 * 2**20, 100
-"""Bytes that any archive may hold unpacked, and how many times its own size a larger one."""
+"""Unpacked bytes that every archive may contain, and the maximum compression ratio of larger archives."""
 DEEPEST = 100
-"""Levels of JSON in each other."""
+"""Maximum nesting depth of JSON."""
 ESCAPED = re.compile(rb"\\.", re.DOTALL)
 NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
 class TooLong(ValueError):
-    """A record of a file takes more bytes, or levels in each other, than it may."""
+    """Raised if a record of a file has too many bytes or nested levels."""
 
 
 @contextmanager
 def open_packed(path: Path) -> Iterator[io.BufferedReader]:
-    """Open a file by what it begins with: gzip, bzip2 (both of any number of streams), or plain.
+    """Open a file as gzip, bzip2 (both with any number of streams) or plain, according to its first bytes.
 
-    Lines, and what is read by `read1`, come up to where a file was cut; `read` would lose the last piece.
-    Raises BadInput if it cannot be opened.
+    Read it by lines or with `read1`: both return everything up to the point where a file is truncated, while
+    `read` would lose the last piece. Raises BadInput if the file cannot be opened.
     """
     with _open(path) as file:
         head, size = file.read(len(BZIP2)), os.fstat(file.fileno()).st_size
@@ -55,7 +55,7 @@ def open_packed(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def is_packed(stream: io.BufferedReader) -> bool:
-    """Return whether what `open_packed` opened is an archive."""
+    """Return whether a stream that `open_packed` opened is compressed."""
     return isinstance(stream.raw, _Pieces)
 
 
@@ -71,18 +71,18 @@ def _open(path: Path) -> io.FileIO:
 
 
 class _Pieces(io.RawIOBase):
-    """An archive piece by piece: asked for a whole block it would lose all of it where it is cut amid one."""
+    """Reads an archive in pieces: reading a whole block would lose it if the file is truncated inside it."""
 
     def __init__(self, file: bz2.BZ2File | gzip.GzipFile, packed: int) -> None:
-        """packed: bytes of the archive."""
+        """packed: the size of the archive in bytes."""
         self._file, self._packed, self._read = file, packed, 0
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the stream is readable."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read what comes at once, and fits. Raises EOFError for more than the archive's size lets expect."""
+        """Read the next available piece. Raises EOFError if the compression ratio is too high."""
         piece = self._file.read1(len(buffer))
         self._read += len(piece)
         check_ratio(self._read, self._packed)
@@ -91,16 +91,16 @@ class _Pieces(io.RawIOBase):
 
 
 def check_ratio(unpacked: int, packed: int) -> None:
-    """Raise EOFError where an archive of so many bytes holds more than its size lets expect."""
+    """Raise EOFError if an archive unpacks to more bytes than the compression ratio allows."""
     if unpacked > max(LEAST_RATED, MOST_RATIO * packed):
         raise EOFError(f"unpacks to more than {MOST_RATIO} times its size")
 
 
 def read_line(stream: IO[bytes], most: int) -> bytes:
-    """Read the next line with its end; empty at the end of the file.
+    """Return the next line with its line break; empty at the end of the file.
 
-    Raises TooLong for one of more than `most` bytes, which is behind then and was never held, and what
-    `BROKEN` names where the file is cut off or damaged.
+    Raises TooLong if the line has more than `most` bytes: the line is then skipped, and was never in memory
+    as a whole. Raises the errors of `BROKEN` if the file is truncated or damaged.
     """
     line = stream.readline(most + 1)
     if len(line) <= most:
@@ -112,18 +112,18 @@ def read_line(stream: IO[bytes], most: int) -> bytes:
 
 
 class Metered:
-    """A file for a JSON parser that reads as it likes: so many bytes between two resets, or TooLong."""
+    """Wraps a file for a JSON parser: at most `most` bytes are read between two resets."""
 
     def __init__(self, file: io.BufferedReader, most: int = LONGEST_LINE) -> None:
         self._file, self._most, self._read = file, most, 0
         self._nesting = Nesting()
 
     def reset(self) -> None:
-        """Begin a new record."""
+        """Start a new record."""
         self._read = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most `size` bytes. Raises TooLong."""
+        """Read at most `size` bytes. Raises TooLong if the record is too large or too deeply nested."""
         data = self._file.read1(min(size, CHUNK) if size >= 0 else CHUNK)
         self._read += len(data)
         if self._read > self._most:
@@ -139,7 +139,7 @@ class Nesting:
         self._depth, self._in_text, self._cut = 0, False, b""
 
     def look(self, data: bytes) -> None:
-        """Look at the next piece. Raises TooLong."""
+        """Count the brackets of the next piece. Raises TooLong if the nesting is too deep."""
         plain = ESCAPED.sub(b"", self._cut + data)
         self._cut = b"\\" if plain.endswith(b"\\") else b""
         parts = plain.split(b'"')
@@ -152,6 +152,6 @@ class Nesting:
 
 
 def say(error: BaseException) -> str:
-    """Say an error in one line."""
+    """Return an error message on one line."""
     said = " ".join(str(error).split())[:200]
     return said if isinstance(error, TooLong) else f"{type(error).__name__}: {said}"

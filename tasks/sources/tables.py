@@ -19,16 +19,19 @@ def write_database(
     tables: Mapping[str, Iterable[Sequence[Cell]]],
     indexes: Sequence[str] = (),
 ) -> int:
-    """Run the CREATE statements, insert each table's rows in sorted order, rename the file into place.
+    """Write a SQLite file: create the tables, insert their rows in sorted order, and rename it into place.
 
-    indexes: CREATE INDEX statements, run last; where there are any, the engine counts their values too, so
-    that it finds the best one for a query. Returns the number of rows. The same rows give the same bytes with
-    the same version of SQLite.
-    Raises sqlite3.IntegrityError if a key constraint is broken.
+    - schema: CREATE TABLE statements.
+    - indexes: CREATE INDEX statements, which run last. If there are indexes, ANALYZE collects statistics on
+      them, so that SQLite chooses the best index for a query.
+
+    Returns the number of rows. With the same version of SQLite, the same rows give the same bytes. Raises
+    sqlite3.IntegrityError if a key constraint is violated.
     """
     with write_beside(path) as draft, closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA page_size = 4096")
-        # No journal file beside the draft: a draft that was cut short is thrown away, never repaired.
+        # The journal is in memory, so no journal file is left beside the draft: an interrupted draft is
+        # deleted, never repaired.
         connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("BEGIN")
         for statement in schema:
@@ -45,7 +48,8 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[
     ordered = _sort(list(rows))
     if ordered:
         marks = ", ".join("?" * len(ordered[0]))
-        connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', ordered)  # noqa: S608 (own table names)
+        # Callers pass constant table names, so the statement cannot be an injection.
+        connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', ordered)  # noqa: S608
     return len(ordered)
 
 
@@ -53,12 +57,12 @@ def _sort(rows: list[Any]) -> list[Any]:
     try:
         return sorted(rows)
     except TypeError:
-        # NULLs compare with nothing, so they sort before everything by a flag of their own.
+        # Python cannot compare None with a value, so a flag sorts NULLs before all values.
         return sorted(rows, key=lambda row: [(cell is not None, cell) for cell in row])
 
 
 def _check_references(connection: sqlite3.Connection) -> None:
-    """Check all foreign keys at once, which takes a fraction of what a check of each row takes."""
+    """Check all foreign keys at once, which takes a fraction of the time of checking each row."""
     broken = connection.execute("PRAGMA foreign_key_check").fetchone()
     if broken:
         raise sqlite3.IntegrityError(f"{broken[0]} refers to a row that {broken[2]} does not have")

@@ -1,7 +1,8 @@
-"""Records of TANQ (Akhtar et al.) in the layout of their release, read tolerantly; taken for hostile.
+"""Read records of TANQ (Akhtar et al.) in the layout of their release; the input is untrusted.
 
-A record is a question, its answer list (rows of columns, each with proofs), and its answer table as text.
-What a reader here does not know is counted by the place of its field, `answer_list.extension_answer.note`.
+A record is a question, its answer list (each answer with columns of values and their proofs), and its answer
+table as text. Unknown fields are not errors: they are counted by their path, such as
+`answer_list.extension_answer.note`.
 """
 
 from __future__ import annotations
@@ -24,17 +25,20 @@ from tasks.sources.qampari import COMPOSITION, SIMPLE, read_kind
 from tasks.sources.wikipedia.article import CELL, INFOBOX, TEXT
 
 ASKED = ("ext_question_rephrased", "ext_question_cleaned", "ext_question")
-"""Fields that may hold the question to be asked, the release's own first."""
+"""Fields that may contain the question to ask; the one that the release uses is first."""
 QUESTIONS = ("init_question", *ASKED)
 TABLE, TEXTS = "table", "text"
 PROOF_KINDS = {"infobox": INFOBOX, TABLE: CELL, TEXTS: TEXT}
-"""`proof_type` -> kind of an article's part."""
+"""`proof_type` -> the kind of article part."""
 LABEL, ITEM, REVISION, MENTION, HEADERS, CELL_TEXT, SHOWN = (
     "label", "id", "revision", "mention", "headers", "cell", "shown",
 )  # fmt: skip
-"""Fields that our own publications add: of an answer or a value its name and id; of a proof its page's
-revision, the words that name the value, a part's headers, and the cell of the table; of a value how the
-table shows it."""
+"""Fields that only our own publications have.
+
+LABEL, ITEM: name and id of an answer or value. REVISION: revision of a proof's page. MENTION: the words of
+the proof that name the value. HEADERS: headers of the proof's cell or entry. CELL_TEXT: the proof's cell in
+a table. SHOWN: the text of a value in the answer table.
+"""
 RECORD_FIELDS = frozenset(
     {*QUESTIONS, "init_qid", "question_properties", "answer_list", "extended_types", "answer_table"}
 )
@@ -60,17 +64,19 @@ CONTENT_FIELDS = {
     TEXT: frozenset({"text"}),
 }
 NAMES = (LABEL, "name", "title", "text", "value", "amount", "time", "answer", "answer_text")
-"""Fields of a value's metadata that may hold its text, the best first."""
+"""Fields of a value's metadata that may contain its text, the best first."""
 TIME, AMOUNT = re.compile(r"[+-]?(\d{4}-\d\d-\d\d)T[\d:.]+Z?"), re.compile(r"\+(\d[\d.]*)")
 IDS = re.compile(r"[QPL][1-9]\d*|https?://\S+")
+# Limits of untrusted input: characters of a question, rows of a table, characters of a cell, and the nesting
+# depth of metadata.
 MOST_TEXT, MOST_ROWS, MOST_CELL, MOST_DEPTH = 20_000, 2_000, 5_000, 4
 Rows = tuple[tuple[str, ...], ...]
-"""Rows of cells, the header first."""
+"""Rows of cells; the first row is the header."""
 
 
 @dataclass(frozen=True)
 class PublishedThing:
-    """A thing by its name, Wikidata item and article; any of them may be empty."""
+    """An entity with its name, Wikidata item and article title; each of the three may be empty."""
 
     name: str
     item: str
@@ -79,9 +85,13 @@ class PublishedThing:
 
 @dataclass(frozen=True)
 class PublishedProof:
-    """A proof. text: of a text, or the value of an infobox entry, whose key is `key`; rows: of a table.
+    """A proof of a value: a text, an infobox entry or a table.
 
-    said: the publisher's verdict, empty for none. The fields from `revision` on are of our own publications.
+    - text: the sentence, or the value of the infobox entry whose key is `key`.
+    - rows: the table's rows.
+    - said: the publisher's verdict, empty if there is none.
+
+    The fields from `revision` on exist only in our own publications.
     """
 
     kind: str
@@ -104,7 +114,8 @@ class PublishedProof:
 class PublishedValue:
     """An entry of an answer's columns: a value of a property.
 
-    texts: what may name it, the best first; shown: how the table shows it, as our own publications say.
+    - texts: possible names of the value, the best first.
+    - shown: the text in the answer table, which only our own publications have.
     """
 
     id: str
@@ -118,7 +129,11 @@ class PublishedValue:
 
 @dataclass(frozen=True)
 class PublishedTanqAnswer:
-    """An entry of the answer list; filter_pass is None where it is not said; composed: of a composition."""
+    """An entry of the answer list.
+
+    - filter_pass: None if the record does not say.
+    - composed: the entities from which a composition was made.
+    """
 
     thing: PublishedThing
     classes: tuple[str, ...]
@@ -126,14 +141,17 @@ class PublishedTanqAnswer:
     composed: tuple[PublishedThing, ...]
     values: tuple[PublishedValue, ...]
     proofs: tuple[tuple[str, str], ...]
-    """Of QAMPARI: article and text."""
+    """Proofs from QAMPARI, each as (article, text)."""
 
 
 @dataclass(frozen=True)
 class PublishedRecord:
-    """A record. texts: the question in each of its forms, by field; table: None where it has none.
+    """A record.
 
-    told: whether the record says its kind; others: place of a field that is not understood -> how often.
+    - texts: field -> the question in that form.
+    - table: None if the record has no table.
+    - told: whether the record says its kind.
+    - others: path of a field that is not understood -> how often it occurs.
     """
 
     id: str
@@ -147,7 +165,7 @@ class PublishedRecord:
 
 
 def read_record(record: object) -> PublishedRecord:
-    """Read a record. Raises BadRecord."""
+    """Convert a published record. Raises BadRecord if it cannot be used."""
     if not isinstance(record, Mapping):
         raise BadRecord("no_object: it is no JSON object")
     texts = {name: find_line(record, (name,)) for name in QUESTIONS}
@@ -281,7 +299,7 @@ class RecordReader:
     def _list_objects(
         self, record: Mapping[str, object], name: str, place: str
     ) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Yield the objects of a list with the place of their fields; count what is none."""
+        """Yield the objects of a list, each with its path; count the entries that are not objects."""
         for entry in list_values(record.get(name)):
             if isinstance(entry, Mapping):
                 yield f"{place}{name}.", entry
@@ -297,12 +315,12 @@ def _guess_kind(proof: Mapping[str, object]) -> str:
 
 
 def _read_page(value: object) -> str:
-    """Read a page's title from an address or a title; what is neither stays as it is."""
+    """Return the page title of a URL or title; a text that is neither is returned unchanged."""
     return read_title(value) or make_line(value)
 
 
 def _find_texts(metadata: object) -> Iterator[str]:
-    """Find what may name a value in its metadata: by the names of fields, then all else but ids."""
+    """Yield texts of a value's metadata that may name it: known fields first, then others except ids."""
     found = list(_walk(metadata, "", 0))
     ranks = {name: rank for rank, name in enumerate(NAMES)}
     for name, text in sorted(found, key=lambda pair: ranks.get(pair[0], len(NAMES))):
@@ -312,7 +330,7 @@ def _find_texts(metadata: object) -> Iterator[str]:
 
 
 def _walk(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Walk the texts of nested metadata, each with the name of its nearest field."""
+    """Yield the texts of nested metadata, each with the name of its nearest field."""
     if depth > MOST_DEPTH:
         return
     if isinstance(value, Mapping):
@@ -327,7 +345,7 @@ def _walk(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
 
 
 def _read_things(given: object) -> Iterator[PublishedThing]:
-    """Read things: ids, addresses, titles, or objects that have them."""
+    """Yield the entities of a list of ids, URLs, titles, or objects that contain them."""
     for value in list_values(given):
         if isinstance(value, Mapping):
             ids = {name: text for name, text in _walk(value, "", 0) if name not in NAMES}
@@ -343,7 +361,7 @@ def _read_things(given: object) -> Iterator[PublishedThing]:
 
 
 def _list_names(given: object) -> tuple[str, ...]:
-    """List names of a list of texts or objects, or the keys of an object that are not false."""
+    """Return the names in a list of texts or objects, or the keys of an object whose values are not false."""
     if isinstance(given, Mapping):
         given = [key for key, amount in given.items() if amount]
     names = (
@@ -354,7 +372,10 @@ def _list_names(given: object) -> tuple[str, ...]:
 
 
 def _read_table(given: object) -> Rows | None:
-    """Read an answer table: lines of `a|b`, or a list of rows; None for none."""
+    """Return the rows of an answer table: lines of `a|b`, or a list of rows; None if there is none.
+
+    Raises BadRecord if the table is too long or its rows do not fit the header.
+    """
     rows: Sequence[object]
     if isinstance(given, str):
         rows = [line.split("|") for line in given.splitlines() if line.strip()]

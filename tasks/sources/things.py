@@ -21,10 +21,10 @@ PROPERTIES = {
 }  # fmt: skip
 COLUMNS = ("atomic number", "symbol", "name", "standard state", "metal", "year discovered", "period")
 SERIES = frozenset({"alkali metal", "alkaline earth metal", "halogen", "noble gas"})
-"""Series that have the same elements in all lists, unlike metalloids and lanthanides."""
+"""Element series that all lists define in the same way, unlike metalloids and lanthanides."""
 STATES = {"gas": "gases", "liquid": "liquids"}
 SPELLINGS = {"Aluminum": "Aluminium", "Cesium": "Caesium", "Nihomium": "Nihonium"}
-"""Names of the package -> those of the articles."""
+"""Element names of the package -> names of the articles."""
 ABOUT: dict[str, object] = {
     "name": "things",
     "source": "The graph of countries, and chemical elements of the package bokeh-sampledata 2026.1",
@@ -34,10 +34,11 @@ ABOUT: dict[str, object] = {
 
 
 def things(countries: Path, elements: Path, vital_articles: Path, out: Path) -> Counts:
-    """Write the graph of countries with the chemical elements added, in a folder of the same form.
+    """Write the graph of countries with the chemical elements added, as a folder in the same layout.
 
-    All 118 elements are in it: a list question with one that has no article is dropped, not answered in part.
-    Raises BadInput for a file that is none of elements.
+    All 118 elements are included, also those without an article: this way, a list question about one of these
+    is dropped instead of getting an incomplete answer. Raises BadInput if `elements` is not the package's
+    file.
     """
     articles = read_summaries(vital_articles)
     draft, left_out = GraphDraft(countries), Counter[str]()

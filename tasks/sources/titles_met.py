@@ -26,7 +26,7 @@ PLACE_BEHIND = re.compile(r",? \([^()]+\)$|, [^,]+(?:, D\.C\.)?$")
 
 @dataclass(frozen=True)
 class Summary:
-    """An article of the package: what it is by its description, and the text of its lead."""
+    """An article of the package. extract: the text of its lead. description: its short description."""
 
     title: str
     extract: str
@@ -35,7 +35,7 @@ class Summary:
 
 
 def read_summaries(path: Path) -> dict[str, Summary]:
-    """Read the package's articles by title. Raises BadInput for another file."""
+    """Return the package's articles by title. Raises BadInput if the file is not the expected one."""
     try:
         records = TypeAdapter(dict[str, Summary]).validate_json(path.read_bytes())
     except ValidationError as error:
@@ -46,20 +46,20 @@ def read_summaries(path: Path) -> dict[str, Summary]:
 
 
 def is_country(summary: Summary) -> bool:
-    """Return whether an article is of a country of today."""
+    """Return whether an article is about a country that exists today."""
     opening = summary.description or summary.extract[:200]
     return bool(COUNTRY.search(opening)) and not re.search(r"\d{3,4}[\u2013)-]", opening)
 
 
 def is_territory(summary: Summary) -> bool:
-    """Return whether an article is of a territory of another country."""
+    """Return whether an article is about a territory that belongs to another country."""
     return bool(TERRITORY.search(summary.description)) and not is_country(summary)
 
 
 def find_land(names: Iterable[str], articles: Mapping[str, Summary]) -> Summary | None:
-    """Find the article of a country or territory by its names, best first; None if there is none.
+    """Return the article of a country or territory by its names, best first; None if there is none.
 
-    A name may be that of an island or a people too: the article says what it is of.
+    A name can also be that of an island or a people, so the article must describe a country or territory.
     """
     tried = [form for name in names for form in _list_forms(name)]
     for accept in (is_country, is_territory):
@@ -83,12 +83,12 @@ def _list_forms(name: str) -> Sequence[str]:
 
 
 def strip_place(title: str) -> str:
-    """Take what tells places apart out of a title: `Austin` of `Austin, Texas`."""
+    """Remove the part of a title that distinguishes places: `Austin, Texas` becomes `Austin`."""
     return PLACE_BEHIND.sub("", title)
 
 
 def list_cities(articles: Mapping[str, Summary]) -> dict[str, list[Summary]]:
-    """List the articles of cities by the name that a city is known by."""
+    """Return the articles of cities by the city's name without disambiguation."""
     found: defaultdict[str, list[Summary]] = defaultdict(list)
     for summary in articles.values():
         if summary.topic in ("Geography", "Uncategorized") and CITY.search(summary.description):
@@ -97,6 +97,6 @@ def list_cities(articles: Mapping[str, Summary]) -> dict[str, list[Summary]]:
 
 
 def make_slug(name: str) -> str:
-    """Make an id's part of a name: `sao-paulo`."""
+    """Convert a name to a part of an id, such as `sao-paulo`."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "x" + name.encode().hex()

@@ -25,7 +25,10 @@ ABOUT = {
 
 
 def vital_articles(vital_articles: Path, out: Path) -> Counts:
-    """Write articles.parquet, parts.parquet and about.json in a folder. Raises BadInput for another file."""
+    """Write articles.parquet, parts.parquet and about.json in the folder `out`.
+
+    Raises BadInput if `vital_articles` is not the package's file of summaries.
+    """
     articles, parts = list[ArticleRow](), list[PartRow]()
     left_out: Counter[str] = Counter()
     summaries = read_summaries(vital_articles)
@@ -47,7 +50,7 @@ def vital_articles(vital_articles: Path, out: Path) -> Counts:
 
 
 def _read_sentences(summary: Summary) -> Iterator[PartRow]:
-    """Yield the sentences of a lead, which is plain text: no parser of wikitext is needed for the sample."""
+    """Yield the sentences of a lead, which is plain text: the sample needs no wikitext parser."""
     lines = (" ".join(line.split()) for line in summary.extract.splitlines())
     sentences = (sentence for line in lines for sentence in split_sentences(line))
     told = (sentence for sentence in sentences if any(map(str.isalnum, sentence)))

@@ -1,6 +1,6 @@
-"""Request pages of a public server politely: one at a time, with a user agent, obeying Retry-After.
+"""Send requests to public servers politely: one at a time, with a user agent, obeying Retry-After.
 
-`Client` is for any server that answers with JSON; below it is what all of MediaWiki's APIs have in common.
+`Client` works with any server that answers with JSON; the rest of the module is for MediaWiki APIs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ import orjson
 
 from tasks.errors import BadInput, DatabaseGone
 
+# HTTP statuses of temporary failures, after which a request is sent again.
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 BLOCK = 2**16
+# Maximum number of characters of a server's message in an error.
 SAID = 200
 WRONG_ADDRESS = "is it the address of an API?"
 MEDIAWIKI_FIELDS = {"format": "json", "formatversion": "2", "maxlag": "5"}
-"""What every request to MediaWiki's API says; where its databases lag by more seconds, it answers so."""
+"""Parameters of every MediaWiki request; if its databases lag over 5 seconds, it returns an error."""
 PASSING = frozenset(
     {
         "maxlag",
@@ -40,14 +42,16 @@ PASSING = frozenset(
         "internal_api_error_DBQueryTimeoutError",
     }
 )
-"""Errors of MediaWiki's API that pass."""
+"""Errors of MediaWiki's API that are temporary."""
 
 
 @dataclass(frozen=True)
 class WebServer:
-    """A server and how long to bear with it. contact: an address or page, so that its people can reach you.
+    """A server, and the timeouts and limits for its requests. contact: the user's e-mail or web page.
 
-    retries: of one request, of which all waits together stay below `patience_s` seconds.
+    - retries: the maximum number of retries per request.
+    - patience_s: maximum total wait in seconds per request.
+    - most_bytes: the maximum size of a reply.
     """
 
     url: str
@@ -77,11 +81,11 @@ class WebServer:
 
 
 class NotYet(Exception):
-    """The server answered that it cannot now."""
+    """Raised if the server says that it cannot answer now."""
 
 
 class Client:
-    """Asks for JSON. It has an event loop of its own, so it is for code that runs in none."""
+    """Sends requests for JSON with its own event loop; do not use it inside of a running event loop."""
 
     def __init__(self, server: WebServer, sleep: Callable[[float], None] = time.sleep) -> None:
         self._server, self._sleep = server, sleep
@@ -97,7 +101,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connection, and end the loop."""
+        """Close the connection and the event loop."""
         if self._session is not None:
             self._runner.run(self._session.close())
         self._runner.close()
@@ -109,9 +113,10 @@ class Client:
         accept: str,
         check: Callable[[object], None] = lambda reply: None,
     ) -> object:
-        """Send fields, as a query or a form; return the JSON of the reply.
+        """Send fields as a query (GET) or a form (POST); return the JSON of the reply.
 
-        check: raises NotYet for a reply that says to come again. Raises DatabaseGone.
+        check: raises NotYet if the reply asks to retry later. Raises DatabaseGone if the request fails, or if
+        it still fails after all retries.
         """
         server, waited, wait = self._server, 0.0, self._server.first_wait_s
         for attempt in range(server.retries + 1):
@@ -173,7 +178,7 @@ class Client:
 
 
 def read_retry_after(text: str | None) -> float | None:
-    """Read the header Retry-After, seconds or a date; None if it is neither."""
+    """Return the wait in seconds of a Retry-After header (seconds or a date); None if it is neither."""
     if text is None:
         return None
     try:
@@ -187,7 +192,7 @@ def read_retry_after(text: str | None) -> float | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine."""
+    """Return whether a host name or address is the local machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -195,7 +200,7 @@ def is_loopback(host: str) -> bool:
 
 
 def tell(said: object) -> str:
-    """Make one short line of what a server said: bytes, text or a part of its JSON, however deep."""
+    """Return one short line of a server's answer: bytes, text or part of its JSON, however deep."""
     if isinstance(said, bytes):
         said = said[:SAID].decode("utf-8", "replace")
     text = said if isinstance(said, str) else reprlib.repr(said)
@@ -203,13 +208,13 @@ def tell(said: object) -> str:
 
 
 def find_error(reply: object) -> dict[str, object]:
-    """Find the error that a reply of MediaWiki's API tells; empty if it tells none."""
+    """Return the error object in a reply of MediaWiki's API; empty if there is none."""
     error = reply.get("error") if isinstance(reply, dict) else None
     return error if isinstance(error, dict) else {}
 
 
 def check_passing(reply: object) -> None:
-    """Raise NotYet for an error of MediaWiki's API that passes, as a lag of its databases does."""
+    """Raise NotYet for a temporary error of MediaWiki's API, such as a replication lag."""
     error = find_error(reply)
     code = error.get("code")
     if isinstance(code, str) and code in PASSING:
@@ -217,18 +222,18 @@ def check_passing(reply: object) -> None:
 
 
 def check_accepted(reply: object, url: str) -> None:
-    """Raise DatabaseGone for any error that a reply of MediaWiki's API tells."""
+    """Raise DatabaseGone if a reply of MediaWiki's API contains an error."""
     if isinstance(reply, dict) and "error" in reply:
         raise DatabaseGone(f"{url}: refused: {tell_error(find_error(reply))}")
 
 
 def tell_error(error: Mapping[str, object]) -> str:
-    """Make one line of an error of MediaWiki's API."""
+    """Return an error of MediaWiki's API on one line."""
     return f"{tell(error.get('code', ''))}: {tell(error.get('info', ''))}"
 
 
 def name_server(url: str) -> str:
-    """Name the folder of a server's answers: host, port and path, without `w/api.php`, where most are."""
+    """Return a folder name for a server's cached replies: host, port and path without `/w/api.php`."""
     parts = urlsplit(url)
     path = parts.path.removesuffix("/w/api.php")
     return re.sub(r"[^A-Za-z0-9.]+", "-", parts.netloc.lower() + path).strip("-.") or "server"

@@ -1,4 +1,4 @@
-"""Published JSON files that are read whole: one object, or one list."""
+"""Read published JSON files as a whole: one object, or one list."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from tasks.errors import BadInput
 
 MOST_BYTES = 256 * 2**20
-"""Limit of a file, since it is held in memory as a whole."""
+"""Maximum size of a file in bytes, since the whole file is in memory."""
 
 
 def read_json_object(path: Path) -> dict[str, object]:
-    """Read a file of one object. Raises BadInput for anything else."""
+    """Return the object of a JSON file. Raises BadInput if the file contains anything else."""
     value = _read(path)
     if not isinstance(value, dict):
         raise BadInput(path, "contains no JSON object")
@@ -20,7 +20,7 @@ def read_json_object(path: Path) -> dict[str, object]:
 
 
 def read_json_list(path: Path) -> list[object]:
-    """Read a file of one list. Raises BadInput for anything else."""
+    """Return the list of a JSON file. Raises BadInput if the file contains anything else."""
     value = _read(path)
     if not isinstance(value, list):
         raise BadInput(path, "contains no JSON list")
@@ -32,7 +32,7 @@ def _read(path: Path) -> object:
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise BadInput(path, f"has {size:,} bytes, more than {MOST_BYTES:,}")
-        # orjson asks for twelve times the size of a file before it reads it.
+        # orjson is not used here: it allocates twelve times the size of a file before it reads it.
         value: object = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
     except FileNotFoundError as error:
         raise BadInput(path, "does not exist", hint="give the published folder") from error

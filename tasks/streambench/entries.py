@@ -1,4 +1,4 @@
-"""Entries of `streambench.databases`, `.streams`, `.evaluations`, `.systems`, `.overviews` in params.yaml."""
+"""The entries of the section `streambench` in params.yaml: databases, streams, evaluations and others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Reading = Literal["lenient", "released"]
 Use = Literal["all", "correct", "incorrect"]
 MemoryRule = Literal["store_on_turn", "shadow"]
 KIND_K: Mapping[str, int] = {"ds1000": 4, "hotpotqa": 4}
-"""k where it is no 16 (appendix A)."""
+"""Kind of items -> default k, for kinds where it is not 16 (appendix A)."""
 
 
 def _check_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
@@ -36,7 +36,7 @@ class QuestionDatabase(Settings):
     file: Path
     """The SQLite file of these questions."""
     shots: int = Field(default=16, ge=0)
-    """Number of questions for few-shot examples, from SQL templates of no other question."""
+    """Number of questions for few-shot examples, from SQL templates that no item uses."""
     templates: int | None = Field(default=None, gt=0)
     """Number of SQL templates to sample; null takes all. With few templates, memories help more."""
     each: int | None = Field(default=None, gt=0)
@@ -54,7 +54,7 @@ class Stream(Settings):
     """`hashed`: by hashes of seed and item. `released`: the paper's order, for a dataset of `benchloom import
     streambench`. `distribution_shift`: the released rows, sorted by database."""
     reading: Reading = "lenient"
-    """How replies are read: `released` as StreamBench's published code does (docs/streambench.md)."""
+    """Reading of replies: `lenient`, or `released` as in the published code (docs/streambench.md)."""
 
     datasets: Names
     """Folders below data/raw/streambench, all of one kind."""
@@ -74,24 +74,24 @@ class Stream(Settings):
 
 
 class MethodChoice(Settings):
-    """A method with its ablation; a bare name stands for `{method: name}`."""
+    """A method with its ablation; a name alone means `{method: name}`."""
 
     method: str
-    """A file in tasks/streambench/methods, or an installed plug: `zero_shot`."""
+    """Name of a file in tasks/streambench/methods, such as `zero_shot`, or of an installed plug-in."""
     use: Use = "all"
-    """Figure 2: which of the entries a prompt shows, filtered after they were selected."""
+    """Filter on the selected entries of a prompt: all, or only right or only wrong ones (Figure 2)."""
     memory_of: str | None = None
-    """Table 7: the role whose right answers alone enter the memory."""
+    """The only role whose right answers enter the memory (Table 7)."""
     memory_rule: MemoryRule = "store_on_turn"
-    """Which answers enter the memory, with `memory_of`."""
+    """Steps at which that role's right answers are stored: its own turns, or all steps (`shadow`)."""
     version: str = ""
-    """Of the installed package that brings the method; empty for a file of the project."""
+    """Version of the installed package with the method; empty for a file of the project."""
     record: str = ""
-    """The digest of that package's files."""
+    """Digest of the package's files."""
 
     @property
     def label(self) -> str:
-        """Name it in rows and figures: `mem_prompt`, `mem_prompt-correct`, `mam-shadow-agent`."""
+        """The name in rows and figures: `mem_prompt`, `mem_prompt-correct`, `mam-shadow-agent`."""
         parts = [self.method]
         if self.use != "all":
             parts.append(self.use)
@@ -132,17 +132,17 @@ class StreamEvaluation(Settings):
     seeds: Seeds | None = None
     """Seeds of the stream to run; null takes all."""
     method_seeds: Mapping[str, Seeds] = {}
-    """Label of a method -> its seeds instead."""
+    """Label of a method -> its seeds, instead of `seeds`."""
     method_models: Mapping[str, Names] = {}
-    """Label of a method -> its roles instead."""
+    """Label of a method -> its roles, instead of `models`."""
     k: int | None = Field(default=None, gt=0)
-    """Memories in a prompt; null is 16, and 4 for DS-1000 and HotpotQA."""
+    """Maximum number of memories in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
     """The role that embeds memories."""
     judge: str = "judge"
     """The role that judges ToolBench's answers."""
     steps: int | None = Field(default=None, gt=0)
-    """Number of steps, from the first; null takes all."""
+    """Number of steps to run, from the first; null runs all."""
 
 
 class OwnStream(Settings):
@@ -159,7 +159,7 @@ class OwnStream(Settings):
     seeds: Seeds | None = None
     """Seeds of the stream to run; null takes all of them."""
     k: int | None = Field(default=None, gt=0)
-    """Memories in a prompt; null is 16, and 4 for DS-1000 and HotpotQA."""
+    """Maximum number of memories in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
     """The role that embeds memories."""
     judge: str = "judge"

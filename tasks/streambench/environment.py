@@ -1,4 +1,4 @@
-"""The interface of environments: what a prompt shows of an item, what a reply answers, and the feedback.
+"""The base class of environments: what a prompt shows, how a reply is parsed, and what the feedback is.
 
 A new environment is one subclass, named like its file in tasks/streambench/environments/, or an entry point
 of the group `benchloom.environments`.
@@ -19,96 +19,100 @@ from tasks.scoring.reply_readings import LENIENT
 from tasks.streambench.build.items import StreamItem
 
 Style = Literal["direct", "chain", "refine"]
-"""How an answer is asked for: at once; after reasoning (CoT); as a refinement (Self-Refine)."""
+"""Ways to ask for an answer: directly, after reasoning (CoT), or as a refinement (Self-Refine)."""
 
 
 @dataclass(frozen=True)
 class PromptParts:
-    """The parts of a prompt that depend on the environment and the item; plain text, quoted where untrusted.
+    """The parts of a prompt that depend on the environment and the item, as plain text.
 
-    Prompts show them in this order: task, common, the examples of past steps, context, question, instruction.
+    Untrusted text is quoted. Prompts have the parts in this order: task, common, the examples of past steps,
+    context, question, instruction.
     """
 
     task: str
-    """What is to be done, one or two sentences; the same for all items of a stream."""
+    """The task in one or two sentences; the same for all items of a stream."""
     common: str
-    """What all items share: the 49 diagnoses, the API descriptions. Empty where there is nothing."""
+    """Text that all items share, such as the 49 diagnoses or the API descriptions; may be empty."""
     context: str
-    """What this item alone has: its schema, its paragraphs. Empty where there is nothing."""
+    """Text that belongs only to this item, such as its schema or its paragraphs; may be empty."""
     question: str
-    """With its label: `Question: ...`."""
+    """The question with its label: `Question: ...`."""
     instruction: str
-    """What to reply, in which form, by the style that was asked for."""
+    """The required form of the reply; it depends on the style."""
     left_out: tuple[str, ...] = ()
-    """What had no room or was not retrieved, a line each."""
+    """Descriptions of what did not fit or was not retrieved, one line each."""
     notes: Mapping[str, float] = field(default_factory=dict)
     """Figures of the prompt, such as `recall` of the retrieved descriptions (0 or 1)."""
 
 
 @dataclass(frozen=True)
 class Feedback:
-    """The feedback on an answer (section 3.1): one bit; the rest is only for reports."""
+    """The feedback on an answer: one bit (section 3.1). All other fields are only for reports."""
 
     bit: bool
     outcome: Outcome
-    """The metric's, or WRONG, CORRECT; UNJUDGED if there is no verdict: the bit is False."""
+    """The metric's outcome, or WRONG or CORRECT. UNJUDGED if there is no verdict; the bit is then False."""
     words: str
-    """The bit in words, as prompts of GrowPrompt and MemPrompt have it; depends on the bit alone."""
+    """The bit in words, for prompts of GrowPrompt and MemPrompt; it depends only on the bit."""
     values: Mapping[str, float | None] = field(default_factory=dict)
-    """The item's figures under the metric's names; equal to `benchloom score --items`."""
+    """The item's figures by the metric's names; the same as in `benchloom score --items`."""
     problem: str = ""
-    """Why there is no verdict, or how the judge's reply was unreadable; empty else."""
+    """Why there is no verdict, or why the judge's reply could not be parsed; otherwise empty."""
     calls: tuple[str, ...] = ()
     """Ledger keys of the judge's calls."""
 
     def __post_init__(self) -> None:
-        """Read the outcome, which an environment of a user's may give as a word. Raises UnknownLabel."""
+        """Convert an outcome from text, which user-defined environments may use. Raises UnknownLabel."""
         object.__setattr__(self, "outcome", Outcome.read(self.outcome))
 
 
 @dataclass(frozen=True)
 class EnvironmentSetup:
-    """The arguments of an environment. Its paths belong to the machine and enter no row."""
+    """The arguments of an environment. Paths are specific to the machine, so no row contains them."""
 
     files: Path
-    """data/raw/streambench; `item.file` is relative to it."""
+    """The folder data/raw/streambench; `item.file` is relative to it."""
     items: Sequence[StreamItem]
-    """All items of the stream, for what they share."""
+    """All items of the stream, from which shared parts of the prompts are derived."""
     rule: str
     options: Mapping[str, object]
-    """`streambench.streams.<stream>.options`. Raises BadInput in `__init__` for one that is not known."""
+    """The options of the stream in params.yaml; `__init__` raises BadInput if one is unknown."""
     ask: Ask
     judge: str
-    """The judge's role; empty where the judge must not be asked."""
+    """The judge's role; empty if the judge must not be called."""
     embedder: str
     reading: str = LENIENT
-    """How replies are read: a name of the environment's `readings`."""
+    """The way to parse replies: one of the environment's `readings`."""
 
 
 class Environment(ABC):
     """The environment of one run of the stage `steps`, shared by all its streams.
 
-    It has no state that an answer could change, so `feedback` may be awaited for many items at once, and
-    gives the same for the same arguments. It is used as an asynchronous context manager: worker processes and
-    sandboxes open on entry and end on exit. Blocking work (SQL, programs) runs in threads or processes of its
-    own and never holds the loop; sandboxes are opened when they are first needed.
+    An environment has no state that an answer could change, so `feedback` may run for many items at once and
+    returns the same result for the same arguments. The class is an asynchronous context manager: worker
+    processes and sandboxes end on exit. Blocking work (SQL, programs) runs in separate threads or processes
+    and never blocks the event loop. Sandboxes are opened on first use.
     """
 
     name: ClassVar[str]
-    """`sql`; the `kind` of its items."""
+    """The environment's name, such as `sql`; equal to the `kind` of its items."""
     metric: ClassVar[str]
-    """The metric of `benchloom score` whose verdict the bit is."""
+    """The metric of `benchloom score` whose verdict is the bit."""
     primary: ClassVar[str]
-    """The figure of it that tables show: `accuracy`, `em`."""
+    """The figure of the metric that tables show: `accuracy` or `em`."""
     max_tokens: ClassVar[Mapping[Style, int]]
-    """Of a reply: 512 for SQL, code and every chain, 256 ToolBench, 64 DDXPlus and HotpotQA."""
+    """Style -> maximum number of tokens of a reply.
+
+    The maximum is 512 for SQL, code and every chain, 256 for ToolBench, and 64 for DDXPlus and HotpotQA.
+    """
     words: ClassVar[Mapping[bool, str]]
-    """A bit -> the bit in words."""
+    """The bit -> the bit in words."""
     readings: ClassVar[tuple[str, ...]] = (LENIENT,)
-    """The ways to read replies, the default first."""
+    """The ways to parse replies, the default first."""
 
     def __init__(self, setup: EnvironmentSetup) -> None:
-        """Keep the setup. Raises BadInput for a reading that the environment does not have."""
+        """Store the setup. Raises BadInput if the environment does not have the setup's reading."""
         if setup.reading not in self.readings:
             problem = f"{self.name} does not read replies as {setup.reading!r}"
             hint = f"there are {', '.join(self.readings)}"
@@ -120,44 +124,47 @@ class Environment(ABC):
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """End every process that was opened."""
+        """Stop all worker processes."""
         return
 
     @abstractmethod
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Give the parts of a prompt. May embed (row: the step's id), so it raises as `Ask.embed` does."""
+        """Return the parts of a prompt. row: the step's id. Raises as `Ask.embed` if it embeds texts."""
 
     @abstractmethod
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Write a past step as prompts have it: the input, the answer, and the feedback if `words` is given.
+        """Return a past step as text for prompts: the input, the answer, and the feedback if given.
 
-        key: a `memory_key`. No blank line at either end and never two of them inside: the prompt joins them
-        by two blank lines. words None: a right answer, shown as an example (Self-StreamICL, few-shot).
+        - key: a `memory_key`.
+        - words: the feedback; None for an example with a right answer (Self-StreamICL, few-shot).
+
+        The text has no blank lines at its start and end, and never two in a row inside, since the prompt
+        separates examples by two blank lines.
         """
 
     @abstractmethod
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Post-process a reply to the answer that is scored, stored and shown.
+        """Convert a reply to the answer that is scored, stored and shown.
 
-        Raises Unparsed only where there is no answer at all (an empty reply); what is malformed is an answer,
-        and wrong.
+        Raises Unparsed only if there is no answer at all (an empty reply); a malformed answer counts as a
+        wrong answer.
         """
 
     @abstractmethod
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Judge a post-processed answer. row: the step's id.
+        """Score an answer that `read_answer` returned. row: the step's id.
 
-        A gold answer that does not run, a program that cannot be shown, a judge that fails: `unjudged` with
-        the problem, never an exception. Raises BudgetSpent and CallMissing as `Ask` does, BadInput where the
-        machine lacks what it needs (a sandbox).
+        If a gold answer does not run, a program cannot be tested or the judge fails, the outcome is
+        `unjudged` with the problem, never an exception. Raises BudgetSpent and CallMissing as `Ask` does, and
+        BadInput if the machine lacks something necessary (a sandbox).
         """
 
     def say(self, bit: bool) -> str:
-        """Say a bit in words; also used for steps that failed, without asking anybody."""
+        """Return the bit in words; also used for failed steps, without calling anything."""
         return self.words[bit]
 
     @abstractmethod
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
-        """Make the line that `benchloom score <metric>` reads for this answer (None: failed)."""
+        """Return the record that `benchloom score <metric>` reads. answer: None for a failed step."""

@@ -1,4 +1,4 @@
-"""`benchloom evaluate streambench`: a system of the user's over a stream of theirs, by some methods."""
+"""Evaluate your system over your stream with several methods: `benchloom evaluate streambench`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STEPS = Selection("steps")
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the stream. Raises BadInput, one line."""
+    """Read and check the user's dataset and settings. Raises BadInput with a message of one line."""
     params = read(STAGE, OwnLimits)
     folder = check_folder(options.dataset)
     stream = Stream(
@@ -49,7 +49,8 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     items = [replace(item, origin=(Origin("file", ITEMS),)) for item in ordered]
     find_environment(items[0].kind)
     shots = read_shots(folder.parent, stream).rows
-    # Settings that are younger than some evaluations enter the key only where they are set.
+    # Settings that were added later enter the key only if they are not the default, so that old keys stay
+    # valid.
     fields = OwnLimits.model_fields
     usual = {name for name in ("order", "reading") if getattr(params, name) == fields[name].default}
     settings = entry.model_dump(mode="json"), params.model_dump(mode="json", exclude=usual)
@@ -79,7 +80,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 
 
 def check_folder(folder: Path) -> Path:
-    """Return a dataset's folder, whole. Raises BadInput for what is none."""
+    """Return the absolute path of a dataset's folder. Raises BadInput if it is not a folder."""
     if not folder.is_dir():
         raise BadInput(
             folder,
@@ -93,7 +94,7 @@ def check_folder(folder: Path) -> Path:
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the figures from the steps."""
+    """Compute the figures of an evaluation from its steps."""
     steps: Sequence[StreamStep] = rows["steps"]
     runs: dict[str, list[StreamStep]] = {}
     for step in sorted(steps, key=lambda step: (step.method, step.seed, step.position)):
@@ -118,9 +119,9 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def measure_method(steps: Sequence[StreamStep], items: int, reasons: tuple[str, ...]) -> dict[str, object]:
-    """Measure a method: accuracy over all steps (failed ones are wrong), in each half, memory at the end.
+    """Return a method's accuracy over all steps (failed ones are wrong) and per half, and its memory size.
 
-    reasons: why steps failed.
+    reasons: the reasons why steps failed.
     """
     half, where = items // 2, {"method": steps[0].method}
     rows = Selection("steps", where)

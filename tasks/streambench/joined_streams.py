@@ -1,4 +1,4 @@
-"""Evaluations of several streams, joined: a column for each dataset of a stream."""
+"""Join the evaluations of several streams, with one column for each dataset of a stream."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tasks.streambench.solve.stream_step import StreamStep
 
 SECTION = "streambench.evaluations"
 KINDS = ("sql", "ds1000", "toolbench", "ddxplus", "hotpotqa")
-"""In the order of the paper's columns; others follow."""
+"""Kinds of items in the order of the paper's columns; other kinds follow."""
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
 class ReadEvaluation:
-    """An evaluation with what it ran. folder: of its artifacts; warnings: those of its own page."""
+    """An evaluation with its runs. folder: the folder of its artifacts. warnings: from its own page."""
 
     name: str
     entry: StreamEvaluation
@@ -55,10 +55,11 @@ class _Told:
 
 @dataclass(frozen=True)
 class StreamColumn:
-    """A dataset of a stream. runs: the steps on its items, of all evaluations of the stream.
+    """One dataset of a stream. runs: the steps on its items, from all evaluations of the stream.
 
-    sources: run -> the evaluation that it is of. mixed: whether the stream has other datasets, too.
-    unshown: (evaluation, run) for each run of a method that an earlier evaluation has with the same models.
+    - sources: run -> the evaluation that it belongs to.
+    - mixed: whether the stream also has other datasets.
+    - unshown: (evaluation, run) for each run of a method that an earlier evaluation has with the same models.
     """
 
     title: str
@@ -71,14 +72,14 @@ class StreamColumn:
     unshown: tuple[tuple[str, str], ...]
 
     def place(self, cell: Cell) -> Cell:
-        """Name the artifacts that a cell's scores are in: those of its runs' evaluations, by their paths."""
+        """Add to a cell the artifacts of its scores: the paths of the evaluations of its runs."""
         if cell.basis is None:
             return cell
         rows = self.select(str(selection.where["run"]) for selection in cell.basis.rows)
         return replace(cell, basis=replace(cell.basis, rows=rows))
 
     def select(self, runs: Iterable[str]) -> tuple[Selection, ...]:
-        """Select the scores of some runs on the items of this dataset, by evaluation."""
+        """Return selections of the scores of some runs on this dataset's items, one per evaluation."""
         by_source: dict[Path, list[str]] = {}
         for run in runs:
             by_source.setdefault(self.sources[run].folder, []).append(run)
@@ -89,21 +90,21 @@ class StreamColumn:
         )
 
     def select_items(self) -> Selection:
-        """Select the items of this dataset."""
+        """Return a selection of this dataset's items."""
         folder = next(iter(self.sources.values())).folder.parent
         return Selection(name_in_project(folder / "items"), {"dataset": self.dataset})
 
     def derive_all(self, measure: str, column: str = "") -> Derivation:
-        """Name the scores of all its runs as what a figure was computed from."""
+        """Return a derivation of a figure that was computed from the scores of all runs of the column."""
         return Derivation(measure, self.select(self.sources), column)
 
 
 def read_evaluations(
     folder: Path, entry: StreamOverview, settings: Mapping[str, object]
 ) -> list[ReadEvaluation]:
-    """Read the evaluations of an overview. folder: of all streams.
+    """Read the evaluations of an overview. folder: the folder of all streams.
 
-    Raises BadInput if one is not declared, or was not run.
+    Raises BadInput if an evaluation is not declared, or was not run.
     """
     declared = {
         name: StreamEvaluation.model_validate(given) for name, given in read_nested(settings, SECTION).items()
@@ -118,7 +119,7 @@ def read_evaluations(
 
 
 def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
-    """Make the columns, in the paper's order of kinds."""
+    """Return the columns of some evaluations, in the paper's order of kinds."""
     by_stream: dict[str, list[ReadEvaluation]] = {}
     for evaluation in evaluations:
         by_stream.setdefault(evaluation.entry.stream, []).append(evaluation)
@@ -148,7 +149,7 @@ def _name_column(column: StreamColumn, title: str) -> StreamColumn:
 
 
 def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoice]]:
-    """List the methods of all columns without ablations, each with its group: the paper's, then others."""
+    """Return (group, method) for all methods without ablations: first those of the paper, then others."""
     choices = dict.fromkeys(
         system.choice for column in columns for system in column.runs.select() if column.runs.systems[system]
     )
@@ -163,14 +164,14 @@ def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoic
 
 
 def list_models(columns: Sequence[StreamColumn]) -> list[str]:
-    """List the models of all columns, in order."""
+    """Return the models of all columns, in order."""
     return list(dict.fromkeys(model for column in columns for model in column.runs.models))
 
 
 def find_choice(
     columns: Sequence[StreamColumn], choice: MethodChoice, model: str | None = None
 ) -> list[ScoredStep]:
-    """List the steps of a method in all columns. model: those with this model alone."""
+    """Return the steps of a method in all columns. model: restrict them to runs with only this model."""
     return [
         scored
         for column in columns
@@ -181,7 +182,7 @@ def find_choice(
 
 
 def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:
-    """Say in a line for each method what an earlier evaluation shows already, sorted."""
+    """Return a sorted line for each method that is not shown, since an earlier evaluation has it."""
     lines = set()
     for column in columns:
         shown = {run.rpartition("|")[0]: source.name for run, source in column.sources.items()}

@@ -1,4 +1,4 @@
-"""Measures of the tables over scored steps: accuracy, gains and tokens, each with the steps behind it."""
+"""Measures of the tables over scored steps: accuracy, gains and tokens, each with its steps."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Steps = Sequence[ScoredStep]
 
 
 def leave_out(why: str) -> Cell:
-    """Make a cell without a value."""
+    """Return a cell without a value. why: the reason that the table shows."""
     return leave_empty(why, STEPS)
 
 
 def derive(measure: str, runs: Iterable[str], column: str) -> Derivation:
-    """Name the scores of runs as what a figure was computed from."""
+    """Return a derivation of a figure that was computed from the scores of some runs."""
     return Derivation(measure, tuple(Selection("scores", {"run": run}) for run in runs), column)
 
 
@@ -43,17 +43,18 @@ def count_steps(
     basis: Derivation | None = None,
     why: str = "",
 ) -> Cell:
-    """Make a cell of a figure over some steps; failed and unjudged ones are in its n."""
+    """Return a cell for a figure over some steps; its n includes failed and unjudged steps."""
     failed, unjudged = sum(scored.failed for scored in steps), sum(scored.unjudged for scored in steps)
     return Cell(value, len(steps), failed, interval, STEPS, why, basis, unjudged)
 
 
 def rate_right(steps: Steps, part: str = "") -> Cell:
-    """Compute the share of right steps, 0 to 1, over one run or several of equal length.
+    """Return the share of right steps, 0 to 1, over one run or several runs of equal length.
 
-    Failed and unjudged steps count as wrong. The interval is Wilson's for one run; over several runs items
-    are drawn whole, since an item's steps are not independent. part: what the steps are of their runs, if not
-    all of them.
+    Failed and unjudged steps count as wrong. The interval of one run is Wilson's. Over several runs, the
+    bootstrap resamples whole items, since the steps on one item are not independent.
+
+    - part: a description of the steps, if they are only a part of their runs.
     """
     if not steps:
         return leave_out("no step")
@@ -69,13 +70,13 @@ def rate_right(steps: Steps, part: str = "") -> Cell:
 
 
 def _rate_part(steps: Steps, where: Where) -> Cell:
-    """Rate the steps of a column that is a part of its runs: a dataset, or a kind of item."""
+    """Return the share of right steps in a column with part of the runs: a dataset or a kind of item."""
     kind = where.get("kind")
     return rate_right(steps, str(where.get("dataset", "")) if kind is None else f"the items of {kind}")
 
 
 def _estimate_error(steps: Steps, where: Where) -> Cell:
-    """Compute the standard error (n - 1) of the shares of the seeds."""
+    """Return the standard error (n - 1) of the share of right steps over seeds."""
     seeds = {scored.step.seed for scored in steps}
     shares = [
         fmean(scored.score.score for scored in steps if scored.step.seed == seed) for seed in sorted(seeds)
@@ -87,12 +88,12 @@ def _estimate_error(steps: Steps, where: Where) -> Cell:
 
 RIGHT = Measure[ScoredStep]("right", _rate_part, leave_out, "share")
 RIGHT_IF_RUN = replace(RIGHT, fill=lambda steps, where: rate_right(steps) if steps else leave_out(NOT_RUN))
-"""For tables whose cells are of single methods, which an evaluation may lack."""
+"""For tables whose cells belong to one method each, which an evaluation may not have."""
 ERROR = Measure[ScoredStep]("standard error", _estimate_error, leave_out, "share")
 
 
 def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Steps]) -> Measure[ScoredStep]:
-    """Measure means over models that may stand beside each other: all over the same models and items.
+    """Return a measure of means over models that are comparable: over the same models and items.
 
     find_every: returns the steps of all methods in the column. See `choose_shared`.
     """
@@ -105,9 +106,10 @@ def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Ste
 
 
 def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
-    """Choose a method's steps by the models that all methods share; none, and why, where it has no such mean.
+    """Return a method's steps with the models that all methods share, or why there is no such mean.
 
-    every: the steps of all methods. A mean over runs weighs models alike only if each has as many runs.
+    every: the steps of all methods. A mean over runs gives each model the same weight only if each has the
+    same number of runs.
     """
     models, items = list_shared(every), {scored.step.item for scored in every}
     if not models:
@@ -125,7 +127,7 @@ def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
 
 
 def list_shared(every: Steps) -> tuple[str, ...]:
-    """List the models that each method was run with on every item; ablations and turns of several aside."""
+    """Return the models that every method ran with on all items, ignoring ablations and shared memories."""
     items = {scored.step.item for scored in every}
     whole: dict[MethodChoice, list[str]] = {}
     for system, runs in _list_asked(every).items():
@@ -136,7 +138,7 @@ def list_shared(every: Steps) -> tuple[str, ...]:
 
 
 def _list_asked(steps: Steps) -> dict[StreamSystem, list[set[str]]]:
-    """List the items of each run, by system."""
+    """Return, for each system, the set of items of each of its runs."""
     runs: dict[tuple[StreamSystem, str], set[str]] = {}
     for scored in steps:
         runs.setdefault((scored.system, scored.step.run), set()).add(scored.step.item)
@@ -147,7 +149,10 @@ def _list_asked(steps: Steps) -> dict[StreamSystem, list[set[str]]]:
 
 
 def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measure[ScoredStep]:
-    """Measure the mean of a figure of the metric over the steps that have it. values: by the steps' ids."""
+    """Return a measure of the mean of a metric's figure. values: step id -> its figures.
+
+    Steps without this figure are not included.
+    """
 
     def fill(steps: Steps, where: Where) -> Cell:
         counted = [scored for scored in steps if name in values[scored.step.id]]
@@ -161,7 +166,7 @@ def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measu
 
 
 def compare_gain(own: Steps, base: Steps) -> Cell:
-    """Compute the mean difference of two methods over the seeds and items that both have."""
+    """Return the mean difference of two methods over the seeds and items that both have."""
     pairs = pair_steps(own, base)
     if not pairs:
         return leave_out("nothing to compare with")
@@ -179,7 +184,7 @@ def compare_gain(own: Steps, base: Steps) -> Cell:
 def pair_steps(
     first: Iterable[ScoredStep], second: Iterable[ScoredStep]
 ) -> list[tuple[ScoredStep, ScoredStep]]:
-    """Pair the steps of two methods on the same item in the order of the same seed."""
+    """Return the pairs of steps of two methods on the same item under the same seed."""
     others = {(scored.step.seed, scored.step.item): scored for scored in second}
     return [
         (scored, others[scored.step.seed, scored.step.item])
@@ -194,7 +199,7 @@ def read_tokens(one: ScoredStep, column: str) -> int:
 
 
 def sum_tokens(steps: Steps, column: str) -> Cell:
-    """Sum a column of tokens over a run, and average the sums of several runs."""
+    """Return the sum of a token column over a run; over several runs, the mean of their sums."""
     if not steps:
         return leave_out("no step")
     runs = list_run_names(steps)
@@ -205,7 +210,7 @@ def sum_tokens(steps: Steps, column: str) -> Cell:
 
 
 def average_tokens(steps: Steps, column: str) -> Cell:
-    """Average a column of tokens over steps."""
+    """Return the mean of a token column over steps."""
     if not steps:
         return leave_out("no step")
     mean = fsum(read_tokens(scored, column) for scored in steps) / len(steps)
@@ -213,10 +218,10 @@ def average_tokens(steps: Steps, column: str) -> Cell:
 
 
 def average_models(steps: Steps, column: str) -> Cell:
-    """Average what each model of a shared memory would cost over the whole stream, over these models.
+    """Return the mean cost over the models of a shared memory, if each model answered the whole stream.
 
-    A model's cost of a stream is that of its own turns, for each turn, times the stream's length; where all
-    have as many turns the mean over models is what the turns cost.
+    The cost of a model is its mean cost per own turn, times the stream's length. If all models have the same
+    number of turns, the mean over models equals the actual cost.
     """
     if not steps:
         return leave_out("no step")
@@ -253,9 +258,9 @@ TOKENS_BY_MODEL = (
     _make_tokens("in, a step", _say_as_turns, "tokens_in", "mean"),
     _make_tokens("out, a step", _say_as_turns, "tokens_out", "mean"),
 )
-"""The same columns for a method whose models take turns, as if each model took them all."""
+"""The same columns for a method whose models take turns, as if each model answered every step."""
 
 
 def join_tied(names: Sequence[str]) -> str:
-    """Write names that share a place."""
+    """Return names that share a rank as text, such as `A, B and C`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

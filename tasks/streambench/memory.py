@@ -1,4 +1,4 @@
-"""The interface of memories: entries under vectors, found by distance. Keys are embedded by the runner."""
+"""The interface of memories: entries with vectors, found by distance. The runner embeds the keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
-"""L2-normalised; shape (width,); of width 0 while planning, where the text was never embedded."""
+"""An L2-normalised vector of shape (width,); the width is 0 in a dry run, where nothing is embedded."""
 NO_VECTOR: Vector = np.empty(0, np.float32)
 
 
@@ -20,14 +20,14 @@ class MemoryEntry:
     item: str
     position: int
     agent: str
-    """The role whose answer it is."""
+    """The role that gave the answer."""
     key: str
     """The item's `memory_key`."""
     answer: str
-    """Post-processed."""
+    """The post-processed answer."""
     bit: bool
     words: str
-    """The feedback in words; empty where the method keeps none."""
+    """The feedback in words; empty if the method does not store it."""
 
 
 @dataclass(frozen=True)
@@ -36,25 +36,26 @@ class RetrievedEntry:
 
     item: str
     position: int
-    """Of the step that it was stored at, from 1; 0 for a few-shot example, whose id `item` is."""
+    """The step at which the entry was stored, from 1; 0 for a few-shot example, whose id is `item`."""
     distance: float
-    """Squared L2 distance of the keys, rounded to 1e-6; 0 where nothing was searched."""
+    """Squared L2 distance of the keys, rounded to 1e-6; 0 if there was no search."""
 
 
 @dataclass(frozen=True)
 class FoundEntry:
-    """An entry that a search found. distance: squared L2, rounded to 1e-6."""
+    """An entry that a search found. distance: squared L2 distance, rounded to 1e-6."""
 
     entry: MemoryEntry
     distance: float
 
 
 class StreamMemory(Protocol):
-    """A memory that grows by at most one entry a step, and forgets nothing.
+    """A memory that grows by at most one entry per step and never deletes an entry.
 
-    Exact below a size, by a vector index above it, whose candidates are compared exactly; both orders are the
-    same where the index finds the neighbours. No call is made here: it grows deterministically, so that a
-    stream that was killed comes to the same memory by its ledger.
+    Search is exact up to a number of entries. Above it, a vector index finds candidates, whose distances are
+    computed exactly; the result is the same if the index finds the neighbours. The memory makes no model
+    calls and grows deterministically, so that a stream that was killed rebuilds the same memory from its
+    ledger.
     """
 
     def __len__(self) -> int:
@@ -62,13 +63,14 @@ class StreamMemory(Protocol):
         ...
 
     def add(self, entry: MemoryEntry, vector: Vector) -> None:
-        """Add an entry; several may have one item (`shadow`). Raises ModelFailed for another width."""
+        """Add an entry; an item may have several (`shadow`). Raises ModelFailed if the width differs."""
         ...
 
     def nearest(self, vector: Vector, k: int) -> tuple[FoundEntry, ...]:
-        """Find the k nearest entries, or all if there are fewer: the nearest FIRST, ties by position, agent.
+        """Return the k nearest entries, or all if fewer: the nearest FIRST, ties by position, then agent.
 
-        Empty for a vector of width 0. Whoever prompts turns the order, so that the most similar is last.
+        Empty for a vector of width 0. A method reverses this order for its prompt, so that the most similar
+        entry is last.
         """
         ...
 

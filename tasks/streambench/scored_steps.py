@@ -1,4 +1,4 @@
-"""Steps with their scores and items, by the methods and models that made them."""
+"""Steps with their scores and items, grouped by the methods and models that made them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TITLES: Mapping[str, str] = {
     SELF_STREAM: "Self-StreamICL",
     MAM: "MAM-StreamICL",
 }
-"""The paper's names; a method of the user's goes by its own."""
+"""Method -> its name in the paper; user-defined methods are shown by their own name."""
 WITHOUT_STATE = (ZERO_SHOT, "few_shot", "chain", "self_refine")
 NON_STREAMING, STREAMING = "Non-streaming", "Streaming"
 
 
 @dataclass(frozen=True)
 class StreamSystem:
-    """A method with its models: one, or several that share a memory. choice: what it was declared by."""
+    """A method with its models: one, or several that share a memory. choice: its entry in params.yaml."""
 
     choice: MethodChoice
     agents: tuple[str, ...]
@@ -43,7 +43,7 @@ class StreamSystem:
 
     @property
     def ablated(self) -> bool:
-        """Return whether it is there for Figure 2 or Table 7 alone."""
+        """Return whether the system is an ablation, which is only for Figure 2 or Table 7."""
         return self.choice.use != "all" or self.choice.memory_of is not None
 
     @property
@@ -59,9 +59,10 @@ class StreamSystem:
 
 @dataclass(frozen=True)
 class ScoredStep:
-    """A step of a run with its score, its item and who made it.
+    """A step of a run with its score, its item and its system.
 
-    run: its run, named within all columns. column: of an overview, empty elsewhere.
+    - run: the run's name, unique over all columns.
+    - column: the column of an overview; otherwise empty.
     """
 
     step: StreamStep
@@ -73,18 +74,18 @@ class ScoredStep:
 
     @property
     def failed(self) -> bool:
-        """Return whether it has no answer."""
+        """Return whether the step has no answer."""
         return self.score.failed
 
     @property
     def unjudged(self) -> bool:
-        """Return whether its answer has no verdict."""
+        """Return whether the step's answer has no verdict."""
         return self.step.outcome == Outcome.UNJUDGED
 
 
 @dataclass(frozen=True)
 class StreamRuns:
-    """All that an evaluation ran. systems: in the order of the entry's methods, then of its models."""
+    """All runs of an evaluation. systems: in the order of the entry's methods, then of its models."""
 
     systems: Mapping[StreamSystem, Sequence[ScoredStep]]
 
@@ -109,13 +110,13 @@ class StreamRuns:
         return self.list_steps(self.systems)
 
     def list_steps(self, systems: Iterable[StreamSystem]) -> list[ScoredStep]:
-        """List the steps of some systems: by seed and position of each."""
+        """Return the steps of some systems, for each system sorted by seed and position."""
         return [scored for system in systems for scored in self.systems[system]]
 
     def select(
         self, *, model: str | None = None, method: str | None = None, ablated: bool | None = False
     ) -> list[StreamSystem]:
-        """Select systems. model: those that it takes part in; ablated: None for both."""
+        """Return the selected systems. model: those with this model. ablated: None means both."""
         return [
             system
             for system in self.systems
@@ -125,13 +126,13 @@ class StreamRuns:
         ]
 
     def find_steps(self, method: str, model: str) -> list[ScoredStep]:
-        """List the steps of a method's main run with one model alone."""
+        """Return the steps of a method's main run with exactly one model."""
         return self.list_steps(
             choice for choice in self.select(method=method, model=model) if not choice.shared
         )
 
     def name_group(self, choice: MethodChoice) -> str:
-        """Tell streaming methods from others; one of the user's own streams if it ever held a memory."""
+        """Return whether a method is streaming; a user-defined method is if it ever stored a memory."""
         if choice.method in TITLES:
             return NON_STREAMING if choice.method in WITHOUT_STATE else STREAMING
         own = self.list_steps(system for system in self.systems if system.choice == choice)
@@ -176,7 +177,7 @@ def gather_runs(
 
 
 def name_method(choice: MethodChoice) -> str:
-    """Name a method as tables do: `MemPrompt (only correct)`."""
+    """Return a method's name in tables: `MemPrompt (only correct)`."""
     title = TITLES.get(choice.method, choice.method)
     more = [] if choice.use == "all" else [f"only {choice.use}"]
     if choice.memory_of is not None:
@@ -185,5 +186,5 @@ def name_method(choice: MethodChoice) -> str:
 
 
 def list_run_names(steps: Iterable[ScoredStep]) -> list[str]:
-    """List the runs of steps, in order."""
+    """Return the names of the steps' runs, in order."""
     return list(dict.fromkeys(scored.step.run for scored in steps))

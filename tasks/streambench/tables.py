@@ -1,4 +1,4 @@
-"""Tables 2 to 11 and those of Figures 2 and 4, declared (sections 4.3 and 5, appendices B to E)."""
+"""Declare Tables 2 to 11 and the tables of Figures 2 and 4 (sections 4.3 and 5, appendices B to E)."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ GAINED = (ZERO_SHOT, SELF_STREAM)
 """The methods of Tables 3 and 11."""
 ABLATED = ("grow_prompt", "mem_prompt")
 USES = {"all": "use all", "correct": "only correct", "incorrect": "only incorrect"}
+# Maximum number of columns of the table by kind of item.
 MOST_KINDS = 12
 STRATA: Mapping[str, str] = {"sql": "db_id", "ds1000": "library", "toolbench": "api", "hotpotqa": "type"}
-"""Kind of items -> the field of `details` that tables are by."""
+"""Kind of items -> the field of `details` by which tables group them."""
 BY_GROUP, BY_MODEL = ("", "method"), ("model", "method")
 """Names of the label columns."""
 FAILED_NOTE = (
@@ -64,7 +65,7 @@ StepSlices = Sequence[Slice[ScoredStep]]
 
 
 def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Make every table of right steps, by key, in the order of the page."""
+    """Return every table of right steps, by key, in the order of the page."""
     datasets = slice_datasets(runs)
     return {
         "means": declare_means(
@@ -85,29 +86,32 @@ def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
 
 
 def choose_tables(tables: Mapping[str, FigureTable], *keys: str) -> dict[str, FigureTable]:
-    """Choose tables by their keys without the model: `pairs` chooses `pairs-agent`, too."""
+    """Return tables by their keys without the model: `pairs` also selects `pairs-agent`."""
     return {key: table for key, table in tables.items() if key.partition("-")[0] in keys}
 
 
 def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> dict[str, FigureTable]:
-    """List Table 2, under an empty key, and the tables of single models where there are several."""
+    """Return model -> table of right steps; the empty key is Table 2, over all models.
+
+    Tables of single models are included only if there are several models.
+    """
     by_model = {model: tables[f"model-{model}"] for model in models} if len(models) > 1 else {}
     return {"": tables["means"], **by_model}
 
 
 def slice_steps(label: tuple[str, ...], steps: Iterable[ScoredStep]) -> Slice[ScoredStep]:
-    """Slice by the runs that some steps are of."""
+    """Return a slice of all steps whose run is among those of `steps`."""
     runs = frozenset(step.run for step in steps)
     return Slice(label, lambda scored: scored.run in runs)
 
 
 def slice_systems(runs: StreamRuns) -> StepSlices:
-    """Make a line of each system, with ablations."""
+    """Return a row for each system, including ablations."""
     return [slice_steps((system.models, system.title), steps) for system, steps in runs.systems.items()]
 
 
 def slice_methods(runs: StreamRuns) -> StepSlices:
-    """Make a line of each method over all its models; those that share a memory have one run a seed."""
+    """Return a row for each method over all its models; with a shared memory, it has one run per seed."""
     found = {choice: [run for run in runs.select() if run.choice == choice] for choice in runs.choices}
     return [
         slice_steps((runs.name_group(choice), name_method(choice)), runs.list_steps(systems))
@@ -117,7 +121,7 @@ def slice_methods(runs: StreamRuns) -> StepSlices:
 
 
 def slice_model(runs: StreamRuns, model: str) -> StepSlices:
-    """Make a line of each method with one model alone."""
+    """Return a row for each method with only one model."""
     return [
         slice_steps((runs.name_group(system.choice), system.title), runs.systems[system])
         for system in runs.select(model=model)
@@ -126,7 +130,7 @@ def slice_model(runs: StreamRuns, model: str) -> StepSlices:
 
 
 def slice_gained(runs: StreamRuns) -> StepSlices:
-    """Make the lines of Tables 3 and 11: each model by Zero-Shot and by its own right answers."""
+    """Return the rows of Tables 3 and 11: each model with Zero-Shot and with its own right answers."""
     return [
         slice_steps((model, steps[0].system.title), steps)
         for model in runs.models
@@ -136,7 +140,7 @@ def slice_gained(runs: StreamRuns) -> StepSlices:
 
 
 def slice_datasets(runs: StreamRuns) -> StepSlices:
-    """Make a column of all steps, and one of each dataset where there are several."""
+    """Return a column of all steps, and one for each dataset if there are several."""
     if len(runs.datasets) == 1:
         return [Slice(runs.datasets[0])]
     return [
@@ -146,7 +150,7 @@ def slice_datasets(runs: StreamRuns) -> StepSlices:
 
 
 def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
-    """Return what lists all steps of a column: those of its dataset."""
+    """Return a function that returns all steps of a column, which are those of its dataset."""
 
     def find(where: Where) -> Sequence[ScoredStep]:
         dataset = where.get("dataset")
@@ -158,7 +162,7 @@ def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
 def declare_means(
     rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep], shared: str
 ) -> Table[ScoredStep]:
-    """Declare Table 2. shared: names the models that it is over, see `tell_shared`."""
+    """Declare Table 2. shared: a sentence that names the models of the means; see `tell_shared`."""
     notes = (
         f"{shared} A method with a shared memory alternates between these models in a single run. "
         f"{FAILED_NOTE}",
@@ -170,19 +174,19 @@ def declare_means(
 def declare_model(
     place: int, model: str, rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep] = RIGHT
 ) -> Table[ScoredStep]:
-    """Declare Tables 4 to 6, and on: one for each model."""
+    """Declare Tables 4 to 6 and further ones: one per model."""
     number = number_model(MODEL_NUMBERS, place)
     return Table(number, f"Right steps, {model}", BY_GROUP, rows, (right,), columns, (FAILED_NOTE,))
 
 
 def number_model(numbers: Sequence[str], place: int) -> str:
-    """Choose the number of a model's table; beyond the paper's three a letter goes on."""
+    """Return the number of a model's table; after the paper's three tables, a letter is appended."""
     beyond = place - len(numbers)
     return numbers[place] if beyond < 0 else f"{numbers[-1]}{chr(ord('b') + beyond % 25)}"
 
 
 def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
-    """Make Table 3: whether each model gains by its own right answers (section 5.3)."""
+    """Return Table 3: whether each model gains from its own right answers (section 5.3)."""
 
     def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
         system = steps[0].system
@@ -205,7 +209,7 @@ def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
 
 
 def put_beside(first: FigureTable, second: FigureTable) -> FigureTable:
-    """Put the columns of a table beside those of another with the same lines."""
+    """Return a table with the columns of two tables that have the same rows."""
     lines = zip(first.lines, second.lines, strict=True)
     tables = (first, second)
     return replace(
@@ -217,9 +221,9 @@ def put_beside(first: FigureTable, second: FigureTable) -> FigureTable:
 
 
 def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare Table 7: whose right answers are remembered, and who answers (appendix D).
+    """Declare Table 7: whose right answers are stored, and who answers (appendix D).
 
-    One run for each chosen agent, in that agent's column.
+    Each ablation is a run with one chosen agent, and is in that agent's column.
     """
     rows = [
         slice_steps(
@@ -249,7 +253,7 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def _remembers(model: str) -> Callable[[ScoredStep], bool]:
-    """Return whether a step's run is shown in the column of a model."""
+    """Return a check whether the run of a step belongs to the column of a model."""
 
     def check(one: ScoredStep) -> bool:
         if one.system.choice.memory_of is not None:
@@ -260,7 +264,7 @@ def _remembers(model: str) -> Callable[[ScoredStep], bool]:
 
 
 def declare_uses(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare Figure 2's table: all, only the right or only the wrong past steps shown (section 5.1.1)."""
+    """Declare the table of Figure 2: prompts with all, only right or only wrong steps (section 5.1.1)."""
     rows = []
     for model in runs.models:
         zero = runs.find_steps(ZERO_SHOT, model)
@@ -283,7 +287,7 @@ def _uses(use: str) -> Callable[[ScoredStep], bool]:
 
 
 def tabulate_seeds(runs: StreamRuns) -> FigureTable:
-    """Make Figure 4's table: mean and standard error over seeds (section 5.2, appendix C)."""
+    """Return the table of Figure 4: mean and standard error over seeds (section 5.2, appendix C)."""
     seeds: dict[CellValue, str] = {
         seed: f"seed {seed}" for seed in sorted({scored.step.seed for scored in runs.steps})
     }
@@ -302,7 +306,7 @@ def tabulate_seeds(runs: StreamRuns) -> FigureTable:
 
 
 def tabulate_kinds(runs: StreamRuns) -> FigureTable:
-    """Make the table of accuracy by kind of item, the most frequent kinds first."""
+    """Return the table of accuracy by kind of item, the most frequent kinds first."""
     kind_of = {scored.item.id: read_kind(scored.item) for scored in runs.steps}
     sizes = Counter(kind for kind in kind_of.values() if kind)
     kinds = sorted(sizes, key=lambda kind: (-sizes[kind], kind))
@@ -320,14 +324,14 @@ def tabulate_kinds(runs: StreamRuns) -> FigureTable:
 
 
 def read_kind(item: StreamItem) -> str:
-    """Read the kind of an item: its database, library, API, type or diagnosis; empty where it has none."""
+    """Return the kind of an item: its database, library, API, type or diagnosis; empty if it has none."""
     if item.kind == "ddxplus":
         return item.gold
     return str(read_object(item.details).get(STRATA.get(item.kind, ""), ""))
 
 
 def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare the table of the metric's own figures: F1 of HotpotQA, well-formed calls of ToolBench."""
+    """Declare the table of the metric's figures, such as F1 of HotpotQA or well-formed calls of ToolBench."""
     values = {scored.step.id: read_values(scored) for scored in runs.steps}
     names = sorted({name for step_values in values.values() for name in step_values})
     return Table(
@@ -344,7 +348,7 @@ def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def read_values(one: ScoredStep) -> dict[str, float]:
-    """Read the metric's figures of a step, without those that are not defined."""
+    """Return the metric's figures of a step, without undefined ones."""
     values = read_object(one.step.values).items()
     return {
         name: float(value)
@@ -354,7 +358,7 @@ def read_values(one: ScoredStep) -> dict[str, float]:
 
 
 def read_readings(one: ScoredStep) -> dict[str, float | None]:
-    """Read a step's bit under each reading of its reply where they differ; None without a verdict."""
+    """Return a step's bit under each reading of its reply, if they differ; None means no verdict."""
     values = read_object(one.step.values).items()
     return {
         name.removeprefix(READ_AS): float(value) if isinstance(value, (int, float)) else None
@@ -364,7 +368,7 @@ def read_readings(one: ScoredStep) -> dict[str, float | None]:
 
 
 def tabulate_readings(runs: StreamRuns) -> FigureTable:
-    """Make the table of right steps under each reading of the same replies, over all steps."""
+    """Return the table of right steps under each reading of the same replies, over all steps."""
     readings = {scored.step.id: read_readings(scored) for scored in runs.steps}
     names = sorted({name for step_readings in readings.values() for name in step_readings})
     title = "Right steps by how replies are read"
@@ -399,7 +403,7 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
 
 
 def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Make Tables 8 to 10, and on, one for each model; Table 11; and the mean over models."""
+    """Return the token tables: Tables 8 to 10 and further ones, one per model; Table 11; and the means."""
     means = average_tokens_over(
         declare_tokens("", "Tokens, mean over models", BY_GROUP, slice_methods(runs), runs.steps),
         find_dataset(runs),
@@ -434,7 +438,7 @@ def average_tokens_over(
 
 
 def tell_shared(*parts: Sequence[ScoredStep]) -> str:
-    """Name the models that means are over. parts: the steps of each column, or of all."""
+    """Return a sentence that names the models of the means. parts: the steps of each column."""
     shared = {name: ", ".join(list_shared(steps)) for steps in parts for name in [steps[0].column]}
     if len({*shared.values()}) == 1:
         named = next(iter(shared.values())) or "none"
@@ -446,6 +450,6 @@ def tell_shared(*parts: Sequence[ScoredStep]) -> str:
 def declare_tokens(
     number: str, title: str, heads: tuple[str, ...], rows: StepSlices, steps: Iterable[ScoredStep]
 ) -> Table[ScoredStep]:
-    """Declare a table of tokens. steps: all of the page, of which some may have estimated counts."""
+    """Declare a table of tokens. steps: all steps of the page, to know whether any counts are estimates."""
     notes = (TOKENS_NOTE, *([ESTIMATED] if any(scored.score.estimated for scored in steps) else []))
     return Table(number, title, heads, rows, TOKENS, notes=notes)

@@ -1,4 +1,4 @@
-"""Tables read off the curves: time to an accuracy, regret against the best method, size of the memory."""
+"""Tables from the curves: steps to an accuracy, regret against the best method, size of the memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from tasks.streambench.score.curves import CurvePoint
 from tasks.streambench.scored_steps import ZERO_SHOT, StreamRuns, StreamSystem
 from tasks.streambench.tables import BY_MODEL
 
+# Accuracies for which the table shows the number of steps.
 LEVELS = (0.25, 0.5, 0.75, 0.9)
 SLACK = 1e-9
-"""Below which two means of scores are the same, so that a mean's rounding does not decide."""
+"""Differences of means below this count as 0, so that rounding errors do not decide."""
 Points = Sequence[CurvePoint]
 
 
 def tabulate_curves(runs: StreamRuns, curves: Iterable[CurvePoint]) -> dict[str, FigureTable]:
-    """Make the tables that are read off the curves, by key."""
+    """Return the tables from the curves, by key."""
     points = sorted(curves, key=lambda point: point.position)
     return {
         "times": declare_times(runs, points).fill(points),
@@ -29,7 +30,7 @@ def tabulate_curves(runs: StreamRuns, curves: Iterable[CurvePoint]) -> dict[str,
 
 
 def slice_points(runs: StreamRuns) -> Sequence[Slice[CurvePoint]]:
-    """Make a line of the curve of each system."""
+    """Return a row for the curve of each system."""
     return [Slice((system.models, system.title), _is_of(system)) for system in runs.systems]
 
 
@@ -39,7 +40,7 @@ def _is_of(system: StreamSystem) -> Callable[[CurvePoint], bool]:
 
 
 def declare_times(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
-    """Declare the table of the steps that methods need for an accuracy."""
+    """Declare the table of the number of steps to a given accuracy."""
     ends = {point.agents: point.accuracy for point in points if point.method == ZERO_SHOT}
 
     def fill_end(curve: Points, where: Where) -> Cell:
@@ -62,7 +63,7 @@ def _measure_time(level: float) -> Measure[CurvePoint]:
 
 
 def show_time(curve: Points, level: float | None) -> Cell:
-    """Make the cell of the step at which a curve reaches a level."""
+    """Return a cell with the step at which a curve reaches a level for good."""
     if not curve or level is None:
         return leave_out(NOT_RUN)
     point = find_time(curve, level)
@@ -75,7 +76,7 @@ def show_time(curve: Points, level: float | None) -> Cell:
 
 
 def find_time(curve: Points, level: float) -> CurvePoint | None:
-    """Find the first step from which on the accuracy so far never is below a level again."""
+    """Return the first point from which the accuracy so far never falls below a level again."""
     reached = None
     for point in reversed(curve):
         if point.accuracy < level - SLACK:
@@ -85,7 +86,7 @@ def find_time(curve: Points, level: float) -> CurvePoint | None:
 
 
 def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
-    """Declare the table of regret and memory, at half of the stream and at its end."""
+    """Declare the table of regret and memory at half and at the end of the stream."""
     note = (
         "Regret is the number of right steps by which a method is behind the best run of the same seed, "
         "averaged over seeds. The best run has the highest final accuracy, so another method can be "

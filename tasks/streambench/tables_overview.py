@@ -1,4 +1,4 @@
-"""The tables over several streams: a line a method, a column a dataset (section 4.3, appendices B and E)."""
+"""Tables over several streams: one row per method, one column per dataset (section 4.3, appendices B, E)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Columns = Sequence[StreamColumn]
 
 
 def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
-    """Make every table of an overview, by key, in the order of the page."""
+    """Return every table of an overview, by key, in the order of the page."""
     by_title = {column.title: column for column in columns}
     steps = [scored for column in columns for scored in column.runs.steps]
     datasets = [_slice_column(column.title, column) for column in columns]
@@ -110,7 +110,7 @@ def _slice_column(name: str, column: StreamColumn, **where: str) -> Slice[Scored
 def _place(
     columns: Mapping[str, StreamColumn], fill: Callable[[Steps, Where], Cell]
 ) -> Callable[[Steps, Where], Cell]:
-    """Measure the steps of a column; the cell names the artifacts of the column's evaluations."""
+    """Return a function that measures the steps of a column and adds the column's artifacts to the cell."""
     return lambda steps, where: (
         columns[str(where["column"])].place(fill(steps, where)) if steps else leave_out(NOT_RUN)
     )
@@ -155,7 +155,7 @@ def _declare_differences(
 
 
 def _declare_joined(columns: Columns, by_title: Mapping[str, StreamColumn]) -> Table[ScoredStep]:
-    """Declare the table of what a column has of each evaluation."""
+    """Declare the table of how many items, orders, models, runs and steps each evaluation contributes."""
 
     def count(name: str, measure: str, field: str, read: Callable[[Steps], int]) -> Measure[ScoredStep]:
         def fill(steps: Steps, where: Where) -> Cell:

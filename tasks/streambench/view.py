@@ -1,4 +1,4 @@
-"""Data of the item viewers: the steps of an evaluation, the runs of an overview, the items of a stream."""
+"""Data of the browsable lists: the steps of an evaluation, the runs of an overview, the items of a stream."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tasks.streambench.scored_steps import ScoredStep, StreamRuns, list_run_name
 from tasks.streambench.tables import read_kind
 
 RIGHT, WRONG = ("right", "right"), ("wrong", "wrong")
-"""Values of the filter Outcome that the feedback's bit decides, with their labels."""
+"""The values and labels of the outcome filter that depend on the feedback's bit."""
 LONGEST_TITLE = 200
 LONGEST_EXAMPLE = 300
-"""Characters of a past step that the list of what was retrieved shows; the link leads to all of it."""
+"""Characters of a past step in the list of retrieved steps; a link leads to the whole step."""
 
 
 @dataclass(frozen=True)
 class RunFile:
-    """A data file of one run. rows: step -> blocks; trace: (step, title, class) by position."""
+    """A data file of one run. rows: step -> blocks. trace: (step, title, class) by position."""
 
     rows: Mapping[str, Sequence[Block]]
     calls: Mapping[str, ShownCall]
@@ -36,7 +36,7 @@ class RunFile:
 
 
 def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
-    """Show every step of an evaluation; what is long of a step is in its run's file."""
+    """Return the list of all steps; long parts of a step are in the data file of its run."""
     files = name_files(runs)
     titles = {scored.step.method: scored.system.title for scored in runs.steps}
     outcomes = sorted({scored.step.outcome for scored in runs.steps})
@@ -63,7 +63,7 @@ def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
 
 
 def name_files(runs: StreamRuns) -> dict[str, str]:
-    """Name the data file of each run."""
+    """Return run -> the name of its data file."""
     return {run: f"run-{place}" for place, run in enumerate(list_run_names(runs.steps))}
 
 
@@ -81,22 +81,22 @@ def _list_step(one: ScoredStep, file: str) -> ViewedRow:
 
 
 def tag_outcome(one: ScoredStep) -> Tag:
-    """Tag a step's outcome."""
+    """Return the tag with a step's outcome."""
     return one.step.outcome.shown, GOOD if one.step.bit else BAD
 
 
 def name_run(one: ScoredStep) -> str:
-    """Name the run of a step as pages do."""
+    """Return the name of a step's run as pages show it."""
     return f"{one.system.title} · {one.system.models} · seed {one.step.seed}"
 
 
 def _show_item(item: StreamItem) -> Sequence[Block]:
-    """Show an item; its context is in every prompt, and left out here."""
+    """Return the blocks of an item, without its context, which every prompt contains."""
     return [blocks.text(item.text, "question"), blocks.tags((item.dataset, OFF), beside=item.key)]
 
 
 def show_runs(runs: StreamRuns, calls: Iterable[Call]) -> dict[str, RunFile]:
-    """Make the file of each run: its steps with their prompts."""
+    """Return the data file of each run: its steps with their prompts."""
     by_key = {call.id: call for call in calls}
     by_file: defaultdict[str, list[ScoredStep]] = defaultdict(list)
     files = name_files(runs)
@@ -123,20 +123,20 @@ def _show_run(file: str, steps: Sequence[ScoredStep], calls: Mapping[str, Call])
 
 
 def _show_call(call: Call) -> ShownCall:
-    """Show a call, its messages decoded."""
+    """Return a call for the page, with its messages decoded."""
     values = {column.name: getattr(call, column.name) for column in fields(ShownCall)}
     return ShownCall(**{**values, "messages": json.loads(call.messages)})
 
 
 def _mark(one: ScoredStep) -> str:
-    """Choose the class of a step's square in the trace of its run."""
+    """Return the CSS class of a step's square in the trace of its run."""
     if one.step.outcome is Outcome.FAILED:
         return "failed"
     return "right" if one.step.bit else "wrong"
 
 
 def show_step(one: ScoredStep, file: str, past: Mapping[int, ScoredStep]) -> Sequence[Block]:
-    """Show what was retrieved, asked, answered, told and stored. past: the run's steps by position."""
+    """Return the blocks of a step: examples, prompt, answer, feedback and memory. past: steps by position."""
     step = one.step
     figures = " · ".join(f"{name} {value}" for name, value in read_object(step.values or "{}").items())
     stored = "Nothing was stored." if step.stored is None else "The answer was stored."
@@ -191,7 +191,7 @@ def _show_calls(title: str, keys: Sequence[str], file: str, *, is_open: bool = F
 
 
 def view_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str], streams: Path) -> Viewer:
-    """Show the runs that an overview joins, by column. pages: evaluation -> its page; streams: all data."""
+    """Return the list of an overview's runs. pages: evaluation -> its page. streams: the data folder."""
     rows = [
         _show_joined(column, run, [scored for scored in steps if scored.step.run == run], pages, streams)
         for column in columns
@@ -200,7 +200,7 @@ def view_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str], streams
     ]
     filters = (Filter("dataset", "Dataset"), Filter("method", "Method"), Filter("models", "Models"))
     empty = "Choose a run to see its dataset, method and results, and the page with its steps."
-    # The scores of several evaluations are named from the folder that all of them lie in.
+    # Scores of several evaluations have paths relative to the folder that contains all evaluations.
     return Viewer(
         "run", "runs", "a dataset, method or model", empty, filters, rows, streams / "scores.parquet"
     )
@@ -242,7 +242,7 @@ def _show_joined(
 def view_items(
     items: Iterable[StreamItem], places: Mapping[str, Sequence[tuple[int, int]]], artifact: Path
 ) -> Viewer:
-    """Show the items of a stream. places: item -> (seed, position) in each order."""
+    """Return the list of a stream's items. places: item -> (seed, position) in each order."""
     return Viewer(
         "item",
         "items",

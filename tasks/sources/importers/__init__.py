@@ -1,1 +1,1 @@
-"""Importers of a project's own, a file each, by name; docs/plugs.md says what a file holds."""
+"""Importers, one per file, which is named like the importer; docs/plugs.md describes such a file."""

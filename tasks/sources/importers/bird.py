@@ -1,7 +1,8 @@
-"""BIRD (Li et al., 2023; CC BY-SA 4.0) in its published layout; evidence is not read (StreamBench, 3.2).
+"""Import BIRD (Li et al., 2023; CC BY-SA 4.0) from its published layout.
 
-`dev.json` holds `question_id`, `db_id`, `question` and `SQL`, `dev_databases/<id>/<id>.sqlite` the databases,
-`dev_tables.json` their tables.
+`dev.json` contains `question_id`, `db_id`, `question` and `SQL`. The databases are
+`dev_databases/<id>/<id>.sqlite`, and `dev_tables.json` describes their tables. The field `evidence` is not
+read (StreamBench, 3.2).
 """
 
 from __future__ import annotations
@@ -34,27 +35,27 @@ class Bird(SqlImporter):
     keep: bool = option("Keep questions without a database; they are asked but not judged.", default=False)
 
     def read_questions(self, path: Path) -> Placed:
-        """Read the questions of a file."""
+        """Yield the questions of a file."""
         return read_pairs(path, "SQL", "question_id")
 
     def read_schemas(self) -> Mapping[str, str]:
-        """Read the lists of tables; the first file is right where two have a database."""
+        """Return CREATE statements by database; if two files describe a database, the first one counts."""
         return {name: text for file in reversed(self.tables) for name, text in read_bird_tables(file).items()}
 
     def list_read(self) -> Sequence[Path]:
-        """List the splits and the lists of tables."""
+        """List the files of the splits and of the table descriptions."""
         return [*super().list_read(), *self.tables]
 
     @cached_property
     def tables(self) -> list[Path]:
-        """The lists of tables that are there."""
+        """The files that describe tables, as far as they exist."""
         return [self.folder / name for name in TABLES if (self.folder / name).is_file()]
 
 
 def read_bird_tables(path: Path) -> dict[str, str]:
-    """Read CREATE statements by database: from a list of tables, or an object of databases with their tables.
+    """Return CREATE statements by database, from a list of tables or an object that maps databases to tables.
 
-    Empty for a file that is neither.
+    The result is empty if the file is neither.
     """
     found: dict[str, str] = {}
     for _, record in read_records(path):
@@ -69,7 +70,7 @@ def read_bird_tables(path: Path) -> dict[str, str]:
 
 
 def _write_tables(tables: Mapping[str, object]) -> str:
-    """Write tables by name, each with a list of columns."""
+    """Return CREATE statements for tables; `tables` maps each name to a list of columns."""
     statements = []
     for name, table in tables.items():
         columns = table.get("columns") if isinstance(table, Mapping) else None

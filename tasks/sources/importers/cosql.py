@@ -1,8 +1,8 @@
-"""CoSQL (Yu et al., 2019; CC BY-SA 4.0) in its published layout: dialogues whose turns are questions.
+"""Import CoSQL (Yu et al., 2019; CC BY-SA 4.0) from its published layout: dialogues of questions.
 
-`sql_state_tracking/cosql_dev.json` (or `dev.json`) holds dialogues with `database_id` and `interaction`, a
-list of turns with `utterance` and `query`. StreamBench flattens them into pairs (appendix F.2.2). The queries
-are written token by token: `> =` does not run as it is, and is put together outside of quotes.
+`sql_state_tracking/cosql_dev.json` (or `dev.json`) contains dialogues with `database_id` and `interaction`, a
+list of turns with `utterance` and `query`. StreamBench flattens the turns into pairs (appendix F.2.2). The
+queries are written token by token; `> =` is not valid SQL and is joined to `>=`, except in quotes.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Cosql(SqlImporter):
     files = ("cosql_dev.json", "dev.json", "cosql_dev.jsonl")
     train = ("cosql_train.json", "train.json")
     database_folders = ("database", "../database")
-    """The release has its databases one folder above its splits."""
+    """The release has its databases in the parent folder of its splits."""
 
     def read_questions(self, path: Path) -> Placed:
-        """Read the turns of all dialogues; their keys are file, dialogue and turn, from 0 on: `dev-3-1`."""
+        """Yield the turns of all dialogues; a key is file, dialogue and turn, starting at 0: `dev-3-1`."""
         for count, (where, record) in enumerate(read_records(path)):
             if isinstance(record, BrokenRecord):
                 yield where, LeftOutRecord("broken", record.why)
@@ -53,7 +53,7 @@ class Cosql(SqlImporter):
 
 
 def join_tokens(query: object) -> object:
-    """Write `> =`, `< =` and `! =` of a query as one operator, but not in quotes."""
+    """Join the tokens `> =`, `< =` and `! =` of a query into one operator, except in quotes."""
     if not isinstance(query, str):
         return query
     return SPLIT.sub(lambda found: found[1] or f"{found[2]}=", query)

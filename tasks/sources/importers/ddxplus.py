@@ -1,8 +1,9 @@
-"""DDXPlus (Fansi Tchango et al., 2022; CC BY 4.0) in its published layout: patients, 49 conditions.
+"""Import DDXPlus (Fansi Tchango et al., 2022; CC BY 4.0) from its published layout: patients, 49 conditions.
 
-`release_test_patients` is a CSV file (in a zip file, with or without its ending), with AGE, SEX, PATHOLOGY,
-EVIDENCES (a list of codes, `E_55_@_V_29` with a value) and INITIAL_EVIDENCE. `release_evidences.json` says
-what the codes ask, `release_conditions.json` lists the conditions; their places in it are the labels.
+`release_test_patients` is a CSV file, or a zip file with it, with or without the suffix. Its columns are AGE,
+SEX, PATHOLOGY, EVIDENCES (a list of codes; `E_55_@_V_29` has a value) and INITIAL_EVIDENCE.
+`release_evidences.json` has the question for each code. `release_conditions.json` lists the conditions; the
+label of a condition is its position in this list.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tasks.sources.whole_json import read_json_object
 CONDITIONS, EVIDENCES = "release_conditions.json", "release_evidences.json"
 COLUMNS = ("AGE", "SEX", "PATHOLOGY", "EVIDENCES", "INITIAL_EVIDENCE")
 LABELS = 49
+# Limits of untrusted input: the size of a CSV field, and of the unpacked CSV file.
 FIELD_BYTES = 1_000_000
 MOST_BYTES = 8 * 2**30
 SEXES = {"F": "female", "M": "male"}
@@ -50,11 +52,11 @@ class Ddxplus(Importer):
     )
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Read the patients of the test split."""
+        """Yield the patients of the test split as items."""
         return read_patients(self.tested, self.words)
 
     def read_shots(self) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
-        """Read the patients of the validation split, if it is there."""
+        """Yield the patients of the validation split as few-shot examples, if that split exists."""
         for where, item in read_patients(self.others, self.words) if self.others else ():
             if isinstance(item, LeftOutRecord):
                 yield where, item
@@ -63,17 +65,17 @@ class Ddxplus(Importer):
                 yield where, DatasetShot(item.key, item.text, item.memory_key, answer)
 
     def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """Write the names of the diagnoses, in the order of their labels."""
+        """Return diagnoses.json: the names of the diagnoses, in the order of their labels."""
         labels = json.dumps(list(self.words.conditions), ensure_ascii=False, indent=1) + "\n"
         return {"diagnoses.json": labels.encode()}
 
     def list_read(self) -> Sequence[Path]:
-        """List the vocabulary and the splits."""
+        """List the files of the vocabulary and of the splits."""
         vocabulary = [self.folder / CONDITIONS, self.folder / EVIDENCES]
         return [*vocabulary, self.tested, *([self.others] if self.others else [])]
 
     def find_take(self) -> int | None:
-        """Return how many patients are drawn: by default the paper's number, or all of fewer."""
+        """Return the number of patients to sample: by default the paper's, or all if there are fewer."""
         if self.take is not None:
             return self.take or None
         count = sum(not isinstance(item, LeftOutRecord) for _, item in self.read_items())
@@ -87,7 +89,7 @@ class Ddxplus(Importer):
     @cached_property
     def tested(self) -> Path:
         """The patients of the test split. Raises BadInput if there are none."""
-        # A vocabulary that is broken is named first.
+        # `self.words` is read first, so that an error in the vocabulary is reported before missing patients.
         found = find_patients(self.folder, "test") if self.words else None
         if found is None:
             what = "holds no release_test_patients (.zip, .csv)"
@@ -96,13 +98,19 @@ class Ddxplus(Importer):
 
     @cached_property
     def others(self) -> Path | None:
-        """The patients of the validation split."""
+        """The patients of the validation split; None if the file does not exist."""
         return find_patients(self.folder, "validate")
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The conditions, whose places are the labels, and what evidences ask and their values say."""
+    """The conditions and evidences of the release.
+
+    - conditions: a condition's position is its label.
+    - questions: evidence code -> question.
+    - values: (evidence code, value) -> meaning.
+    - antecedents: the codes that are about the patient's history.
+    """
 
     conditions: tuple[str, ...]
     questions: Mapping[str, str]
@@ -111,7 +119,7 @@ class Vocabulary:
 
 
 def read_vocabulary(folder: Path) -> Vocabulary:
-    """Read conditions and evidences. Raises BadInput for files that are none, or other than 49 conditions."""
+    """Return the conditions and evidences. Raises BadInput if a file is invalid, or has not 49 conditions."""
     conditions, evidences = read_json_object(folder / CONDITIONS), read_json_object(folder / EVIDENCES)
     names = tuple(tidy_line(name) for name in conditions)
     if len(set(names)) != LABELS:
@@ -131,14 +139,14 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 
 def find_patients(folder: Path, split: str) -> Path | None:
-    """Find the patients of a split: `test`, `validate`, `train`; None where there are none."""
+    """Return the file with the patients of a split (`test`, `validate`, `train`); None if there is none."""
     name = f"release_{split}_patients"
     places = [folder / f"{name}{ending}" for ending in (".zip", ".csv", "")]
     return next((place for place in places if place.is_file()), None)
 
 
 def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Read patients as profiles; their keys are the file's split and the row, from 0 on: `test-12`."""
+    """Yield patients as items; a key is the split and the row number, starting at 0: `test-12`."""
     split = path.name.removeprefix("release_").partition("_")[0].partition(".")[0]
     with _open_table(path) as lines:
         rows = csv.DictReader(lines)
@@ -160,7 +168,7 @@ def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetI
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Let a field be as long as a patient's: the limit is the process's, so it is put back."""
+    """Raise the limit on CSV fields; the limit is the process's, so it is restored at the end."""
     before = csv.field_size_limit(FIELD_BYTES)
     try:
         yield
@@ -186,7 +194,7 @@ def _make_item(key: str, row: Mapping[str, object], words: Vocabulary) -> Datase
 
 
 def write_profile(age: str, sex: str, codes: list[str], first: str, words: Vocabulary) -> str:
-    """Write what is known of a patient: age, sex, what they came with, their history and their symptoms."""
+    """Return a patient's profile: age, sex, the first complaint, the history and the symptoms."""
     said: dict[str, list[str]] = {}
     for code in codes:
         evidence, _, value = code.partition("_@_")
@@ -207,7 +215,7 @@ def _answer(values: list[str]) -> str:
 
 @contextmanager
 def _open_table(path: Path) -> Iterator[Iterator[str]]:
-    """Open a CSV file, which may be the one file of a zip archive."""
+    """Open a CSV file, or a zip archive that contains only a CSV file."""
     if not zipfile.is_zipfile(path):
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
             yield iter(file)

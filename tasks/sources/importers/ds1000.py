@@ -1,4 +1,4 @@
-"""DS-1000 (Lai et al., 2023; CC BY-SA 4.0) in its published layout: `ds1000.jsonl.gz`, a problem a line.
+"""Import DS-1000 (Lai et al., 2023; CC BY-SA 4.0): `ds1000.jsonl.gz`, with one problem per line.
 
 A problem has `prompt`, `reference_code`, `code_context` (its test program) and `metadata`.
 """
@@ -26,7 +26,7 @@ class Ds1000(Importer):
     files = ("ds1000.jsonl.gz", "ds1000.jsonl", "test.jsonl", "test.jsonl.gz")
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Read the problems; their keys are their `problem_id`, or their number from 0 on."""
+        """Yield the problems; a key is the `problem_id`, or the problem's number, starting at 0."""
         for count, (where, record) in enumerate(read_records(self.file)):
             if isinstance(record, BrokenRecord):
                 yield where, LeftOutRecord("broken", record.why)
@@ -35,7 +35,7 @@ class Ds1000(Importer):
 
 
 def make_problem(record: object, count: int) -> DatasetItem | LeftOutRecord:
-    """Make an item of a published problem; count: its key, where it has no `problem_id`."""
+    """Return an item for a published problem. count: the key if the problem has no `problem_id`."""
     own = record if isinstance(record, Mapping) else {}
     meta = own.get("metadata") if isinstance(own.get("metadata"), Mapping) else {}
     number = meta.get("problem_id", count) if isinstance(meta, Mapping) else count
@@ -44,7 +44,7 @@ def make_problem(record: object, count: int) -> DatasetItem | LeftOutRecord:
     if not text or not isinstance(test, str) or not test.strip():
         return LeftOutRecord("incomplete", f"{key}: no {'code_context' if text else 'prompt'}")
     library = tidy_line(meta.get("library")) if isinstance(meta, Mapping) else ""
-    # The reference solution may be indented: it stands amid a function.
+    # The reference solution may be inside a function, so its indentation must not be stripped.
     solution = gold.encode("utf-8", "replace").decode() if isinstance(gold, str) else ""
     details = {"library": library, "code_context": test.replace("\0", "")}
     return DatasetItem(key, text, text, "", solution, details)

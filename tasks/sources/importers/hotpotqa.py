@@ -1,7 +1,7 @@
-"""HotpotQA's distractor setting (Yang et al., 2018; CC BY-SA 4.0): questions with ten paragraphs each.
+"""Import HotpotQA's distractor setting (Yang et al., 2018; CC BY-SA 4.0): questions with ten paragraphs each.
 
-Two layouts are read: the project's own file, whose `context` is a list of [title, sentences], and the one of
-dataset hubs, whose `context` has `title` and `sentences`, lists of the same length.
+Two layouts are supported. In the project's own file, `context` is a list of [title, sentences]. In files from
+dataset hubs, `context` has `title` and `sentences`, two lists of the same length.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Hotpotqa(Importer):
     train = ("hotpot_train_v1.1.json",)
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Read the development split."""
+        """Yield the questions of the development split."""
         return read_hotpotqa(self.file)
 
     def read_shots(self) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
-        """Read the training split, if it lies beside the other."""
+        """Yield the questions of the training split as few-shot examples, if its file exists."""
         for where, item in read_hotpotqa(self.split) if self.split else ():
             if isinstance(item, LeftOutRecord):
                 yield where, item
@@ -40,12 +40,12 @@ class Hotpotqa(Importer):
 
 
 def make_hotpotqa_shot(item: DatasetItem) -> DatasetShot:
-    """Make an example of a question with its paragraphs."""
+    """Return a few-shot example: a question with its paragraphs, and the answer."""
     return DatasetShot(item.key, f"{item.context}\n\n{item.text}", item.memory_key, item.gold)
 
 
 def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Read the questions of a file; a question without an own id has file and number, from 0 on."""
+    """Yield the questions of a file; without an id, a question's key is file and number, from 0."""
     for count, (where, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):
             yield where, LeftOutRecord("broken", record.why)
@@ -54,7 +54,7 @@ def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord
 
 
 def make_hotpotqa_item(record: object, place: str) -> DatasetItem | LeftOutRecord:
-    """Make an item of a published question; place: its key, where it has none of its own."""
+    """Return an item for a published question. place: the key if the question has no id."""
     own = record if isinstance(record, Mapping) else {}
     key = tidy_line(own.get("_id") or own.get("id")) or place
     question, answer = tidy_line(own.get("question")), tidy_line(own.get("answer"))
@@ -68,7 +68,7 @@ def make_hotpotqa_item(record: object, place: str) -> DatasetItem | LeftOutRecor
 
 
 def _read_paragraphs(context: object) -> Iterator[str]:
-    """Yield each paragraph under its title."""
+    """Yield each paragraph, with its title on the first line."""
     pairs: list[object] = []
     if isinstance(context, list):
         pairs = context

@@ -1,7 +1,8 @@
-"""Spider (Yu et al., 2018; CC BY-SA 4.0) in its published layout: databases, and questions with their SQL.
+"""Import Spider (Yu et al., 2018; CC BY-SA 4.0) from its published layout: databases and SQL questions.
 
-`tables.json` lists the databases, `database/<id>/<id>.sqlite` holds them; `dev.json`, `train_spider.json` and
-their like hold questions, each with the database's `db_id`, the `question` and its `query`.
+`tables.json` lists the databases, which are `database/<id>/<id>.sqlite`. Files such as `dev.json` and
+`train_spider.json` contain the questions, each with the database's `db_id`, the `question` and its SQL
+`query`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tasks.sources.whole_json import read_json_list
 
 MARKER = "tables.json"
 TEST_MARKER = "test_tables.json"
-"""Of the databases that only the test split is about; the release of 2024 has it."""
+"""Lists the databases that only the test split uses; the release of 2024 has this file."""
 SPLITS = {
     "dev.json": "dev",
     "train_spider.json": "train",
@@ -37,7 +38,8 @@ ATTRIBUTION = "Spider (Yu et al., 2018)"
 FOLDER = Path("data/raw/spider")
 QUESTIONS = FOLDER / "questions.jsonl"
 SET_NAME = re.compile(r"\w[\w-]{0,79}")
-"""Names of entries of params.yaml that stages run for (flows/params_file.py)."""
+"""Valid names of params.yaml entries for which stages run (flows/params_file.py)."""
+# Number of known databases that an error message lists.
 NAMED = 20
 
 
@@ -50,10 +52,10 @@ class Spider(SqlImporter):
     name = "spider"
     title, licence, source = "Spider", "CC BY-SA 4.0", "https://yale-lily.github.io/spider"
     files = ("test.json", "dev.json")
-    """The test split is StreamBench's (section 3.2); a release without it has the development split."""
+    """StreamBench uses the test split (section 3.2); if it is missing, the development split is read."""
     train = ("train_spider.json", "train_others.json", "train.json")
     database_folders = tuple(reversed(FOLDERS))
-    """The release's folder of test databases holds all of them."""
+    """The folder of test databases comes first, since it contains all databases of the release."""
 
     path: Path = argument("The published Spider folder, or an archive of the folder.", "PATH")
     database: list[str] | None = option("A database to import. Repeatable.", "ID")
@@ -71,11 +73,11 @@ class Spider(SqlImporter):
     databases: Path | None = None
 
     def read_questions(self, path: Path) -> Placed:
-        """Read the questions of a file."""
+        """Yield the questions of a file."""
         return read_pairs(path)
 
     def bring_in(self, project: Project) -> Imported:
-        """Bring databases in, or with `--streambench` the test questions."""
+        """Import databases; with `--streambench`, import the test questions as a dataset instead."""
         if self.streambench is None:
             if self.shots is not None:
                 raise BadInput("--shots", "is of --streambench")
@@ -86,9 +88,9 @@ class Spider(SqlImporter):
         return super().bring_in(project)
 
     def _bring_in_databases(self, project: Project) -> Imported:
-        """Copy databases to data/raw/spider, beside their questions; they become entries of params.yaml.
+        """Copy databases and their questions to data/raw/spider, and add the databases to params.yaml.
 
-        Raises BadInput for a release, id or entry that is none, and where nothing can be used.
+        Raises BadInput if the release, an id or an entry is invalid, or if no database can be used.
         """
         release = read_release(project.hold(open_release(self.path, MARKER)))
         names = list(dict.fromkeys(self.database or ()))
@@ -122,7 +124,7 @@ class Spider(SqlImporter):
         return self._describe(project, release, done, left)
 
     def _choose(self, release: SpiderRelease, names: Sequence[str]) -> list[str]:
-        """Choose ids of a release's databases: those named, then the others in an order by seed."""
+        """Return ids of the release's databases: those that were named, then the others in a seeded order."""
         if unknown := [name for name in names if name not in release.databases]:
             there = ", ".join(sorted(release.databases)[:NAMED])
             raise BadInput("--database", f"the release has no {unknown[0]!r}", hint=f"known: {there}, ...")
@@ -135,7 +137,7 @@ class Spider(SqlImporter):
     def _describe(
         self, project: Project, release: SpiderRelease, done: Mapping[str, str], left: Sequence[str]
     ) -> Imported:
-        """Name the questions, entries and lines of databases that are brought in."""
+        """Return the questions, params.yaml entries and printed lines for the imported databases."""
         names = list(done)
         files = {QUESTIONS: merge_questions(project.root / QUESTIONS, release, names)}
         settings: dict[tuple[str, ...], object] = {}
@@ -165,12 +167,12 @@ class Spider(SqlImporter):
 
 
 def name_file(name: str) -> str:
-    """Name the file of a database that was brought in."""
+    """Return the path of an imported database's file, relative to the project."""
     return (FOLDER / f"{name}.sqlite").as_posix()
 
 
 def check_entry(project: Project, section: str, name: str) -> None:
-    """Raise BadInput where another database has this name in a section of params.yaml."""
+    """Raise BadInput if a section of params.yaml already has another database with this name."""
     entry = (project.find(section) or {}).get(name)
     known = entry.get("file") if isinstance(entry, Mapping) else None
     if entry is not None and known != name_file(name):
@@ -178,7 +180,7 @@ def check_entry(project: Project, section: str, name: str) -> None:
 
 
 def check_set(project: Project, name: str) -> None:
-    """Raise BadInput where a set of long-form questions cannot have this name."""
+    """Raise BadInput if a set of long-form questions cannot have this name."""
     if not SET_NAME.fullmatch(name):
         raise BadInput(
             "--longform", f"{name[:80]!r} is not a name", hint="letters, digits, hyphens, underscores"
@@ -189,9 +191,9 @@ def check_set(project: Project, name: str) -> None:
 
 
 def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tuple[str, ...], object]:
-    """Make the entries of databases with their own questions, and of a set over them, one question each.
+    """Return params.yaml settings for databases with their questions, and for a set with one question each.
 
-    What stands in params.yaml already stays: words of a database, other databases and settings of the set.
+    Existing settings stay in params.yaml: those of a database, and other databases and settings of the set.
     """
     settings: dict[tuple[str, ...], object] = {}
     for database in databases:
@@ -208,18 +210,18 @@ def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tupl
 
 
 def list_questions(release: SpiderRelease, name: str) -> list[str]:
-    """List the texts of a database's own questions, each once: they steer `longform.control`."""
+    """Return the distinct questions about a database, which steer the stage `longform.control`."""
     asked = (question.question for question in release.questions if question.database == name)
     return list(dict.fromkeys(asked))
 
 
 def write_json(texts: Sequence[str]) -> str:
-    """Write a list of texts as JSON."""
+    """Return a list of texts as JSON."""
     return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 
 def merge_questions(path: Path, release: SpiderRelease, names: Sequence[str]) -> str:
-    """Write the questions about these databases, with those about others that a file has."""
+    """Return JSON Lines: the questions about these databases, and those in the file about other databases."""
     before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept = [line for line in before if json.loads(line)["database"] not in names]
     new = [
@@ -232,7 +234,7 @@ def merge_questions(path: Path, release: SpiderRelease, names: Sequence[str]) ->
 
 @dataclass(frozen=True)
 class SpiderQuestion:
-    """A question of Spider's. id: split, number in its file from 0 on, as `dev-12`."""
+    """A question from Spider. id: the file and the question's number in it, from 0, such as `dev-12`."""
 
     id: str
     split: str
@@ -245,7 +247,8 @@ class SpiderQuestion:
 class SpiderRelease:
     """The content of a release.
 
-    databases: id -> its SQLite file, None where that is missing. problems: what cannot be read, a line each.
+    - databases: id -> its SQLite file; None if the file is missing.
+    - problems: one line per unreadable record.
     """
 
     databases: Mapping[str, Path | None]
@@ -254,7 +257,7 @@ class SpiderRelease:
 
 
 def read_release(folder: Path) -> SpiderRelease:
-    """Read a release. Raises BadInput if tables.json or a file of questions is not what it must be."""
+    """Read a release. Raises BadInput if tables.json or a file of questions is not in Spider's layout."""
     ids = [str(table["db_id"]) for table in _read_list(folder / MARKER, ("db_id",))]
     if (folder / TEST_MARKER).is_file():
         ids += [str(table["db_id"]) for table in _read_list(folder / TEST_MARKER, ("db_id",))]
@@ -279,7 +282,7 @@ def _find_database(folder: Path, name: str) -> Path | None:
 def _read_questions(
     path: Path, split: str, databases: Mapping[str, object]
 ) -> Iterator[tuple[SpiderQuestion | None, str]]:
-    """Yield each question, or what is wrong with it."""
+    """Yield each question with an empty text, or None with a line that says what is wrong."""
     for number, record in enumerate(_read_list(path, ())):
         texts = [record.get(name) for name in ("db_id", "question", "query")]
         where = f"{path.name}, question {number}"

@@ -1,8 +1,8 @@
-"""StreamBench's released set (Wu et al., 2024): seven datasets, their rows in the published order.
+"""Import StreamBench's release (Wu et al., 2024): seven datasets, with their rows in the published order.
 
-On the hub as `appier-ai-research/StreamBench`, one configuration a dataset, as `datasets` saves it: a folder
-`CONFIGURATION/` with `SPLIT-*.parquet`; JSON Lines with the same columns are read, too. `order: released` of
-a stream permutes these rows as the paper does.
+The dataset on the hub is `appier-ai-research/StreamBench`, with one configuration per dataset. The library
+`datasets` saves it as folders `CONFIGURATION/` with `SPLIT-*.parquet`; JSON Lines with the same columns are
+read, too. If a stream has `order: released`, these rows are permuted as in the paper.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from tasks.sources.stream_dataset import (
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FIRST_SHOTS = 16
-"""Rows of examples that are kept where the paper takes the first ones of a split."""
+"""Number of examples that are imported for datasets of which the paper uses the first rows of a split."""
 DIAGNOSES = (
     "Acute COPD exacerbation / infection", "Acute dystonic reactions", "Acute laryngitis",
     "Acute otitis media", "Acute pulmonary edema", "Acute rhinosinusitis", "Allergic sinusitis",
@@ -64,7 +64,7 @@ DIAGNOSES = (
     "Spontaneous pneumothorax", "Spontaneous rib fracture", "Stable angina", "Tuberculosis", "URTI",
     "Unstable angina", "Viral pharyngitis", "Whooping cough",
 )  # fmt: skip
-"""DDXPlus' 49 pathologies as StreamBench numbers them: sorted by their English names, from 0 on."""
+"""The 49 pathologies of DDXPlus as StreamBench numbers them: sorted by English name, starting at 0."""
 Row = TypeVar("Row")
 Made = TypeVar("Made", DatasetItem, DatasetShot)
 NUMBERS = {name.lower(): number for number, name in enumerate(DIAGNOSES)}
@@ -72,10 +72,13 @@ NUMBERS = {name.lower(): number for number, name in enumerate(DIAGNOSES)}
 
 @dataclass(frozen=True)
 class Configuration:
-    """The parts of a configuration that are read.
+    """The splits of a configuration that are read.
 
-    kind: of its items. split: streamed, the first `rows` of it. shots: the split of examples; `shuffled` by
-    the stream's seed, otherwise its first rows are the examples.
+    - dataset: the importer whose kind of items it has.
+    - split: possible names of the streamed split.
+    - rows: maximum number of streamed rows.
+    - shots: the split of examples.
+    - shuffled: whether the stream's seed shuffles the examples; otherwise the first rows are the examples.
     """
 
     dataset: type[Importer]
@@ -126,7 +129,7 @@ class Streambench(SqlImporter):
     seed: int = 0
 
     def bring_in(self, project: Project) -> Imported:
-        """Write a dataset for each configuration. Raises BadInput, with nothing changed, for none."""
+        """Write a dataset for each configuration. Raises BadInput and writes nothing if none can be read."""
         self.project = project
         wanted = self._list_wanted()
         if self.named is not None:
@@ -167,7 +170,7 @@ class Streambench(SqlImporter):
         return names
 
     def _read_one(self, name: str, folder: Path) -> tuple[list[str], list[str], Callable[[], None]]:
-        """Read one dataset; return what is said, where a file ended early, and what writes the dataset."""
+        """Read one dataset; return lines to print, errors of damaged files, and a function that writes it."""
         configuration, self.folder = CONFIGURATIONS[name], folder
         self.__dict__.pop("known", None)  # a database of another configuration may have the same name
         self.__dict__.pop("places", None)
@@ -221,7 +224,7 @@ class Streambench(SqlImporter):
         return lines, broken, write
 
     def _find_own_shots(self, name: str) -> Path | None:
-        """Find the file of examples of a configuration that is published without any."""
+        """Return the file of examples for a configuration that is released without any; otherwise None."""
         if CONFIGURATIONS[name].shots:
             return None
         return self.shots or EXAMPLES / f"{name}.jsonl"
@@ -229,7 +232,7 @@ class Streambench(SqlImporter):
     def _read_shots(
         self, name: str, files: Sequence[Path], own: Path | None, counted: Counter[str]
     ) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
-        """Read the rows of examples: of the published split, or of a file of examples."""
+        """Yield the examples, from the published split or from a file of examples."""
         if own is not None:
             yield from number_rows(read_own_shots(own), "example", lambda _, shot: shot, counted)
             return
@@ -237,7 +240,7 @@ class Streambench(SqlImporter):
         yield from number_rows(rows, "example", partial(self._make_shot, name), counted)
 
     def _make_item(self, name: str, key: str, row: object) -> DatasetItem | LeftOutRecord:
-        """Make an item of a row of a configuration. key: by its place, for rows without an own key."""
+        """Return an item for a row of a configuration. key: the item's key if the row has no id."""
         record = row if isinstance(row, Mapping) else {}
         match name:
             case "ds_1000":
@@ -255,7 +258,7 @@ class Streambench(SqlImporter):
         return item
 
     def _make_shot(self, name: str, key: str, row: object) -> DatasetShot | LeftOutRecord:
-        """Make an example of a row of a configuration."""
+        """Return a few-shot example for a row of a configuration."""
         record = row if isinstance(row, Mapping) else {}
         if name in {"ddxplus", "hotpotqa_distract"}:
             item = self._make_item(name, key, record)
@@ -272,11 +275,11 @@ class Streambench(SqlImporter):
         return make_question(key, record.get("db_id"), record.get("question"), record.get("SQL"))
 
     def read_questions(self, path: Path) -> Placed:
-        """Read nothing: rows of several files are read by `bring_in`."""
+        """Yield nothing, since `bring_in` reads the rows from several files."""
         return iter(())
 
     def _list_files_of(self, name: str, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """List what goes below `files/`. Raises BadInput if ToolBench's descriptions are not given."""
+        """Return the files below `files/`. Raises BadInput for toolbench without API descriptions."""
         if name == "ddxplus":
             return {"diagnoses.json": (json.dumps(DIAGNOSES, ensure_ascii=False, indent=1) + "\n").encode()}
         if name == "toolbench":
@@ -294,7 +297,7 @@ def number_rows(
     make: Callable[[str, Row], Made | LeftOutRecord],
     counted: Counter[str],
 ) -> Iterator[tuple[str, Made | LeftOutRecord]]:
-    """Make a record of each row, with its number; counted: how many rows a part has, broken ones too."""
+    """Yield a record with its row number for each row. counted: part -> number of rows, with broken ones."""
     for number, (where, row) in enumerate(rows):
         counted[part] += 1
         if isinstance(row, BrokenRecord):
@@ -305,7 +308,7 @@ def number_rows(
 
 
 def make_tool_query(record: Mapping[str, object], key: str) -> DatasetItem | LeftOutRecord:
-    """Make an item of a query with its gold call."""
+    """Return an item for a query with its gold API call."""
     text, api = tidy_line(record.get("query")), tidy(record.get("api_name"))
     if not text or not api:
         return LeftOutRecord("incomplete", f"{key}: no {'api_name' if text else 'query'}")
@@ -316,13 +319,13 @@ def make_tool_query(record: Mapping[str, object], key: str) -> DatasetItem | Lef
         arguments = None
     if not isinstance(arguments, Mapping):
         return LeftOutRecord("bad_arguments", f"{key}: {str(given)[:80]}")
-    # Parquet gives every row all arguments that any row has; those of other APIs are null.
+    # In Parquet, every row has the arguments of all rows; the arguments of other APIs are null.
     call = {"api": api, "arguments": {name: value for name, value in arguments.items() if value is not None}}
     return DatasetItem(key, text, text, "", json.dumps(call, ensure_ascii=False), call)
 
 
 def make_patient(record: Mapping[str, object], key: str) -> DatasetItem | LeftOutRecord:
-    """Make an item of a patient's profile, with the pathology's number."""
+    """Return an item for a patient's profile; the gold answer is the pathology's number."""
     text, name = tidy(record.get("PATIENT_PROFILE")), tidy_line(record.get("PATHOLOGY"))
     number = NUMBERS.get(name.lower())
     if not text:

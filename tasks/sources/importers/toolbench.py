@@ -1,7 +1,7 @@
-"""ToolBench, the subset of STE (Wang et al., 2024; MIT, descriptions Apache-2.0), in its published layout.
+"""Import ToolBench, the subset in STE (Wang et al., 2024; MIT, descriptions Apache-2.0).
 
 `tool_test.json` maps 50 APIs to their queries with the gold call (`query`, `action`, `action_input`),
-`API_descriptions.json` maps 817 APIs to their descriptions, `API_list.json` lists the 50.
+`API_descriptions.json` maps 817 APIs to their descriptions, and `API_list.json` lists the 50 APIs.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Toolbench(Importer):
     stratum = "api"
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Read the queries of all APIs; their keys are the API and the number, from 0 on: `add_date#3`.
+        """Yield the queries of all APIs; a key is the API and the query's number, from 0: `add_date#3`.
 
-        An API without a description could not be found in any prompt: its queries are left out.
+        Queries of an API without a description are skipped, since prompts could not mention that API.
         """
         tests, known = (read_json_object(self.folder / name) for name in (TEST, DESCRIPTIONS))
         for api, queries in tests.items():
@@ -49,12 +49,12 @@ class Toolbench(Importer):
                 yield key, _make_item(key, record, known)
 
     def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """Write the descriptions of all APIs."""
+        """Return descriptions.json, with the descriptions of all APIs."""
         words = json.dumps(list_descriptions(self.folder), ensure_ascii=False, indent=1) + "\n"
         return {"descriptions.json": words.encode()}
 
     def list_read(self) -> Sequence[Path]:
-        """List the files that are there."""
+        """List the published files that exist."""
         names = (TEST, DESCRIPTIONS, LISTED)
         return [self.folder / name for name in names if (self.folder / name).is_file()]
 
@@ -77,7 +77,7 @@ def _make_item(key: str, record: object, known: Mapping[str, object]) -> Dataset
 
 
 def list_descriptions(folder: Path) -> dict[str, object]:
-    """List the descriptions, and the names of the tested APIs: `{"apis": {name: text}, "listed": [name]}`."""
+    """Return the descriptions and the tested APIs: `{"apis": {name: text}, "listed": [name]}`."""
     apis = read_json_object(folder / DESCRIPTIONS)
     listed = read_json_list(folder / LISTED) if (folder / LISTED).is_file() else []
     found = {name: write_description(value) for name, value in sorted(apis.items())}
@@ -85,9 +85,10 @@ def list_descriptions(folder: Path) -> dict[str, object]:
 
 
 def write_description(value: object) -> str:
-    """Write what a prompt says of an API: what it does, of which tool, and its arguments, a line each.
+    """Return an API's description for prompts: its purpose, its tool, and one line per argument.
 
-    value: a JSON object as text, or plain text, of whose end the arguments are kept alone.
+    value: a JSON object as text, or plain text. In a plain text, only the arguments are kept of the closing
+    instructions.
     """
     text = tidy(value)
     try:
@@ -107,7 +108,7 @@ def write_description(value: object) -> str:
 
 
 def _write_plain(text: str) -> str:
-    """Write a description of STE's own tools: sentences, a JSON schema of the arguments, how to call it."""
+    """Convert a description of STE's own tools: sentences, a JSON schema of the arguments, and usage."""
     text = TRIGGER.sub("", text).strip()
     found = SCHEMA.search(text)
     if found is None:

@@ -1,4 +1,4 @@
-"""Wikidata: entities and claims of a dump, a server or a table become Parquet files."""
+"""Import entities and claims of Wikidata as Parquet files, from a dump, a server or a table."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ from tasks.sources.wikidata.table import PropertyColumn, TableSource, is_databas
 
 FOLDER = Path("data/raw/wikidata")
 PARTS = ".parts"
-"""Folder of what was read of a dump, until all of it was."""
+"""Folder for the parts of a dump that were already read; it is deleted once the import is complete."""
 LICENCE, SOURCE = "CC0-1.0", "https://www.wikidata.org"
 HOST = re.compile(r"(?:[a-z0-9-]+\.)*wikidata\.org")
-"""Of the servers whose data are Wikidata's."""
+"""Host names of the servers whose data comes from Wikidata."""
 ATTRIBUTION = (
     "Wikidata, the Wikidata contributors (structured data under CC0 1.0; credit is asked, not required)"
 )
@@ -63,9 +63,9 @@ WIKIS = {
     "vro": "fiu_vro",
     "yue": "zh_yue",
 }
-"""Languages whose Wikipedias' databases are not named by their codes."""
+"""Languages whose Wikipedia has a database that is not named by the language code -> that name."""
 IN_MEMORY = 4_096
-"""Number of rows of entities in memory while they are sorted: they may be large, those of claims are not."""
+"""Number of entity rows in memory during sorting. Entity rows can be large; claim rows cannot."""
 
 
 class Wikidata(BaseImporter):
@@ -102,9 +102,9 @@ class Wikidata(BaseImporter):
     )
 
     def bring_in(self, project: Project) -> Imported:
-        """Write entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what was there.
+        """Write entities.parquet, claims.parquet, skipped.jsonl and about.json, replacing existing files.
 
-        Nothing is replaced where the import ends early. Raises BadInput, DatabaseGone, LockHeld.
+        Nothing is replaced if the import fails. Raises BadInput, DatabaseGone or LockHeld.
         """
         check_name(self.called)
         selection = self.make_selection()
@@ -137,9 +137,9 @@ class Wikidata(BaseImporter):
         )
 
     def make_selection(self) -> EntitySelection:
-        """Make a selection of the options; what was not said is not filtered, but for languages (English).
+        """Return the selection that the options describe. An option that is not given filters nothing.
 
-        Raises BadInput for what is not an id.
+        The exception is the language, which is English by default. Raises BadInput if an id is invalid.
         """
         codes = frozenset(self.languages or ("en",))
         every = "all" in codes
@@ -153,9 +153,9 @@ class Wikidata(BaseImporter):
         )
 
     def state_rights(self, foreign: str = "") -> tuple[str, str, str]:
-        """Return the source, its licence and whom to credit: as told, or Wikidata's, or not stated.
+        """Return the source, its licence and its attribution: from the options, Wikidata's, or `not stated`.
 
-        foreign: the host of another Wikibase that a dump is of.
+        foreign: the host name of a Wikibase other than Wikidata from which a dump was made.
         """
         first = self.places[0]
         host = urlsplit(first).hostname or "" if "://" in first else foreign
@@ -168,7 +168,7 @@ class Wikidata(BaseImporter):
     def _describe(
         self, found: tuple[int, int], report: ReadingReport, left_out: Counter[str]
     ) -> dict[str, object]:
-        """Make what about.json says."""
+        """Return the content of about.json."""
         entities, claims = found
         source, licence, attribution = self.state_rights(report.foreign)
         return {
@@ -188,7 +188,7 @@ class Wikidata(BaseImporter):
         }
 
     def _word(self, found: tuple[int, int], report: ReadingReport, left_out: Counter[str]) -> list[str]:
-        """Say what was read, what was not, and whose it is."""
+        """Return lines that say what was read, what was left out, and the licence and attribution."""
         place = (FOLDER / self.called).as_posix()
         lines = [f"{self.called}: {found[0]:,} entities, {found[1]:,} claims ({place})"]
         if report.not_asked:
@@ -208,7 +208,7 @@ class Wikidata(BaseImporter):
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Keep a folder to this import until the block ends. Raises LockHeld if another one has it."""
+    """Lock a folder for this import until the block ends. Raises LockHeld if another import has locked it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         with portalocker.Lock(folder.with_name(f".{folder.name}.lock"), fail_when_locked=True):
@@ -222,7 +222,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
 def open_source(
     places: Sequence[str], folder: Path, columns: Sequence[PropertyColumn], contact: str
 ) -> EntitySource:
-    """Choose how to read: by the end of an address, or by what a file begins with. Raises BadInput."""
+    """Choose the kind of source by the end of a URL or the start of a file. Raises BadInput."""
     first = places[0]
     alone = len(places) == 1
     if "://" in first and alone and first.endswith("/api.php"):
@@ -253,10 +253,11 @@ def read_dump(
     say: Callable[[str], None],
     size: PartSize = SIZE,
 ) -> tuple[int, int]:
-    """Read a dump's files into entities.parquet and claims.parquet of `folder`; return their numbers of rows.
+    """Read dump files into entities.parquet and claims.parquet of `folder`; return their numbers of rows.
 
-    work: does the pieces, each of which reads a part of a file. What was read stays in `folder`/.parts until
-    the end, and is not read again. Raises BadInput, also where a file was changed meanwhile.
+    work: runs the steps, each of which reads one part of a file. Parts that were read stay in `folder`/.parts
+    until the import is complete, so that an interrupted import continues with the missing parts. Raises
+    BadInput if a file is invalid, or if it changes while it is read.
     """
     parts = plan_parts(paths, selection, size)
     before = [identify(path) for path in paths]
@@ -280,19 +281,19 @@ def read_dump(
 
 
 def name_part(part: DumpPart) -> str:
-    """Name a part by its file and bytes."""
+    """Return a part's name: the file and its range of bytes."""
     end = "the end" if part.end is None else f"{part.end:,}"
     return f"{part.path.name}, bytes {part.begin:,} to {end}"
 
 
 def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
-    """Make the error for a source in which nothing was found."""
+    """Return the error for a source that contains none of the selected entities."""
     read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
     return BadInput(where, f"contains no entity that is asked for{read}", hint=name_worst(report.counts))
 
 
 def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -> tuple[int, int]:
-    """Write both Parquet files unless nothing was read, and end the report; return their numbers of rows."""
+    """Write both Parquet files unless there are no entities; return their numbers of rows."""
     found: Spool[EntityRow] = Spool(IN_MEMORY)
     claims: Spool[ClaimRow] = Spool()
     for entity in entities:

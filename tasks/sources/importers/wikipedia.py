@@ -1,4 +1,4 @@
-"""Wikipedia: articles of a source become two tables, and what is left out a file."""
+"""Import Wikipedia articles as two tables, and list what was left out in a file."""
 
 from __future__ import annotations
 
@@ -33,16 +33,23 @@ from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 
 FOLDER = Path("data/raw/wikipedia")
 GROUP_PARTS = 65_536
-"""Rows of parts that are in memory; an article's may be more."""
+"""Number of rows of parts per Parquet row group; at most one group is in memory, plus one article's parts."""
 GROUP_ARTICLES = 4_096
 MOST_NAMES = 100_000
-"""Different templates without a rule, and keys of looks, that are counted."""
+"""Maximum number of distinct templates without a rule, and of layout keys, that are counted."""
+# Number of templates or keys that the printed summary names.
 NAMED = 5
 
 
 @dataclass
 class ImportCounts:
-    """The counts of an import. skipped: by reason; ended: where a source could not be read to its end."""
+    """The counts of an import.
+
+    - skipped: number of pages by reason.
+    - unread: number of uses of each template without a rule.
+    - looks: number of infobox entries about layout, by key.
+    - ended: the places at which a truncated source ended early.
+    """
 
     articles: int = 0
     aliases: int = 0
@@ -75,10 +82,10 @@ class Wikipedia(BaseImporter):
     contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
 
     def bring_in(self, project: Project) -> Imported:
-        """Write a source's articles, their parts, and what was skipped.
+        """Write the articles of a source, their parts, and the list of what was skipped.
 
-        Files take their places together when all is read. Raises BadInput, and changes nothing, for a name
-        or source that is none, and where it has no article.
+        All files are renamed into place together at the end. Raises BadInput, and changes nothing, if the
+        name or the source is invalid, or if the source contains no article.
         """
         check_name(self.called)
         folder = FOLDER / self.called
@@ -122,7 +129,7 @@ class Wikipedia(BaseImporter):
 
 
 def say_outcome(outcome: ImportCounts, folder: str) -> list[str]:
-    """Say what an import did, a line each."""
+    """Return lines that summarise an import."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(outcome.kinds.items()))
     lines = [f"{outcome.articles:,} articles, {outcome.aliases:,} aliases: {folder}/articles.parquet"]
     lines.append(f"{outcome.kinds.total():,} parts ({kinds}): {folder}/parts.parquet")
@@ -163,7 +170,7 @@ def _order(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 class _Skipped:
-    """Writes skipped.jsonl as it goes."""
+    """Writes skipped.jsonl while the import runs."""
 
     def __init__(self, path: Path, outcome: ImportCounts) -> None:
         self._file: IO[str] = path.open("w", encoding="utf-8", errors="replace")

@@ -1,6 +1,7 @@
-"""Wikibase's API, action wbgetentities: entities by id, fifty a request, each kept as a file.
+"""Fetch entities by id from Wikibase's API (wbgetentities), fifty per request, each cached as a file.
 
-The files are what a dump's line would be. A folder of them can be tracked, and is read without the network.
+A cached file has the same content as the entity's line in a dump. The cache folder can be tracked with DVC,
+and is read without network access.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tasks.sources.wikidata.values import ENTITY, show
 from tasks.sources.wikidata.wikibase_json import read_entity
 
 IDS = 50
-"""The most that the API takes in a request."""
+"""Maximum number of ids per request to the API."""
 OTHER_ANSWER = "another entity was answered"
 UNKNOWN_ID = "no-such-entity"
 FIELDS = {
@@ -39,16 +40,17 @@ FIELDS = {
 
 
 class ApiSource:
-    """Entities by id from an API.
+    """Fetches entities by id from an API.
 
-    cache: a folder for what it answered, `<host>/<last two digits>/<id>.json`: ids mean nothing without it.
+    cache: a folder for its replies, `<host>/<last two digits>/<id>.json`. The host is part of the path, since
+    each Wikibase has its own ids.
     """
 
     def __init__(self, server: WebServer, cache: Path) -> None:
         self._server, self._kept = server, KeptAnswers(cache / name_server(server.url), server.url)
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
-        """Yield what is selected by id; see `EntitySource.read`. Raises BadInput for a selection by class."""
+        """Yield the entities with the selected ids; see `EntitySource.read`. Raises BadInput without ids."""
         if selection.entities is None or selection.classes:
             raise BadInput(self._server.url, "serves entities only by id", hint="--entity Q42")
         known = KnownIds()
@@ -70,7 +72,7 @@ class ApiSource:
         return None
 
     def _load(self, client: Client, names: Sequence[str]) -> Iterator[tuple[str, object]]:
-        """Yield the records of some ids in their order, from the folder where it has them."""
+        """Yield (id, record) of these ids in order, from the cache or from the server."""
         wanted = [name for name in names if not self._kept.has(place_answer(name))]
         while wanted:
             reply = client.ask("GET", {**FIELDS, "ids": "|".join(wanted)}, "application/json", check_passing)
@@ -87,12 +89,12 @@ class ApiSource:
 
 
 def place_answer(name: str) -> str:
-    """Place the answer for an id: 42/Q42, so that no folder holds too many."""
+    """Return the cache path of an id, such as `42/Q42`: subfolders limit the files per folder."""
     return f"{name[1:][-2:].rjust(2, '0')}/{name}"
 
 
 def name_unknown(reply: object, names: Sequence[str]) -> str | None:
-    """Name the id for which the API refuses a whole request, if there is one."""
+    """Return the unknown id for which the API rejected the whole request; None if there is none."""
     error = find_error(reply)
     name = error.get("id")
     return (
@@ -101,7 +103,7 @@ def name_unknown(reply: object, names: Sequence[str]) -> str | None:
 
 
 def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, object]:
-    """Split a reply into the records of the ids that were asked for. Raises DatabaseGone."""
+    """Return a reply's records by the ids of the request. Raises DatabaseGone if one is missing."""
     check_accepted(reply, url)
     entities = reply.get("entities") if isinstance(reply, dict) else None
     if not isinstance(entities, dict):
@@ -118,7 +120,7 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
 
 
 def _take_any(selection: EntitySelection, record: object) -> EntitySelection:
-    """Take the entity that was answered, whatever its id: redirects lead to others."""
+    """Return a selection with only the reply's entity, whose id differs after a redirect."""
     name = record.get("id") if isinstance(record, dict) else None
     taken = frozenset({name} if isinstance(name, str) and ENTITY.fullmatch(name) else ())
     return replace(selection, entities=taken)

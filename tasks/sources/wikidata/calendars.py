@@ -1,10 +1,10 @@
-"""Days of the Gregorian and the Julian calendar, both carried back before their introduction.
+"""Convert dates between the Gregorian and the Julian calendar, both extended to before their introduction.
 
 Years are historical: the year before 1 is -1 (1 BCE), and there is no year 0.
 
-Written out, since datetime and dateutil begin at the year 1 and know no Julian calendar, and the libraries
-that do are not shipped: convertdate brings PyMeeus (LGPL-3.0), juliandate is of GPL-3.0 itself. The tests
-hold both calendars against convertdate, and ages against dateutil.
+This is our own code, since datetime and dateutil start at the year 1 and do not support the Julian calendar.
+The libraries that do are not dependencies: convertdate requires PyMeeus (LGPL-3.0), and juliandate is
+GPL-3.0. The tests compare both calendars with convertdate, and ages with dateutil.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def to_astronomical(year: int) -> int:
-    """Return a historical year's place among years that can be counted: 1 BCE is 0, 44 BCE is -43."""
+    """Return the astronomical year of a historical one, without a gap: 1 BCE is 0, 44 BCE is -43."""
     return year if year > 0 else year + 1
 
 
@@ -28,23 +28,23 @@ def to_historical(year: int) -> int:
 
 
 def is_leap(year: int, calendar: Calendar) -> bool:
-    """Return whether a historical year has a 29 February; 1 BCE has, and 5 BCE."""
+    """Return whether a historical year has a 29 February; 1 BCE and 5 BCE are leap years."""
     number = to_astronomical(year)
     return number % 4 == 0 and (calendar == "julian" or number % 100 != 0 or number % 400 == 0)
 
 
 def count_days(year: int, month: int, calendar: Calendar) -> int:
-    """Count the days of a month (1 to 12)."""
+    """Return the number of days of a month (1 to 12)."""
     return MONTHS[month - 1] + (month == 2 and is_leap(year, calendar))
 
 
 def to_day_number(date: Date, calendar: Calendar) -> int:
-    """Count a date's days from 1 March of the astronomical year 0 in the Gregorian calendar.
+    """Return the number of days from 1 March of the astronomical year 0 (Gregorian) to a date.
 
     The same day has the same number in both calendars.
     """
     year, month, day = date
-    # Years that begin in March have their leap day at the end.
+    # The computation uses years that start in March, so that the leap day is the last day of a year.
     number = to_astronomical(year) - (month < 3)
     in_year = (153 * ((month - 3) % 12) + 2) // 5 + day - 1
     if calendar == "julian":
@@ -53,7 +53,7 @@ def to_day_number(date: Date, calendar: Calendar) -> int:
 
 
 def from_day_number(number: int, calendar: Calendar) -> Date:
-    """Find the date of a day number; the inverse of `to_day_number`."""
+    """Return the date of a day number; the inverse of `to_day_number`."""
     if calendar == "julian":
         year, in_year = _split_cycle(number + 2, centuries=False)
     else:
@@ -67,12 +67,12 @@ def from_day_number(number: int, calendar: Calendar) -> Date:
 
 
 def convert(date: Date, old: Calendar, new: Calendar) -> Date:
-    """Name a day of one calendar by the other: Gregorian 1582-10-15 is Julian 1582-10-05."""
+    """Convert a date to the other calendar: Gregorian 1582-10-15 is Julian 1582-10-05."""
     return from_day_number(to_day_number(date, old), new)
 
 
 def _split_cycle(days: int, *, centuries: bool) -> tuple[int, int]:
-    """Split days into whole years that end in February, and the days of the next."""
+    """Split a number of days into whole years that end in February, and the remaining days."""
     if not centuries:
         cycle, left = divmod(days, 1_461)
         year = min(left // 365, 3)

@@ -1,7 +1,7 @@
 """Convert the cells of a table to Wikidata values, by the kind of each column.
 
-A cell may be written as SQL has it, or as Wikidata's query service exports it: items as addresses, dates with
-T and Z, literals with their language or type.
+A cell can have SQL's format, or that of an export from Wikidata's query service: items as URLs, dates with T
+and Z, literals with their language or type.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ DATE = re.compile(
     r"(?P<clock>[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?P<zone>Z|[+-]00:?00)?)?)?)?"
 )
 MOST_YEARS = 9_999
-"""A number alone that is larger is not a year: it may count seconds, or be a date without its hyphens."""
+"""Maximum of a number that is read as a year; a larger one may be seconds, or a date without hyphens."""
 PRECISIONS = {"time": Precision.DAY, "month": Precision.MONTH, "year": Precision.YEAR}
-"""What a column of dates may be known by."""
+"""Kind of a column of dates -> the finest precision of its dates."""
 _PROPERTIES: Mapping[Kind, str] = {
     "item": "P6 P17 P19 P20 P22 P25 P26 P27 P30 P31 P35 P36 P37 P38 P39 P40 P47 P50 P54 P57 P58 P69 "
     "P86 P102 P106 P108 P112 P123 P127 P131 P136 P140 P144 P159 P161 P162 P166 P170 P171 P175 "
@@ -53,11 +53,11 @@ _PROPERTIES: Mapping[Kind, str] = {
     "text": "P1448 P1449 P1476 P1559 P1680 P1705 P1813 P2561",
 }
 KINDS: Mapping[str, Kind] = {name: kind for kind, names in _PROPERTIES.items() for name in names.split()}
-"""Kinds of the values of Wikidata's commonest properties; of the others the cells themselves say it."""
+"""Frequent properties of Wikidata -> the kind of their values; for others, the cells determine it."""
 
 
 def clean_cell(cell: object) -> tuple[object, str]:
-    """Return a cell without blanks and RDF's quotes, None for an empty one, and the language it tells."""
+    """Return a cell without white space and RDF quotes (None if empty), and its language, if any."""
     if not isinstance(cell, str):
         return cell, ""
     text, language = cell.strip(), ""
@@ -67,16 +67,16 @@ def clean_cell(cell: object) -> tuple[object, str]:
 
 
 def read_id(cell: object) -> str | None:
-    """Return the id of an entity that a cell names, as an id or an address; None if it names none."""
+    """Return the entity id in a cell, which may be an id or a URL; None if there is none."""
     text, _ = clean_cell(cell)
     found = ITEM.fullmatch(text) if isinstance(text, str) else None
     return found["id"] if found else None
 
 
 def choose_kind(cells: Iterable[object], property_: str) -> Kind:
-    """Return the kind of a column: that of its property if a cell has it, or that of most of its cells.
+    """Return the kind of a column: that of its property if any cell fits, else that of most of its cells.
 
-    cells: without the empty ones.
+    cells: the cells that are not empty.
     """
     known = KINDS.get(property_)
     counts: dict[Kind, int] = dict.fromkeys(("item", "time", "quantity"), 0)
@@ -91,7 +91,7 @@ def choose_kind(cells: Iterable[object], property_: str) -> Kind:
 
 
 def fits(cell: object, kind: Kind) -> bool:
-    """Return whether a cell can be read as a value of a kind."""
+    """Return whether a cell can be converted to a value of a kind."""
     try:
         read_cell(cell, kind)
     except NoValue:
@@ -102,7 +102,7 @@ def fits(cell: object, kind: Kind) -> bool:
 
 
 def looks_like(cell: object, kind: Kind) -> bool:
-    """Return whether a cell can hardly be anything other than a value of a kind."""
+    """Return whether a cell looks like a value of this kind and of no other kind."""
     text, _ = clean_cell(cell)
     if kind == "quantity":
         return isinstance(text, int | float)
@@ -114,10 +114,12 @@ def looks_like(cell: object, kind: Kind) -> bool:
 
 
 def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = None) -> Value:
-    """Read a cell that is not empty as a value of its column's kind.
+    """Convert a non-empty cell to a value of its column's kind.
 
-    kind: also `year` and `month`, times that are known by these. language: of a text that does not tell its
-    own. Raises NoValue for a cell that does not fit, KeptOut for a value that Wikidata does not know.
+    - kind: `item`, `time`, `quantity` or `text`; also `year` and `month`, for times with this precision.
+    - language: the language of a text without its own.
+
+    Raises NoValue if the cell does not fit the kind, and KeptOut if it is Wikidata's unknown value.
     """
     value, told = clean_cell(cell)
     if isinstance(value, str) and UNKNOWN in value:
@@ -142,9 +144,9 @@ def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = 
 
 
 def read_date(value: object, finest: Precision = Precision.DAY) -> Time:
-    """Read a date, its years historical; with T and a zone they are RDF's, which count a year 0.
+    """Convert a cell to a date with a historical year; with T and a time zone, it is RDF, which has a year 0.
 
-    finest: what a date is known by at best. Raises NoValue.
+    finest: the finest precision of the result. Raises NoValue if the cell is not a date.
     """
     found = DATE.fullmatch(str(value)) if isinstance(value, str | int) else None
     if found is None:
@@ -152,7 +154,8 @@ def read_date(value: object, finest: Precision = Precision.DAY) -> Time:
     year, month, day = int(found["sign"] + found["year"]), int(found["month"] or 0), int(found["day"] or 0)
     if found["month"] is None and abs(year) > MOST_YEARS:
         raise NoValue(f"{show(value)} is not a year")
-    # Wikibase's JSON writes 00 for what is not known, and its years are historical; RDF has no such day.
+    # A month or day of 00 marks Wikibase's JSON, where it means unknown and where years are historical; RDF
+    # has no such dates.
     if found["zone"] and month and day:
         year = to_historical(year)
     precision = Precision.DAY if day and month else Precision.MONTH if month else Precision.YEAR

@@ -1,6 +1,6 @@
-"""Wikidata's JSON dumps: an array with an entity a line, whole or in shards, plain or packed.
+"""Read Wikidata's JSON dumps: an array with one entity per line, in one file or several, plain or compressed.
 
-Also JSON Lines, and what Special:EntityData and the API give for one or some entities, saved as a file.
+JSON Lines are supported too, and saved replies of Special:EntityData and the API, with one or more entities.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
 from tasks.sources.wikidata.wikibase_json import read_entity
 
 MOST_BYTES = 16 * 2**20
-"""Of a line; the largest entities of Wikidata have less than half of it."""
+"""Maximum size of a line in bytes; the largest entities of Wikidata have less than half of it."""
 BROKEN_LINE, LONG_LINE, TWICE = "broken line", "line too long", "entity twice"
 CUT_OFF, NO_END = "archive cut off or damaged", "array without its end"
 HEAD = re.compile(rb'\{"type": ?"item", ?"id": ?"(Q\d+)"')
-"""How a dump's line of an item begins."""
+"""Matches the start of an item's line in a dump."""
 FOREIGN = re.compile(
     rb'"(?:unit|globe)"\s*:\s*"https?:(?:\\?/){2}(?!(?:www\.)?wikidata\.org[/\\])([^/"\\]+)(?:\\?/)entity\b'
 )
-"""The address of a unit or globe of another Wikibase; calendars are Wikidata's in all of them."""
+"""The URL of a unit or globe from another Wikibase; all Wikibases use Wikidata's calendars."""
 SOME = b'"somevalue"'
 OPEN_CLASS = re.compile(rb'"somevalue"\s*,\s*"property"\s*:\s*"P31"|"P31"\s*,\s*"snaktype"\s*:\s*"somevalue"')
-"""How a statement is written that says of an item's class that it is not known."""
+"""A statement which says that an item's class is unknown."""
 BOM = b"\xef\xbb\xbf"
 JSON_BEGINS = (b"", b"[", b"{", b" ", b"\n", b"\r", b"\t")
 
 
 class DumpSource:
-    """The entities of a dump's files, one after the other, in their order.
+    """The entities of a dump's files, one file after the other, in file order.
 
-    An item that is not asked for by its id is passed over by the beginning of its line where it is written as
-    dumps are: it is counted, and not looked at further.
+    If the start of a line, in a dump's format, shows that its item cannot be selected, the item is only
+    counted and its JSON is not parsed.
     """
 
     def __init__(self, paths: Sequence[Path], most_bytes: int = MOST_BYTES) -> None:
         self.paths, self._most = paths, most_bytes
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
-        """Yield what is selected, in the dump's order; see `EntitySource.read`."""
+        """Yield the selected entities in the dump's order; see `EntitySource.read`."""
         known = KnownIds()
         for path in self.paths:
             for where, record in self._read_file(path, selection, report):
@@ -77,7 +77,9 @@ class DumpSource:
 class FileProgress:
     """The position up to which a file, or a part of one, was read.
 
-    lines: those behind; opened: whether an array was, None where none began or ended; broken: ended early.
+    - lines: the number of lines read.
+    - opened: whether the JSON array is open; None if no array started or ended.
+    - broken: whether the file ended early because it is damaged.
     """
 
     lines: int = 0
@@ -85,19 +87,19 @@ class FileProgress:
     broken: bool = False
 
     def check_end(self, path: Path, report: ReadingReport) -> None:
-        """Report an array that was opened, and not closed when the file ended."""
+        """Report an array that was opened but not closed at the end of the file."""
         if self.opened and not self.broken:
             where = name_line(path, self.lines + 1)
             report.skip(SkippedEntity(NO_END, where, detail="the file may be cut off"))
 
 
 def name_files(paths: Sequence[Path]) -> str:
-    """Name the files of a dump for the report."""
+    """Return the names of a dump's files for the report."""
     return ", ".join(path.name for path in paths)
 
 
 def name_line(path: Path, number: int) -> str:
-    """Name a line of a file for the report."""
+    """Return the name of a line for the report, such as `dump.json, line 3`."""
     return f"{path.name if path.is_absolute() else path.as_posix()}, line {number}"
 
 
@@ -111,9 +113,9 @@ def read_records(
     *,
     begins: bool = True,
 ) -> Iterator[tuple[int, object]]:
-    """Yield records that may be wanted, each with the number of its line in the stream.
+    """Yield (line number, record) for each record that may be selected.
 
-    begins: whether the stream is of the beginning of the file at `path`, which names it in the report.
+    begins: whether the stream starts at the beginning of the file `path`; the report uses the file's name.
     """
     passes = _Filter(selection)
     while True:
@@ -153,7 +155,7 @@ def read_records(
 
 
 def _read_rest(stream: IO[bytes], size: int, most: int) -> bytes:
-    """Read the rest of a document that begins on a line of its own."""
+    """Read the rest of a JSON document whose first line is `{`. Raises TooLong if it is too large."""
     rest = stream.read(most - size + 1)
     if size + len(rest) <= most:
         return rest
@@ -164,12 +166,12 @@ def _read_rest(stream: IO[bytes], size: int, most: int) -> bytes:
 
 
 class _Filter:
-    """Tells by the bytes of a line whether its item can be one that is asked for."""
+    """Decides by the bytes of a line whether its item may be selected."""
 
     def __init__(self, selection: EntitySelection) -> None:
         self._all = selection.takes_all_items()
         self._entities = {name.encode() for name in selection.entities or ()}
-        # A class stands in its item's line as "Q5", or by its number alone in dumps of the first years.
+        # An item's line contains its class as "Q5", or only as a number in dumps of the first years.
         self._classes = [f'"{name}"'.encode() for name in sorted(selection.classes)]
         numbers = "|".join(name[1:] for name in sorted(selection.classes))
         self._numbers = re.compile(rf'"numeric-id"\s*:\s*(?:{numbers})\b'.encode())
@@ -184,7 +186,7 @@ class _Filter:
             return True
         if not self._classes:
             return False
-        # A class that Wikidata does not know may be the one that is asked for.
+        # An item of unknown class may be an instance of a selected class.
         return self._numbers.search(line) is not None or (
             SOME in line and OPEN_CLASS.search(line) is not None
         )
@@ -192,7 +194,7 @@ class _Filter:
 
 @contextmanager
 def open_dump(path: Path) -> Iterator[io.BufferedReader]:
-    """Open a dump's file, packed or not. Raises BadInput for what is neither packed nor JSON."""
+    """Open a dump's file, compressed or not. Raises BadInput if it is neither compressed nor JSON."""
     with open_packed(path) as stream:
         if not is_packed(stream):
             begin = stream.peek(len(BOM))[: len(BOM)]
@@ -202,7 +204,7 @@ def open_dump(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def decode(text: bytes) -> list[object]:
-    """Decode one line, or a document of several entities. Raises orjson.JSONDecodeError."""
+    """Return the records of a line, or of a document with several entities. Raises orjson.JSONDecodeError."""
     record = orjson.loads(text.removesuffix(b","))
     if isinstance(record, list):
         return record

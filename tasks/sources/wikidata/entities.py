@@ -1,4 +1,4 @@
-"""The interface of Wikidata sources: entities out, a selection of entities and properties in."""
+"""The interface of Wikidata sources, which yield the entities of a selection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Qualifier:
 
 @dataclass(frozen=True)
 class EntityClaim:
-    """A statement. id: unique within its entity; position: its place in its property, from 0."""
+    """A statement. id: unique in its entity. position: its index among the property's statements."""
 
     id: str
     property: str
@@ -38,7 +38,7 @@ class EntityClaim:
 
 @dataclass(frozen=True)
 class Sitelink:
-    """An entity's page. site: `enwiki`."""
+    """A page about an entity. site: the id of a wiki, such as `enwiki`."""
 
     site: str
     title: str
@@ -46,9 +46,12 @@ class Sitelink:
 
 @dataclass(frozen=True)
 class Entity:
-    """An item or a property. revision: None where the source does not tell it.
+    """An item or a property. revision: None if the source does not contain it.
 
-    labels: one a language; aliases: any number; both and sitelinks in the order of language and site.
+    - labels: at most one per language.
+    - aliases: any number.
+
+    Labels and aliases are sorted by language, and sitelinks by site.
     """
 
     id: str
@@ -62,12 +65,15 @@ class Entity:
 
 @dataclass(frozen=True)
 class EntitySelection:
-    """The selection of entities and properties from a source.
+    """The selection of entities and properties from a source. None means all.
 
-    entities, classes: items of these ids, or that are an instance (P31) of one of the classes; neither = all.
-    properties: claims of these, None = of all. Properties that are named are given as entities too, since
-    their labels are needed. languages: of labels and aliases; a label falls back as `list_fallbacks` says.
-    sites: of sitelinks. None = all.
+    - entities: the ids of the selected items.
+    - classes: items that are instances (P31) of one of these classes are selected, too. With neither entities
+      nor classes, all items are selected.
+    - properties: only claims with these properties are read. The named properties are also read as entities,
+      since their labels are needed.
+    - languages: the languages of labels and aliases; `list_fallbacks` has the fallbacks for missing labels.
+    - sites: the sites of sitelinks.
     """
 
     entities: frozenset[str] | None = None
@@ -87,27 +93,28 @@ class EntitySelection:
                     raise BadInput(place, f"{name!r} is not an id", hint="like Q42, or P31 for a property")
 
     def names_property(self, name: str) -> bool:
-        """Return whether a property is asked for by its id."""
+        """Return whether a property is selected by its id."""
         return name in (self.properties or ()) or name in (self.entities or ())
 
     def takes_all_items(self) -> bool:
-        """Return whether items are not filtered."""
+        """Return whether all items are selected."""
         return self.entities is None and not self.classes
 
 
 class EntitySource(Protocol):
-    """Where entities come from."""
+    """A source of entities, such as a dump, a server or a table."""
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
-        """Yield what is selected, each entity once; what cannot be used goes to the report, with its place.
+        """Yield each selected entity once; what cannot be used is reported with its place.
 
-        Raises BadInput for a source that is none, or cannot select so; DatabaseGone where it does not answer.
+        Raises BadInput if the source is invalid or does not support the selection, and DatabaseGone if a
+        server does not answer.
         """
         ...
 
 
 def report_missing(selection: EntitySelection, known: KnownIds, where: str, report: ReadingReport) -> None:
-    """Report the ids that were asked for and not found. known: the ids that were found."""
+    """Report the selected ids that were not found. known: the ids that were found."""
     for name in list_named(selection):
         if name not in known:
             target = report.redirects.get(name)
@@ -117,6 +124,6 @@ def report_missing(selection: EntitySelection, known: KnownIds, where: str, repo
 
 
 def list_named(selection: EntitySelection) -> list[str]:
-    """List the ids of a selection, those of properties too, by number."""
+    """Return the ids of the selected entities and properties, sorted by number."""
     names = {*(selection.entities or ()), *(selection.properties or ())}
     return sorted(names, key=lambda name: (name[0], int(name[1:])))

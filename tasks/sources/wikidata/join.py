@@ -23,11 +23,11 @@ from tasks.sources.wikidata.shards import DumpPart
 
 TABLES: dict[str, type] = {ENTITIES: EntityRow, CLAIMS: ClaimRow}
 OWNERS = {ENTITIES: "id", CLAIMS: "entity"}
-"""The column that says whose a row is."""
+"""Name of a table -> its column with the id of the entity that a row belongs to."""
 
 
 class PartJoiner:
-    """Joins parts that lie in `folder`, each under its key; temporary files lie there, too."""
+    """Joins the parts in `folder`, where each part has a subfolder; temporary files are there, too."""
 
     def __init__(self, folder: Path, selection: EntitySelection, report: ReadingReport) -> None:
         self._folder, self._selection, self._report = folder, selection, report
@@ -35,7 +35,7 @@ class PartJoiner:
         self._tables: dict[str, list[Path]] = {name: [] for name in TABLES}
 
     def join(self, parts: Sequence[DumpPart], target: Path) -> tuple[int, int]:
-        """Write entities.parquet and claims.parquet, unless nothing was found; return their rows."""
+        """Write entities.parquet and claims.parquet if there are entities; return their numbers of rows."""
         with tempfile.TemporaryDirectory(prefix=".join-", dir=self._folder) as scratch:
             self._read_all(parts, Path(scratch))
             files = list(dict.fromkeys(part.path for part in parts))
@@ -61,7 +61,7 @@ class PartJoiner:
                 progress.check_end(part.path, self._report)
 
     def _read_part(self, part: DumpPart, progress: FileProgress, scratch: Path) -> bool:
-        """Take a part; return whether its file ended in it, before its end or with it."""
+        """Add a part to the result; return whether its file ended in this part."""
         folder, report, before = self._folder / part.key, self._report, progress.lines
         summary = load_summary(folder)
         skipped = iterate_skipped(folder)
@@ -106,7 +106,7 @@ class PartJoiner:
 
 
 def add_redirects(tables: Iterator[pa.Table], old: Mapping[str, list[str]]) -> Iterator[pa.Table]:
-    """Tell each entity which ids have become it. old: entity's id -> its old ids."""
+    """Add to each entity the ids that redirect to it. old: entity id -> the ids that redirect to it."""
     for table in tables:
         if old:
             place = table.schema.get_field_index("redirects")
@@ -129,6 +129,6 @@ def _leave_out(tables: Iterator[pa.Table], column: str, names: pa.Array) -> Iter
 
 
 def _move(skipped: SkippedEntity, path: Path, before: int) -> SkippedEntity:
-    """Count the lines that came before a part."""
+    """Convert a line number within a part to one within the file."""
     line = int(skipped.where.rpartition(" ")[2])
     return replace(skipped, where=name_line(path, before + line))

@@ -1,4 +1,4 @@
-"""A set of entity ids that costs a bit for each: 17 MB for all of Wikidata's items."""
+"""A set of entity ids that uses one bit per id: 17 MB for all items of Wikidata."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ BLOCK = 4_096
 
 
 class KnownIds:
-    """Remembers ids like Q42 and P31."""
+    """A set of ids such as Q42 and P31."""
 
     def __init__(self) -> None:
         self._blocks: dict[tuple[str, int], bytearray] = {}
 
     def __contains__(self, name: str) -> bool:
-        """Return whether an id was added."""
+        """Return whether an id is in the set."""
         block, place = divmod(int(name[1:]), BLOCK)
         bits = self._blocks.get((name[0], block))
         return bits is not None and bool(bits[place // 8] & 1 << place % 8)

@@ -1,8 +1,9 @@
-"""The languages that a label falls back through, as Wikidata defines them.
+"""The fallback languages of labels, as Wikidata defines them.
 
-Wikidata shows a label in the reader's language, or in the languages that MediaWiki names for it, or under
-`mul` (the default for all languages, alone on many items since 2024), or in English, in this order. A variant
-of the reader's language, such as `en-gb` for `en`, comes last: Wikidata would show the item's id instead.
+Wikidata shows a label in the reader's language, else in the fallback languages that MediaWiki defines for it,
+else in `mul`, else in English. `mul` is the default for all languages; since 2024, many items have no other
+label. A variant of the reader's language, such as `en-gb` for `en`, comes last: in this case, Wikidata would
+show the item's id.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _ONE_STEP = {
     "tr": "gag kiu lzz",
     "ur": "khw",
 }
-"""Language -> those that fall back to it alone, by MediaWiki's definitions of its languages."""
+"""Language -> the languages of which it is the only fallback, from MediaWiki's language definitions."""
 _SEVERAL = {
     "ady": "ady-cyrl", "aeb": "aeb-arab ar", "als": "gsw de", "ami": _TAIWAN, "avk": "fr es ru",
     "bat-smg": "sgs lt", "bbc": "bbc-latn id", "be-tarask": "be", "be-x-old": "be-tarask be",
@@ -89,7 +90,7 @@ _SEVERAL = {
     "zh-sg": "zh-hans zh-cn zh zh-hant", "zh-tw": "zh-hant zh-hk zh zh-hans",
     "zh-yue": "yue yue-hant yue-hans",
 }  # fmt: skip
-"""Language -> those that it falls back through, in their order."""
+"""Language -> its fallback languages, in order."""
 FALLBACKS: Mapping[str, tuple[str, ...]] = {
     **{code: (target,) for target, codes in _ONE_STEP.items() for code in codes.split()},
     **{code: tuple(codes.split()) for code, codes in _SEVERAL.items()},
@@ -98,24 +99,24 @@ FALLBACKS: Mapping[str, tuple[str, ...]] = {
 
 @lru_cache(maxsize=1024)
 def list_fallbacks(language: str) -> tuple[str, ...]:
-    """List the languages of a label, best first: the language, its fallbacks, `mul`, English."""
+    """Return the languages in which a label is searched: the language, its fallbacks, `mul`, English."""
     return tuple(dict.fromkeys((language, *FALLBACKS.get(language, ()), MUL, LAST)))
 
 
 def may_name(code: str, languages: Iterable[str]) -> bool:
-    """Return whether a label in the language `code` can be the label in one of `languages`."""
+    """Return whether a label in the language `code` may be shown to readers of one of `languages`."""
     return any(_rank(code, language) is not None for language in languages)
 
 
 def pick_label(labels: Iterable[Text], language: str) -> Text | None:
-    """Return the label of an item in a language, in its own or a fallback; None if there is none."""
+    """Return the label that is shown in a language, which may be in a fallback; None if there is none."""
     ranked = ((_rank(label.language, language), label) for label in labels if label.text.strip())
     found = [(rank, label) for rank, label in ranked if rank is not None]
     return min(found, key=lambda pair: (pair[0], pair[1].language))[1] if found else None
 
 
 def pick_labels(labels: Iterable[Text], languages: Iterable[str]) -> Iterator[Text]:
-    """Yield the labels that `languages` show, each once, in the order of their own languages."""
+    """Yield the distinct labels that readers of `languages` see, sorted by the label's language."""
     given = tuple(labels)
     picked = {pick_label(given, language) for language in languages}
     yield from sorted((label for label in picked if label), key=lambda label: (label.language, label.text))

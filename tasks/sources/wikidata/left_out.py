@@ -1,4 +1,4 @@
-"""Count items that claims refer to but the import did not include; they have no labels."""
+"""Count the claims that refer to items which the import did not include; such items have no labels."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from tasks.limits import go_on
 from tasks.sources.wikidata.known_ids import KnownIds
 
 MOST_NAMED = 5
-"""Of the properties with such items."""
+"""Maximum number of properties that the message names."""
 
 
 def count_left_out(folder: Path) -> Counter[str]:
-    """Count the claims of each property whose item is not among the entities; memory is a bit an entity."""
+    """Return, per property, the number of claims whose item is not among the imported entities.
+
+    Memory use is one bit per entity.
+    """
     known = KnownIds()
     with pq.ParquetFile(folder / "entities.parquet") as file:
         for batch in file.iter_batches(columns=["id", "redirects"]):
@@ -36,7 +39,7 @@ def count_left_out(folder: Path) -> Counter[str]:
 
 
 def word_left_out(counts: Counter[str]) -> str:
-    """Say how many claims name items that were not taken, the commonest properties first."""
+    """Return a message with the number of claims about missing items, most frequent properties first."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     said = ", ".join(f"{name}: {count:,}" for name, count in ordered[:MOST_NAMED])
     more = len(ordered) - MOST_NAMED

@@ -26,9 +26,10 @@ ENTITIES, CLAIMS, ORDER, SKIPPED, SUMMARY = (
 
 @dataclass(frozen=True)
 class PartSummary:
-    """The results of a part besides rows. kept_out: as `ReadingReport.list_kept_out` gives it.
+    """The results of a part other than its rows. kept_out: the result of `ReadingReport.list_kept_out`.
 
-    to_end: read beyond its own end to that of the file, since its streams did not end where they should.
+    to_end: whether the part was read to the end of its file, because a bzip2 stream did not end where
+    expected.
     """
 
     entities: int
@@ -39,14 +40,15 @@ class PartSummary:
     redirects: dict[str, str] = field(default_factory=dict)
     kept_out: list[SkippedEntity] = field(default_factory=list)
     foreign: str = ""
-    """As `ReadingReport.foreign`."""
+    """The same as `ReadingReport.foreign`."""
 
 
 def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: int = MOST_BYTES) -> None:
-    """Read a part into `folder`/<its key>, which is there when all of it was read. Raises BadInput."""
+    """Read a part into the subfolder `part.key`, which exists only once it is complete. Raises BadInput."""
     with write_folder_beside(folder / part.key) as draft:
         if not _read(part, selection, draft, most):
-            # As a serial read has it: what comes behind is the same stream still, or is not read at all.
+            # Read to the end of the file instead, as a serial reader does: what follows belongs to the same
+            # stream, or cannot be read.
             shutil.rmtree(draft)
             draft.mkdir()
             _read(replace(part, end=None), selection, draft, most, to_end=True)
@@ -55,7 +57,7 @@ def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: in
 def _read(
     part: DumpPart, selection: EntitySelection, folder: Path, most: int, *, to_end: bool = False
 ) -> bool:
-    """Read a part; return whether it ended where it should."""
+    """Read a part; return whether it ended where expected."""
     known, progress, skipped = KnownIds(), FileProgress(), 0
     with (
         (folder / SKIPPED).open("w", encoding="utf-8") as skips,
@@ -99,7 +101,7 @@ def _read(
 
 
 def load_summary(folder: Path) -> PartSummary:
-    """Load what was written of a part."""
+    """Load the summary of a part that was read."""
     record = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     record["progress"] = FileProgress(**record["progress"])
     record["kept_out"] = [SkippedEntity(**skipped) for skipped in record["kept_out"]]
@@ -107,14 +109,14 @@ def load_summary(folder: Path) -> PartSummary:
 
 
 def iterate_skipped(folder: Path) -> Iterator[SkippedEntity]:
-    """Yield what a part skipped, in the order of its lines."""
+    """Yield what was skipped in a part, in the order of its lines."""
     with (folder / SKIPPED).open(encoding="utf-8") as file:
         for line in file:
             yield SkippedEntity(**json.loads(line))
 
 
 def iterate_order(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Yield the entities of a part as they came: id, line, number of skipped things before."""
+    """Yield (id, line, number of records skipped before) for the entities of a part, in file order."""
     with (folder / ORDER).open(encoding="utf-8") as file:
         for line in file:
             name, number, skipped = line.split()

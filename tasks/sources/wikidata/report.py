@@ -18,10 +18,12 @@ LIKE_NAMED = "row without an id of the same label"
 
 @dataclass(frozen=True)
 class SkippedEntity:
-    """A thing that was skipped, or `count` values of a property for the same reason, from this place on.
+    """A skipped entity or statement, or `count` values of a property that were skipped for the same reason.
 
-    rank: of a statement, empty if it is not known. value: the item that a statement names, if that much was
-    read. statements: property and value of each statement of a thing without an id; a value may be empty.
+    - where: the place of the first one.
+    - rank: the statement's rank; empty if unknown.
+    - value: the item in the statement, if it could be read.
+    - statements: for a row without an id, property and value of each statement; the value may be empty.
     """
 
     reason: str
@@ -36,9 +38,9 @@ class SkippedEntity:
 
 
 class ReadingReport:
-    """Collects what is skipped; memory is bounded by the number of properties, not by the data.
+    """Collects what is skipped. Memory use depends on the number of properties, not on the size of the data.
 
-    write: takes each line of JSON, without its end.
+    write: called with each line of JSON, without the line break.
     """
 
     def __init__(self, write: Callable[[str], None] = lambda line: None) -> None:
@@ -46,30 +48,30 @@ class ReadingReport:
         self._kept_out: dict[tuple[str, str, str], SkippedEntity] = {}
         self._kept_counts: Counter[tuple[str, str, str]] = Counter()
         self.counts: Counter[str] = Counter()
-        """Skipped things by reason."""
+        """Reason -> number of skipped entities and statements."""
         self.not_asked = 0
-        """Entities that were read and not asked for."""
+        """Number of entities that were read but not selected."""
         self.foreign = ""
-        """The host of another Wikibase whose items are units or globes here; empty where there is none."""
+        """Host name of another Wikibase whose items are used as units or globes; empty if there is none."""
         self.redirects: dict[str, str] = {}
-        """Id that was asked for -> id of the entity that it has become."""
+        """An id that redirects -> the id of the entity that it redirects to."""
 
     def skip(self, skipped: SkippedEntity) -> None:
-        """Count and write one skipped thing."""
+        """Count and write one skipped entity or statement."""
         self.counts[skipped.reason] += skipped.count
         short = replace(skipped, entity=skipped.entity[:40], detail=skipped.detail[:LONGEST])
         record = {name: value for name, value in asdict(short).items() if value not in ("", None, ())}
         self._write(json.dumps(record, ensure_ascii=True))
 
     def keep_out(self, reason: str, where: str, entity: str, name: str, detail: str, count: int = 1) -> None:
-        """Count sound values that are not taken; `finish` writes one line for all of a property."""
+        """Count values that are valid but not imported; `finish` writes one line per property and reason."""
         key = (reason, name, detail)
         self._kept_counts[key] += count
         if key not in self._kept_out:
             self._kept_out[key] = SkippedEntity(reason, where, entity, name, detail)
 
     def list_redirects(self) -> dict[str, list[str]]:
-        """List the old ids of each entity that redirects end at; a circle of redirects ends nowhere."""
+        """Return, for each entity, the ids that redirect to it; circular redirects are ignored."""
         old: defaultdict[str, list[str]] = defaultdict(list)
         for name in sorted(self.redirects):
             seen, target = {name}, self.redirects[name]
@@ -81,13 +83,13 @@ class ReadingReport:
         return dict(old)
 
     def list_kept_out(self) -> list[SkippedEntity]:
-        """List what `finish` would write."""
+        """Return the records about values that were not imported, which `finish` writes."""
         return [
             replace(skipped, count=self._kept_counts[key]) for key, skipped in sorted(self._kept_out.items())
         ]
 
     def finish(self) -> None:
-        """Write the lines of what was kept out."""
+        """Write the lines about values that were not imported."""
         for skipped in self.list_kept_out():
             self.skip(skipped)
         self._kept_out.clear()

@@ -1,4 +1,4 @@
-"""Entities and claims as rows of Parquet files, and back."""
+"""Convert entities and claims to rows of Parquet files, and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CALENDARS: dict[str, Calendar] = {"gregorian": "gregorian", "julian": "julian"}
 
 @dataclass(frozen=True)
 class EntityRow:
-    """A row of entities.parquet. redirects: ids that were asked for and have become this entity."""
+    """A row of entities.parquet. redirects: the ids that redirect to this entity."""
 
     id: str
     kind: str
@@ -30,8 +30,10 @@ class EntityRow:
 class ValueRow:
     """A value. kind: `item`, `time`, `quantity` or `text`; the columns of the other kinds are NULL.
 
-    amount, lower, upper: decimal numbers as text, exact; number: the amount as a float. year: historical,
-    negative before 1 CE; precision: Wikibase's number, 11 = day, 9 = year, 7 = century.
+    - amount, lower, upper: exact decimal numbers as text.
+    - number: the amount as a float.
+    - year: historical, negative before 1 CE.
+    - precision: Wikibase's number, such as 11 = day, 9 = year, 7 = century.
     """
 
     kind: str
@@ -60,7 +62,7 @@ class QualifierRow:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A row of claims.parquet. id: the statement's; position: its place among the property's claims."""
+    """A row of claims.parquet. id: the statement's id. position: its index among the property's claims."""
 
     id: str
     entity: str
@@ -72,7 +74,7 @@ class ClaimRow:
 
 
 def make_entity_row(entity: Entity, redirects: Mapping[str, tuple[str, ...]]) -> EntityRow:
-    """Make the row of an entity. redirects: id -> ids that were asked for in its place."""
+    """Return the row of an entity. redirects: id -> the ids that redirect to it."""
     return EntityRow(
         entity.id,
         entity.kind,
@@ -85,7 +87,7 @@ def make_entity_row(entity: Entity, redirects: Mapping[str, tuple[str, ...]]) ->
 
 
 def make_claim_row(entity: str, claim: EntityClaim) -> ClaimRow:
-    """Make the row of a claim."""
+    """Return the row of a claim."""
     qualifiers = tuple(
         QualifierRow(qualifier.property, make_value_row(qualifier.value)) for qualifier in claim.qualifiers
     )
@@ -94,7 +96,7 @@ def make_claim_row(entity: str, claim: EntityClaim) -> ClaimRow:
 
 
 def make_value_row(value: Value) -> ValueRow:
-    """Make the columns of a value."""
+    """Return the columns of a value."""
     if isinstance(value, ItemValue):
         return ValueRow("item", item=value.id)
     if isinstance(value, Text):
@@ -119,7 +121,7 @@ def make_value_row(value: Value) -> ValueRow:
 
 
 def restore_claim(row: ClaimRow) -> EntityClaim:
-    """Make the claim of a row again."""
+    """Convert a row back to a claim."""
     qualifiers = tuple(
         Qualifier(qualifier.property, restore_value(qualifier.value)) for qualifier in row.qualifiers
     )
@@ -129,7 +131,7 @@ def restore_claim(row: ClaimRow) -> EntityClaim:
 
 
 def restore_value(row: ValueRow) -> Value:
-    """Make the value of its columns again. Raises ValueError for columns that were not made so."""
+    """Convert the columns back to a value. Raises ValueError if they are inconsistent."""
     if row.kind == "item" and row.item is not None:
         return ItemValue(row.item)
     if row.kind == "text" and row.text is not None and row.language is not None:

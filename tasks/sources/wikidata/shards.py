@@ -1,6 +1,6 @@
-"""Split a dump into parts that can be read independently: files, bzip2 streams, or lines of JSON.
+"""Split a dump into parts that can be read independently: files, bzip2 streams, or ranges of JSON lines.
 
-A part is unpacked to the lines that begin in it, whole.
+A part yields exactly the lines that start in it, each of them complete.
 """
 
 from __future__ import annotations
@@ -24,32 +24,33 @@ from tasks.sources.wikidata.dump import BOM, MOST_BYTES, open_dump
 from tasks.sources.wikidata.entities import EntitySelection
 
 STREAM = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
-"""How a stream of bzip2 begins: its head, and the mark of a block, or of the end where it is empty."""
+"""The first bytes of a bzip2 stream: its header and the marker of a block, or of the end if it is empty."""
 HEAD = 10
 TRIED = 2 * 2**20
-"""Bytes that are unpacked of what looks like a stream: more than a block takes."""
+"""Bytes that are decompressed to verify the start of a stream: more than one block needs."""
 PACKED, PLAIN = 2 * 2**20, 64 * 2**20
-"""Least bytes of a part of a bzip2 file, of plain JSON: a second or so of reading."""
+"""Minimum sizes in bytes of a part of a bzip2 file and of plain JSON: about a second of reading."""
 MOST_PARTS = 256
-"""Of a file: those of larger files are larger."""
+"""Maximum number of parts per file; larger files get larger parts."""
+# Bytes of the beginning of a file that identify it.
 IDENTIFIED = 2**16
 CODE = (*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parents[1] / "streams.py")
-"""What shapes the bytes of a part."""
+"""The source files that determine the content of a part; part keys contain their hash."""
 
 
 class PlainRange(io.RawIOBase):
-    """Some bytes of a file, which begin and end where lines do."""
+    """A range of bytes of a file, which starts and ends at line boundaries."""
 
     def __init__(self, file: io.FileIO, begin: int, end: int) -> None:
         self._file, self._left = file, end - begin
         file.seek(begin)
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the stream is readable."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read what fits."""
+        """Read as many bytes as fit into the buffer."""
         data = self._file.read(min(len(buffer), self._left))
         self._left -= len(data)
         buffer[: len(data)] = data
@@ -57,11 +58,13 @@ class PlainRange(io.RawIOBase):
 
 
 class StreamRange(io.RawIOBase):
-    """Some streams of a bzip2 file, which may be cut amid a line.
+    """A range of streams of a bzip2 file, whose boundaries may be inside of a line.
 
-    The first line is left to whoever reads what is before, but at the beginning of the file; the line that
-    goes on, or begins, where the streams end is read whole. end: None = of the file. `early` tells that
-    streams do not end where they should.
+    An incomplete first line belongs to the previous range. The last line is read to its end, even beyond the
+    range.
+
+    - end: None means the end of the file.
+    - early: whether a stream did not end where expected.
     """
 
     def __init__(self, file: io.FileIO, begin: int, end: int | None) -> None:
@@ -72,11 +75,11 @@ class StreamRange(io.RawIOBase):
         self.early = False
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the stream is readable."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read what comes at once, and fits. Raises EOFError, OSError if the file is cut or damaged."""
+        """Read the next available bytes. Raises EOFError or OSError if the file is truncated or damaged."""
         while not self._over:
             data = self._unpack(len(buffer))
             if not data or (self._skipping and self._beyond):
@@ -93,7 +96,7 @@ class StreamRange(io.RawIOBase):
         return 0
 
     def _unpack(self, size: int) -> bytes:
-        """Unpack the next piece; empty at the end, also where what follows a stream is none."""
+        """Decompress the next piece; empty at the end, or if no other stream follows."""
         while True:
             if self._unpacker is None or self._unpacker.eof:
                 packed = (self._unpacker.unused_data if self._unpacker else b"") or self._file.read(CHUNK)
@@ -124,7 +127,7 @@ class StreamRange(io.RawIOBase):
 
 
 def find_stream(file: io.FileIO, begin: int) -> int | None:
-    """Find where the first stream of bzip2 begins at or behind a place; None if there is none."""
+    """Return where the first bzip2 stream at or after `begin` starts; None if there is none."""
     place, held = begin, b""
     file.seek(begin)
     while block := file.read(2**20):
@@ -139,7 +142,7 @@ def find_stream(file: io.FileIO, begin: int) -> int | None:
 
 
 def find_line(file: io.FileIO, begin: int) -> int | None:
-    """Find where the first line begins behind a place; None if there is none."""
+    """Return where the first line after `begin` starts; None if there is none."""
     file.seek(begin)
     while block := file.read(2**20):
         found = block.find(b"\n")
@@ -158,13 +161,16 @@ def _is_stream(file: io.FileIO, place: int) -> bool:
 
 
 def open_unbuffered(path: Path) -> io.FileIO:
-    """Open a file for jumps. Raises OSError."""
+    """Open a file for random access. Raises OSError."""
     return path.open("rb", buffering=0)
 
 
 @dataclass(frozen=True)
 class DumpPart:
-    """Bytes of a file that are read at once. end: None = of the file. key: of what is made of it."""
+    """A range of bytes of a file that one step reads. end: None means the end of the file.
+
+    key: the name of the part's results, which identifies the file, the range, the selection and the code.
+    """
 
     path: Path
     begin: int
@@ -174,7 +180,7 @@ class DumpPart:
 
 @dataclass(frozen=True)
 class PartSize:
-    """Bytes of a part, as they lie in the file, of bzip2 and of plain JSON."""
+    """Target sizes in bytes of a part of a bzip2 file (compressed), and of plain JSON."""
 
     packed: int = PACKED
     plain: int = PLAIN
@@ -186,9 +192,9 @@ SIZE = PartSize()
 def plan_parts(
     paths: Sequence[Path], selection: EntitySelection, size: PartSize = SIZE, most: int = MOST_BYTES
 ) -> list[DumpPart]:
-    """Cut files into parts, in their order: the same for any number of workers. Raises BadInput.
+    """Split files into parts, in order; the number of workers makes no difference. Raises BadInput.
 
-    A part's key stands for the file (name, size, time of change, beginning), the part's place, the selection
+    A part's key is a hash of the file (name, size, modification time, beginning), the range, the selection
     and this code.
     """
     parts: list[DumpPart] = []
@@ -204,9 +210,9 @@ def plan_parts(
 
 
 def identify(path: Path) -> tuple[str, int, int, str]:
-    """Tell a file from others, and from what it was: name, bytes, time of change, SHA-256 of its beginning.
+    """Return what identifies a file and its version: name, size, modification time, SHA-256 of its beginning.
 
-    Raises BadInput if it cannot be read.
+    Raises BadInput if the file cannot be read.
     """
     try:
         found = path.stat()
@@ -218,7 +224,7 @@ def identify(path: Path) -> tuple[str, int, int, str]:
 
 
 def describe_selection(selection: EntitySelection) -> list[list[str] | None]:
-    """List what is asked for, sorted."""
+    """Return the sets of a selection as sorted lists; None means all."""
     asked = (
         selection.entities, selection.classes, selection.properties, selection.languages, selection.sites
     )  # fmt: skip
@@ -227,12 +233,12 @@ def describe_selection(selection: EntitySelection) -> list[list[str] | None]:
 
 @cache
 def hash_code() -> str:
-    """SHA-256 of the code that reads dumps."""
+    """Return the SHA-256 of the source code that reads dumps."""
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in CODE)).hexdigest()
 
 
 def list_cuts(path: Path, size: PartSize) -> list[int]:
-    """List where the parts of a file begin. One of gzip, or of one stream or document, is one part."""
+    """Return where the parts of a file start: one part for gzip, a single stream or a single document."""
     with open_unbuffered(path) as file:
         head = file.read(BLOCK)
         if head.startswith(GZIP) or head.partition(b"\n")[0].removeprefix(BOM).strip() == b"{":
@@ -252,7 +258,7 @@ def list_cuts(path: Path, size: PartSize) -> list[int]:
 
 @contextmanager
 def open_part(part: DumpPart) -> Iterator[tuple[io.BufferedReader, StreamRange | None]]:
-    """Open a part for reading its lines; with it what tells whether streams of bzip2 ended early."""
+    """Open a part for reading lines, with its `StreamRange` if it is a range of bzip2 streams."""
     if part.begin == 0 and part.end is None:
         with open_dump(part.path) as stream:
             yield stream, None

@@ -1,4 +1,4 @@
-"""Wikibase's JSON of a value, inside a statement or qualifier."""
+"""Parse Wikibase's JSON of a value, which is inside a statement or qualifier."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LETTERS = {"item": "Q", "property": "P"}
 
 
 class KeptOut(Exception):
-    """A sound snak with no value of the four types: `unknown value`, `no value`, or another type by name."""
+    """Raised for a valid snak without an importable value: `unknown value`, `no value`, or another type."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -33,7 +33,7 @@ class KeptOut(Exception):
 
 
 def read_snak(snak: object) -> Value:
-    """Read a snak's value. Raises NoValue for a broken one, KeptOut for none of the four types."""
+    """Return a snak's value. Raises NoValue if it is invalid, KeptOut if its type is not supported."""
     if not isinstance(snak, dict):
         raise NoValue("is no snak")
     kind = snak.get("snaktype")
@@ -55,17 +55,17 @@ def read_snak(snak: object) -> Value:
 
 
 def read_unit(unit: object) -> str | None:
-    """Read a unit: the address of an item, or `1`. Raises NoValue."""
+    """Return a unit's item id, given its URL; None for `1`, which means no unit. Raises NoValue."""
     return None if unit in ("1", None) else name_entity(unit)
 
 
 def name_entity(address: object) -> str:
-    """Cut an entity's id out of its address, `http://www.wikidata.org/entity/Q11573`. Raises NoValue."""
+    """Return the entity id in a URL such as `http://www.wikidata.org/entity/Q11573`. Raises NoValue."""
     return make_item(address.rsplit("/", 1)[-1] if isinstance(address, str) else address).id
 
 
 def read_calendar(address: object) -> Calendar:
-    """Read a calendar by its address. Raises NoValue."""
+    """Return the calendar of a URL. Raises NoValue if it is unknown."""
     found = CALENDARS.get(address.rsplit("/", 1)[-1]) if isinstance(address, str) else None
     if found is None:
         raise NoValue(f"{show(address)} is no calendar")
@@ -74,7 +74,7 @@ def read_calendar(address: object) -> Calendar:
 
 def _read_item(value: Mapping[str, object]) -> ItemValue:
     kind, number = show(value.get("entity-type") or ""), value.get("numeric-id")
-    # Dumps of the first years have the number alone.
+    # In dumps of the first years, the id is missing and only its number is given.
     name = value.get("id") or f"{LETTERS.get(kind, '?')}{show(number)}"
     if kind and kind not in LETTERS:
         raise KeptOut(OTHER_TYPE, kind)

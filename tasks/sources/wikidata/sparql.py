@@ -1,4 +1,4 @@
-"""A SPARQL endpoint over Wikidata's RDF: entities by id or by class, gathered by a few queries a batch."""
+"""Fetch entities by id or class from a SPARQL endpoint over Wikidata's RDF, with a few queries per batch."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ from tasks.sources.wikidata.wikibase_json import (
     TWICE,
 )
 
+# Number of entities per query.
 ITEMS = 50
 ACCEPT = "application/sparql-results+json"
 RANK_END = "Rank"
-# Hosts whose database has another name than the rule gives.
+# Hosts whose database does not have the name that `name_site` would derive.
 SITES = {
     "be-tarask.wikipedia.org": "be_x_oldwiki",
     "wikisource.org": "sourceswiki",
@@ -51,7 +52,7 @@ SITES = {
 
 @dataclass
 class _Draft:
-    """An entity as the queries fill it in."""
+    """An entity that the queries fill in step by step."""
 
     revision: int | None = None
     target: str | None = None
@@ -65,18 +66,18 @@ class _Draft:
 
 
 class SparqlSource:
-    """Entities from an endpoint, by POST with results as JSON.
+    """Fetches entities from a SPARQL endpoint, by POST requests with JSON results.
 
-    cache: a folder for what it answered, `<host>/<hash of the query>.json`: no query is sent twice.
+    cache: a folder for its replies, `<host>/<hash of the query>.json`; no query is sent twice.
     """
 
     def __init__(self, server: WebServer, cache: Path) -> None:
         self._server, self._kept = server, KeptAnswers(cache / name_server(server.url), server.url)
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
-        """Yield what is selected, in the order of ids; see `EntitySource.read`.
+        """Yield the selected entities, sorted by id; see `EntitySource.read`.
 
-        Raises BadInput for a selection by neither id nor class.
+        Raises BadInput if the selection has neither ids nor classes.
         """
         if selection.takes_all_items():
             raise BadInput(
@@ -123,7 +124,7 @@ class _Asking:
         return whole
 
     def gather(self, names: Sequence[str]) -> Iterator[Entity]:
-        """Gather a batch of entities, those that redirects lead to in place of what was asked for."""
+        """Yield the entities of a batch of ids; an id that redirects yields the entity it redirects to."""
         drafts: defaultdict[str, _Draft] = defaultdict(_Draft)
         self.fill_revisions(names, drafts)
         found: list[str] = []
@@ -145,7 +146,7 @@ class _Asking:
                 yield finish(name, drafts[name])
 
     def fill_revisions(self, names: Sequence[str], drafts: defaultdict[str, _Draft]) -> None:
-        """Fill in the revisions, and where redirects lead to."""
+        """Fill in the revisions and the targets of redirects."""
         for row in self.query(queries.write_query(queries.ABOUT, items=names)):
             draft = drafts[cut(row, "item")]
             revision = row.get("revision", {}).get("value", "")
@@ -204,7 +205,7 @@ class _Asking:
             known.add(statement)
             position = places[name, held]
             places[name, held] += 1
-            # In addresses of statements the first `$` is a hyphen.
+            # In the URLs of statements, a hyphen replaces the first `$` of the id.
             own = statement.replace("-", "$", 1)
             drafts[name].claims.append(
                 EntityClaim(own, held, position, rank, value, tuple(qualifiers.get(statement, ())))
@@ -213,7 +214,7 @@ class _Asking:
     def find_qualifiers(
         self, names: Sequence[str], wanted: Sequence[str] | None
     ) -> dict[str, list[Qualifier]]:
-        """Find the qualifiers of the statements, sorted; a statement has each value once."""
+        """Return the qualifiers by statement, sorted and without duplicates."""
         found: defaultdict[str, set[Qualifier]] = defaultdict(set)
         for row in self.query(queries.write_query(queries.QUALIFIERS, items=names, properties=wanted)):
             name, held = cut(row, "item"), cut(row, "property")
@@ -244,7 +245,7 @@ class _Asking:
 
 
 def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
-    """List the results of a reply. Raises DatabaseGone for one that has none."""
+    """Return the results of a reply. Raises DatabaseGone if the reply has no valid results."""
     results = reply.get("results")
     rows = results.get("bindings") if isinstance(results, dict) else None
     if not isinstance(rows, list) or not all(map(is_binding, rows)):
@@ -253,7 +254,7 @@ def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
 
 
 def is_binding(row: object) -> bool:
-    """Return whether a result is one: variables with their terms, each a text of a type."""
+    """Return whether a result is valid: it maps variables to terms, each with a text value and a type."""
     return isinstance(row, dict) and all(
         isinstance(term, dict) and isinstance(term.get("value"), str) and isinstance(term.get("type"), str)
         for term in row.values()
@@ -261,7 +262,7 @@ def is_binding(row: object) -> bool:
 
 
 def finish(name: str, draft: _Draft) -> Entity:
-    """Make the entity, its parts in the order of other sources."""
+    """Return the entity of a draft, with its parts in the same order as from other sources."""
     return Entity(
         id=name,
         kind="item" if name.startswith("Q") else "property",
@@ -274,7 +275,7 @@ def finish(name: str, draft: _Draft) -> Entity:
 
 
 def name_site(address: str) -> str:
-    """Name a wiki by its address as sitelinks do: https://en.wikipedia.org/ is enwiki."""
+    """Return a wiki's name in sitelinks by its URL: `https://en.wikipedia.org/` is `enwiki`."""
     host = urlsplit(address).hostname or ""
     language, _, rest = host.partition(".")
     project = rest.partition(".")[0]

@@ -1,4 +1,4 @@
-"""The queries that gather entities from Wikidata's RDF, as its query service and copies of it have it."""
+"""The SPARQL queries for entities in Wikidata's RDF, for its query service and for copies of it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ SELECT ?item ?site ?title WHERE {{
   VALUES ?item {{ {items} }}
   ?page schema:about ?item ; schema:isPartOf ?site ; schema:name ?title .
 }}"""
-# What tells more of a node stands inside: outside, a value without one would match every node there is.
+# The triples about the node are inside the OPTIONAL block: outside, a statement without a node would match
+# all nodes of the database.
 VALUE = """\
   OPTIONAL {{
     ?statement ?deep ?node .
@@ -80,7 +81,7 @@ def write_query(
     properties: Iterable[str] | None = None,
     languages: Iterable[str] | None = None,
 ) -> str:
-    """Fill a query in. All ids have been checked to be ids; languages are quoted."""
+    """Fill in a query template. All ids were validated before; languages are escaped here."""
     variable = "?main" if template is QUALIFIERS else "?property"
     return PREFIXES + template.format(
         items=_list(items),
@@ -91,7 +92,7 @@ def write_query(
 
 
 def _filter_languages(languages: Iterable[str]) -> str:
-    """Write a filter that lets through the texts in the languages, in their fallbacks and variants."""
+    """Return a filter for texts in these languages, their fallbacks and their variants."""
     codes = sorted({_escape(code) for name in languages for code in list_fallbacks(name)})
     variants = [f'STRSTARTS(LANG(?text), "{_escape(name)}-")' for name in languages]
     quoted = ", ".join(f'"{code}"' for code in codes)

@@ -1,7 +1,8 @@
-"""Values in the results of a SPARQL endpoint, from Wikibase's RDF.
+"""Convert values in the results of a SPARQL endpoint, from Wikibase's RDF.
 
-RDF differs from JSON: years are astronomical (0 is 1 BCE), a day of the Julian calendar is told by the
-Gregorian, a plain number has the unit Q199, and an unknown value is a node without a name.
+RDF differs from Wikibase's JSON in four ways. Years are astronomical (0 is 1 BCE). Dates in the Julian
+calendar are written as Gregorian dates. A number without a unit has the unit Q199. An unknown value is a
+blank node.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ TYPES = {"WikibaseItem": "item", "WikibaseProperty": "item", "Time": "time", "Qu
 
 
 def read_value(binding: Binding) -> Value:
-    """Read the value of one result. Raises NoValue for a broken one, KeptOut for none of the four types."""
+    """Return a result's value. Raises NoValue if it is invalid, KeptOut if its type is not supported."""
     kind = cut(binding, "type", "#")
     if kind not in TYPES:
         raise KeptOut(OTHER_TYPE, kind)
@@ -57,7 +58,7 @@ def read_value(binding: Binding) -> Value:
 
 
 def read_time(binding: Binding) -> Time:
-    """Read a time as Wikibase's JSON would tell it. Raises NoValue."""
+    """Return a time as Wikibase's JSON would represent it. Raises NoValue if it is invalid."""
     found = DATE.fullmatch(take(binding, "time"))
     precision = take(binding, "precision")
     if found is None or not (precision.isdecimal() and len(precision) < 3):
@@ -73,7 +74,7 @@ def read_time(binding: Binding) -> Time:
 
 
 def read_quantity(binding: Binding) -> Quantity:
-    """Read a quantity. Raises NoValue."""
+    """Return a quantity. Raises NoValue if it is invalid."""
     unit = name_entity(take(binding, "unit"))
     lower, upper = (_read_bound(binding, name) for name in ("lower", "upper"))
     amount = make_amount(take(binding, "amount"))
@@ -81,14 +82,14 @@ def read_quantity(binding: Binding) -> Quantity:
 
 
 def take(binding: Binding, name: str) -> str:
-    """Take a variable's text. Raises NoValue if it is unbound."""
+    """Return the value of a variable. Raises NoValue if the variable is unbound."""
     if name not in binding:
         raise NoValue(f"has no {name}")
     return binding[name]["value"]
 
 
 def cut(binding: Binding, name: str, at: str = "/") -> str:
-    """Take what follows the last mark of an address. Raises NoValue."""
+    """Return the part of a URL after the last `at`. Raises NoValue if the variable is unbound."""
     return take(binding, name).rsplit(at, 1)[-1]
 
 

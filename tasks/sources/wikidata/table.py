@@ -1,7 +1,7 @@
-"""A table of a SQLite database whose rows have Wikidata's item ids: each column can be a property.
+"""Read a table of a SQLite database whose rows have Wikidata item ids; each column can be a property.
 
-It may be a table of your own, or a result of Wikidata's query service, which has a row for each combination
-of an item's values.
+The table can be your own, or a result of Wikidata's query service, which has one row for each combination of
+an item's values.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ IDS = ("qid", "item")
 LABELS = ("title", "name", "label", "full_name", "itemLabel")
 BROKEN_CELL, NO_PROPERTY, OTHER_LABEL = "broken cell", "column without a property", "another label"
 MOST_NAMELESS = 10_000
-"""Rows without an id whose statements are told; of more nothing is known, so that they may say anything."""
+"""Maximum number of rows without an id whose statements are listed; nothing is known about further ones."""
 
 
 @dataclass(frozen=True)
 class PropertyColumn:
-    """A column and the property that it holds.
+    """A column and the property that it contains.
 
-    how: a unit's id, `item`, `time`, `month` or `year` (times known by these), or `text`; empty = the kind of
-    the property, or of most cells.
+    how: a unit's id, `item`, `text`, or `time`, `month` or `year` (times with this precision). If it is
+    empty, the property or most of the cells determine the kind.
     """
 
     name: str
@@ -50,7 +50,7 @@ class PropertyColumn:
 
 
 def read_column(text: str) -> PropertyColumn:
-    """Read `runtime_minutes=P2047:Q7727`. Raises BadInput."""
+    """Parse `runtime_minutes=P2047:Q7727`. Raises BadInput."""
     found = COLUMN.fullmatch(text)
     if found is None:
         hint = "NAME=P577, with a unit NAME=P2047:Q7727, or with a type: item, time, month, year, text"
@@ -67,11 +67,11 @@ def is_database(path: Path) -> bool:
 
 
 class TableSource:
-    """The rows of a table as entities. columns: those that are properties; others are named in the report.
+    """The rows of a table as entities. columns: those that are properties; the report names the others.
 
-    table, label: by default the first table with a column of item ids, and its column title, name, label,
-    full_name or itemLabel. Labels in other languages stand in columns named by their codes: `label_mul`.
-    id_column: qid or item, if it is not said.
+    table: by default the first table with a column of item ids. label: by default its column `title`, `name`,
+    `label`, `full_name` or `itemLabel`. Labels in other languages are in columns with the language code as a
+    suffix, such as `label_mul`. id_column: by default `qid` or `item`.
     """
 
     def __init__(
@@ -87,10 +87,10 @@ class TableSource:
         self._table, self._ids, self._label = table, (id_column,) if id_column else IDS, label
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
-        """Yield what is selected by id, in the order of ids; see `EntitySource.read`.
+        """Yield the entities with the selected ids, sorted by id; see `EntitySource.read`.
 
-        Raises BadInput for a selection by class, for a table or column that is not there, and for a column
-        that is said twice of one property.
+        Raises BadInput if the selection has classes, if a table or column does not exist, or if a column is
+        assigned to the same property twice.
         """
         if selection.classes:
             raise BadInput(self._path, "is a table, which knows no classes", hint="--entity Q42, or all rows")
@@ -100,7 +100,8 @@ class TableSource:
             if times > 1:
                 raise BadInput("--column", f"{name}={property_} is given twice", hint="give each column once")
         path = self._path.resolve()
-        # An immutable database is read without its log, where rows may be that were committed last.
+        # With `immutable`, SQLite ignores the write-ahead log, which may contain the rows that were committed
+        # last.
         log = path.with_name(f"{path.name}-wal")
         address = f"file:{quote(str(path))}?mode=ro{'' if log.exists() else '&immutable=1'}"
         try:
@@ -136,7 +137,7 @@ class TableSource:
         quoted = [f"wikidata_id({_quote(id_column)})", _quote(table), _quote(id_column)]
         query = "SELECT *, {0}, {2} FROM {1} ORDER BY {0}".format(*quoted)  # noqa: S608 - quoted names
         rows = enumerate(connection.execute(query), start=1)
-        # By their places: a column of the table may have any name.
+        # The id is read by position, since a column of the table may have the same name as the computed one.
         for name, group in groupby(rows, key=lambda pair: pair[1][-2]):
             if name is None:
                 for number, row in group:
@@ -163,9 +164,9 @@ class TableSource:
 
 @dataclass(frozen=True)
 class _RowReader:
-    """Reads the rows of one item. labels: column -> language; kinds: column -> what `find_kind` found.
+    """Converts the rows of one item. labels: column -> language. kinds: column -> its kind by `find_kind`.
 
-    nameless: the rows without an id by their label; they come first.
+    nameless: label -> the rows with this label but without an id, which are read first.
     """
 
     table: str
@@ -176,7 +177,7 @@ class _RowReader:
     nameless: dict[str, list[SkippedEntity]] = field(default_factory=dict)
 
     def skip_nameless(self, number: int, row: sqlite3.Row) -> None:
-        """Report a row without an id, and what it says: it is a thing of its own, or one of its label."""
+        """Report a row without an id: it may be another entity, or the item with the row's label."""
         own = SkippedEntity(NO_ID, f"{self.table}, row {number}", detail=f"{row[-1]!r:.60}")
         if self.report.counts[NO_ID] < MOST_NAMELESS:
             own = replace(own, statements=self.list_statements(row))
@@ -185,14 +186,14 @@ class _RowReader:
         self.report.skip(own)
 
     def skip_like_named(self, name: str, nameless: SkippedEntity) -> None:
-        """Report what a row without an id says of the item of its label."""
+        """Report the statements of a row without an id as possible statements of the item with its label."""
         own = replace(nameless, reason=LIKE_NAMED, entity=name, rank="normal", statements=())
         for property_, item in nameless.statements:
             if item or property_ != INSTANCE_OF:
                 self.report.skip(replace(own, property=property_, value=item))
 
     def list_statements(self, row: sqlite3.Row) -> list[tuple[str, str]]:
-        """List the properties and items that a row tells; without a class it may be of any."""
+        """Return the properties and items in a row; a row without a class gets an unknown class."""
         found = []
         for column, kind in self.kinds.items():
             cell = row[column.name]
@@ -202,7 +203,7 @@ class _RowReader:
         return found if known else [*found, (INSTANCE_OF, "")]
 
     def read(self, name: str, rows: Sequence[tuple[int, sqlite3.Row]]) -> Entity:
-        """Make the entity of an item's rows: each value of a column is one claim."""
+        """Return the entity of an item's rows: each distinct value of a column becomes one claim."""
         claims: list[EntityClaim] = []
         places: Counter[str] = Counter()
         for column in self.kinds:
@@ -229,7 +230,7 @@ class _RowReader:
     def list_values(
         self, name: str, column: PropertyColumn, rows: Sequence[tuple[int, sqlite3.Row]]
     ) -> list[Value]:
-        """List the values of a column, each once; report the cells that do not fit the column's kind."""
+        """Return the distinct values of a column; report the cells that do not fit the column's kind."""
         found: dict[Value, None] = {}
         seen: set[object] = {None}
         unit = column.how if column.how.startswith("Q") else None
@@ -251,7 +252,7 @@ class _RowReader:
         return list(found)
 
     def find_label(self, name: str, rows: Sequence[tuple[int, sqlite3.Row]]) -> Text | None:
-        """Find the label of an item; where its rows have several, the first one counts."""
+        """Return the label of an item; if its rows have different labels, the first one counts."""
         picked: dict[Text, int] = {}
         for number, row in rows:
             label = pick_label(self.list_labels(name, row), self.language)
@@ -264,18 +265,18 @@ class _RowReader:
         return next(iter(picked), None)
 
     def list_labels(self, name: str, row: sqlite3.Row) -> list[Text]:
-        """List the labels of a row in all their languages."""
+        """Return the labels of a row in all their languages."""
         found = []
         for column, language in self.labels.items():
             text, told = clean_cell(row[column])
-            # The query service shows an item without a label by its id.
+            # For an item without a label, the query service returns the id as the label.
             if isinstance(text, str | int) and text != name:
                 found.append(Text(str(text), told or language))
         return found
 
 
 def find_label_columns(names: Sequence[str], label: str | None, language: str) -> dict[str, str]:
-    """Find the columns of labels, each with its language: `label`, and `label_mul` for a fallback."""
+    """Return column -> language for the columns of labels: `label`, and `label_mul` for a fallback."""
     bases = [label] if label else LABELS
     for base in bases:
         found = {f"{base}_{code.replace('-', '_')}": code for code in list_fallbacks(language)}
@@ -286,7 +287,7 @@ def find_label_columns(names: Sequence[str], label: str | None, language: str) -
 
 
 def find_kind(connection: sqlite3.Connection, table: str, column: PropertyColumn) -> str:
-    """Find the kind of a column: as it is said, or by its property and its cells."""
+    """Return the kind of a column: the given one, or one derived from its property and cells."""
     if column.how:
         return "quantity" if column.how.startswith("Q") else column.how
     query = f"SELECT {_quote(column.name)} FROM {_quote(table)}"  # noqa: S608 - quoted names

@@ -1,4 +1,4 @@
-"""Values of claims: an item, a time, a quantity, or a text with its language."""
+"""The types of claim values: an item, a time, a quantity, or a text with its language."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Precision(IntEnum):
 
 
 PRECISIONS = tuple(Precision)
-"""By number: an enumeration's call takes longer than all else that is done with one."""
+"""Precisions by number: looking one up here is much faster than calling the enumeration."""
 
 
 @dataclass(frozen=True)
 class ItemValue:
-    """Another entity, mostly an item. id: `Q42`."""
+    """A reference to another entity, usually an item. id: such as `Q42`."""
 
     id: str
 
@@ -48,7 +48,7 @@ class ItemValue:
 class Time:
     """A date in its own calendar. year: historical, -44 = 44 BCE; there is no year 0.
 
-    month and day are None where the precision does not reach them.
+    month and day are None if the precision is coarser.
     """
 
     year: int
@@ -58,9 +58,10 @@ class Time:
     calendar: Calendar = "gregorian"
 
     def span(self) -> tuple[int, int]:
-        """Return the first and last year that it may be: 1987 by decade is (1980, 1989).
+        """Return the first and last possible year: 1987 with precision decade is (1980, 1989).
 
-        Centuries and millennia end in the year that names them: 1900 by century is (1801, 1900), the 19th.
+        Centuries and millennia end in the year that names them: 1900 with precision century is (1801, 1900),
+        the 19th.
         """
         if self.precision >= Precision.YEAR:
             return self.year, self.year
@@ -77,7 +78,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number. amount: exact; unit: an item's id, None = a plain number; lower, upper: its bounds."""
+    """A number. amount: exact. unit: an item id, None = no unit. lower, upper: its bounds, if known."""
 
     amount: Decimal
     unit: str | None = None
@@ -87,7 +88,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Text:
-    """A text in a language, by Wikimedia's code."""
+    """A text in a language, given by its Wikimedia language code."""
 
     text: str
     language: str
@@ -97,18 +98,18 @@ Value = ItemValue | Time | Quantity | Text
 
 
 class NoValue(ValueError):
-    """The given value is not valid for its type; the text says why."""
+    """Raised if a given value is not valid for its type; the message says why."""
 
 
 def show(value: object) -> str:
-    """Make one short line of anything, however deeply it is nested, which `repr` does not bear."""
+    """Return a short line for any value; unlike `repr`, this works for deeply nested values."""
     brief = reprlib.Repr()
     brief.maxstring = 60
     return value[:60] if isinstance(value, str) and value.isprintable() else brief.repr(value)[:60]
 
 
 def make_time(text: object, precision: object, calendar: Calendar) -> Time:
-    """Read a time as Wikibase writes it, `-0044-03-15T00:00:00Z`, down to its precision.
+    """Return a time in Wikibase's format, `-0044-03-15T00:00:00Z`, reduced to its precision.
 
     Raises NoValue for a day that its calendar does not have, the year 0, and precisions finer than a day.
     """
@@ -121,7 +122,7 @@ def make_time(text: object, precision: object, calendar: Calendar) -> Time:
 
 
 def make_date(year: int, month: int, day: int, precision: object, calendar: Calendar) -> Time:
-    """Make a time of its parts; those that the precision does not reach are dropped. Raises NoValue."""
+    """Return a time made from its parts, without those finer than the precision. Raises NoValue."""
     if not isinstance(precision, int) or isinstance(precision, bool) or not 0 <= precision <= Precision.DAY:
         raise NoValue(f"{show(precision)} is no precision of a year, month or day")
     if year == 0:
@@ -139,14 +140,14 @@ def make_date(year: int, month: int, day: int, precision: object, calendar: Cale
 
 
 def make_amount(text: object) -> Decimal:
-    """Read a decimal number, `+1.96`. Raises NoValue."""
+    """Return the decimal number in a text such as `+1.96`. Raises NoValue if it is invalid."""
     if not isinstance(text, str) or not AMOUNT.fullmatch(text):
         raise NoValue(f"{show(text)} is no decimal number")
     return Decimal(text)
 
 
 def make_text(text: object, language: object) -> Text:
-    """Make a text with its language. Raises NoValue."""
+    """Return a text with its language. Raises NoValue if one of them is invalid."""
     if not isinstance(text, str) or not isinstance(language, str) or not language:
         raise NoValue(f"{show(text)} is no text with a language")
     if len(text) > LONGEST_TEXT or len(language) > 40:
@@ -155,7 +156,7 @@ def make_text(text: object, language: object) -> Text:
 
 
 def make_item(name: object) -> ItemValue:
-    """Make a reference to an item or property. Raises NoValue."""
+    """Return a reference to an item or property. Raises NoValue if the id is invalid."""
     if not isinstance(name, str) or not ENTITY.fullmatch(name):
         raise NoValue(f"{show(name)} is no item")
     return ItemValue(name)

@@ -1,4 +1,4 @@
-"""Parse Wikibase's JSON of an entity, from dumps or the API, with every field checked."""
+"""Parse Wikibase's JSON of an entity, from dumps or the API, and validate every field."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DEPRECATED = "deprecated"
 
 @dataclass(frozen=True)
 class _Reading:
-    """Where an entity is being read, and what becomes of what is skipped in it."""
+    """The entity that is being read, its place, and the report to which skipped parts are added."""
 
     entity: str
     where: str
@@ -47,7 +47,7 @@ class _Reading:
 def read_entity(
     record: object, selection: EntitySelection, report: ReadingReport, where: str
 ) -> Entity | None:
-    """Read one entity; None if it is broken, of another kind, or not asked for. where: for the report."""
+    """Return an entity; None if it is invalid, of another kind, or not selected. where: for the report."""
     if not isinstance(record, dict):
         report.skip(SkippedEntity(BROKEN, where, detail=f"{show(record)} is no entity"))
         return None
@@ -92,7 +92,7 @@ def read_entity(
 
 
 def _note_redirect(record: Mapping[str, object], report: ReadingReport) -> bool:
-    """Note a record that says which entity another one has become, as Wikibase writes it in place of one."""
+    """Record a redirect in the report; return whether the record is a redirect instead of an entity."""
     old, new = record.get("entity"), record.get("redirect")
     if not all(isinstance(name, str) and ENTITY.fullmatch(name) for name in (old, new)):
         return False
@@ -101,7 +101,7 @@ def _note_redirect(record: Mapping[str, object], report: ReadingReport) -> bool:
 
 
 def find_classes(claims: Mapping[str, object]) -> Iterator[str]:
-    """Yield the classes that an item is an instance of, but for deprecated statements."""
+    """Yield the classes of which an item is an instance, except in deprecated statements."""
     statements = claims.get(INSTANCE_OF)
     for statement in statements if isinstance(statements, list) else []:
         if isinstance(statement, dict) and statement.get("rank") != DEPRECATED:
@@ -114,7 +114,7 @@ def find_classes(claims: Mapping[str, object]) -> Iterator[str]:
 
 
 def has_open_class(claims: Mapping[str, object]) -> bool:
-    """Return whether an item may be an instance of any class: a statement that says which was not read."""
+    """Return whether an item's class is uncertain: one of its class statements is unknown or invalid."""
     statements = claims.get(INSTANCE_OF)
     for statement in statements if isinstance(statements, list) else []:
         if isinstance(statement, dict) and statement.get("rank") != DEPRECATED:
@@ -139,7 +139,7 @@ def _is_wanted(name: str, claims: Mapping[str, object], selection: EntitySelecti
 def _take_part(
     record: Mapping[str, object], part: str, reading: _Reading, reason: str = BROKEN_PART
 ) -> Mapping[str, object]:
-    """Take an object; an empty one is written as a list, and one that nobody asked for is left out."""
+    """Return a part of a record; Wikibase writes an empty object as a list, or leaves the part out."""
     found = record.get(part)
     if isinstance(found, dict):
         return found
@@ -234,7 +234,8 @@ def _read_claim(name: str, position: int, statement: object, reading: _Reading) 
             reading.skip(kept.reason, name_place(position), name, known_rank)
         return None
     if not isinstance(identifier, str) or not _belongs(identifier, reading.entity):
-        # Its place is as good a name as any; what comes from elsewhere could be another entity's.
+        # An id that belongs to another entity could collide with that entity's ids, so the position replaces
+        # it.
         identifier = f"{reading.entity}${name}-{position}"
     read = () if qualifiers is None else tuple(_read_qualifiers(name, position, qualifiers, reading))
     return EntityClaim(identifier, name, position, known_rank, value, read)
@@ -248,7 +249,7 @@ def _belongs(identifier: str, entity: str) -> bool:
 
 
 def name_place(position: int) -> str:
-    """Name a statement among those of its property for the report."""
+    """Return a statement's name for the report: its position among the property's statements."""
     return f"statement {position + 1}"
 
 

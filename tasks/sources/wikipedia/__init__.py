@@ -1,4 +1,5 @@
-"""Wikipedia's articles as ordered parts, from a dump, the API, structured JSON, wikitext files or plain text.
+"""Read Wikipedia's articles as ordered parts: from dumps, the API, structured JSON, wikitext or plain text.
 
-`opening.open_source` finds out which; every source gives the same `article.Article`. Text is CC BY-SA 4.0.
+`opening.open_source` detects the kind of source; every source yields the same `article.Article`. The text is
+CC BY-SA 4.0.
 """

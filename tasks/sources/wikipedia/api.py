@@ -1,4 +1,4 @@
-"""Articles by MediaWiki's action API, one request a title, with every answer kept in a folder."""
+"""Fetch articles from MediaWiki's action API, one title per request; every reply is cached in a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.sources.wikipedia.pages import UnreadablePage
 from tasks.sources.wikipedia.reading import PageReader
 
 MOST_PAGES = 200
-"""Answers to one title: each brings up to 500 redirects."""
+"""Maximum number of replies per title; each contains up to 500 redirects."""
 PARAMETERS = {
     **MEDIAWIKI_FIELDS, "action": "query", "redirects": "1",
     "prop": "revisions|redirects|info", "rvprop": "ids|content|contentmodel", "rvslots": "main",
@@ -25,21 +25,22 @@ PARAMETERS = {
 
 
 class WikipediaApi:
-    """`https://<language>.wikipedia.org/w/api.php`, or any MediaWiki's. See `ArticleSource`.
+    """The API `https://<language>.wikipedia.org/w/api.php`, or that of any MediaWiki. See `ArticleSource`.
 
-    An answer that lies in `cache` is not asked for again. Raises DatabaseGone if the API does not answer.
+    A reply that is in the folder `cache` is not requested again. Raises DatabaseGone if the API does not
+    answer.
     """
 
     def __init__(
         self, server: WebServer, skip: Skip, cache: Path, wait: Callable[[float], None] = time.sleep
     ) -> None:
-        """wait: waits so many seconds."""
+        """wait: called with the number of seconds to wait before a retry."""
         self._server, self._skip = server, skip
         self._kept, self._client = KeptAnswers(cache, server.url), Client(server, wait)
         self._reader = PageReader()
 
     def find(self, title: str) -> Article | None:
-        """Find one article. See `ArticleSource`."""
+        """Return the article with this title. See `ArticleSource`."""
         name = clean_title(title)
         if not is_title(name):
             return self._lose(SkippedPage(title[:200], "broken", "is no title"))
@@ -71,7 +72,7 @@ class WikipediaApi:
         return Article(own, page_id, revision_id, others, read.parts, read.unread, read.problems, read.looks)
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
-        """Yield the articles of titles, in their order, each once. Raises BadInput without titles."""
+        """Yield the distinct articles with these titles, in order. Raises BadInput without titles."""
         if not titles:
             raise BadInput(
                 self._server.url,
@@ -95,7 +96,7 @@ class WikipediaApi:
         return None
 
     def _ask_all(self, title: str) -> tuple[list[dict[str, Any]], list[Any], set[str]]:
-        """Ask for all of a title: its pages, the redirects followed, its aliases."""
+        """Send all requests for a title; return its pages, the followed redirects, and its aliases."""
         pages: list[dict[str, Any]] = []
         followed: list[Any] = []
         aliases: set[str] = set()
@@ -137,6 +138,6 @@ class WikipediaApi:
 
 
 def take_list(answer: Mapping[str, Any], name: str) -> list[Any]:
-    """Take a list of an answer; one that is none holds nothing."""
+    """Return a list in a reply; empty if the value is not a list."""
     found = answer.get(name)
     return found if isinstance(found, list) else []

@@ -1,4 +1,4 @@
-"""A template's arguments, as text."""
+"""The arguments of a wikitext template, converted to text."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 Render = Callable[[Any], str]
-"""Turns a parsed piece of wikitext into text, a line each for what stands on lines of its own."""
+"""Converts a parsed piece of wikitext to text; blocks, list entries and line breaks become lines."""
 
 
 def normalise_name(name: str) -> str:
-    """Write a template's name in small letters, without underscores, namespace and comments."""
+    """Return a template's name in lower case, without underscores, namespace and comments."""
     name = " ".join(name.split("<!--")[0].replace("_", " ").split()).lower()
     return name.removeprefix("template:").removeprefix("vorlage:").strip()
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """positional: by number, from 0 on. named: by name in small letters."""
+    """The arguments of a template.
+
+    - name: the template's normalised name.
+    - positional: arguments without a name, in order.
+    - named: lower-case name -> value.
+    """
 
     name: str
     positional: tuple[str, ...]
@@ -26,7 +31,7 @@ class Arguments:
 
     @classmethod
     def read(cls, template: Any, render: Render) -> Arguments:
-        """Read a parsed template; `1=x` is positional."""
+        """Return the arguments of a parsed template; `1=x` counts as positional."""
         numbered: dict[int, str] = {}
         named: dict[str, str] = {}
         for parameter in template.params:
@@ -40,13 +45,13 @@ class Arguments:
         return cls(normalise_name(str(template.name)), positional, named)
 
     def at(self, number: int, default: str = "") -> str:
-        """Return a positional argument, from 0 on."""
+        """Return a positional argument by its index, starting at 0; `default` if there is none."""
         return self.positional[number] if number < len(self.positional) else default
 
     def first(self, *names: str) -> str:
-        """Return the first of some named arguments that says anything."""
+        """Return the first of these named arguments that is not empty; empty if all are."""
         return next((self.named[name] for name in names if self.named.get(name)), "")
 
     def is_set(self, name: str) -> bool:
-        """Return whether a switch is on."""
+        """Return whether a named argument is set to anything other than `no`, `off`, `0` or the like."""
         return self.named.get(name, "").lower() not in {"", "n", "no", "off", "0", "false"}

@@ -1,4 +1,4 @@
-"""The interface of Wikipedia sources: articles of ordered parts, and skipped pages."""
+"""The interface of Wikipedia sources: articles with their parts in order, and skipped pages."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ TEXT, CELL, INFOBOX = "text", "cell", "infobox"
 LICENCE = "CC BY-SA 4.0"
 ATTRIBUTION = "Wikipedia contributors"
 MOST_BYTES = 2 * 2**20
-"""Of one page's text: what MediaWiki itself allows."""
+"""Maximum size of one page's text in bytes; MediaWiki has the same limit."""
 LONGEST_TITLE = 255
-"""In bytes, as in MediaWiki."""
+"""Maximum size of a title in bytes, as in MediaWiki."""
 PATH = "/wiki/"
-"""Of a page's address, before its title."""
+"""The part of a page's URL path before the title."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A sentence, a table's cell or an infobox's entry.
 
-    position: from 0 on, in the order of the page. section, parent: the heading it stands under and the one
-    above that; empty in the lead. headers: none of a text; (row header, column header) of a cell, levels
-    joined by ` / `, either may be empty; (key, label) of an infobox entry, label being what a reader sees.
-    table: number of the page's table or infobox, from 0 on. row, column: of a cell, from 0 on.
+    - position: index of the part in the article, in the order of the page.
+    - section: the heading above the part; empty in the lead.
+    - parent: the heading of the enclosing section; empty if there is none.
+    - headers: empty for text; (row header, column header) for a cell; (key, label) for an infobox entry.
+      Either header may be empty; header levels are joined by ` / `. The label is what a reader sees.
+    - table: number of the page's table or infobox, from 0.
+    - row, column: position of a cell, from 0.
     """
 
     position: int
@@ -43,9 +46,11 @@ class Part:
 class Article:
     """A page of the main namespace.
 
-    id, revision: MediaWiki's, None where a source does not know them. aliases: titles that redirect here,
-    sorted. unread: templates that no rule turns into text, and how often; problems: what was left out of it;
-    looks: keys of infobox entries that were left out as being about how the box looks, and how often.
+    - id, revision: MediaWiki's numbers; None if the source does not contain them.
+    - aliases: titles that redirect to the page, sorted.
+    - unread: template without a rule that converts it to text -> number of uses.
+    - problems: descriptions of what was left out of the page.
+    - looks: key of an infobox entry that was left out, since it is about layout -> number of entries.
     """
 
     title: str
@@ -60,10 +65,10 @@ class Article:
 
 @dataclass(frozen=True)
 class SkippedPage:
-    """A page that a source skipped. where: a title, a file or a line of one. reason: a fixed word.
+    """A page that a source skipped. where: a title, a file, or a line of a file. reason: a fixed word.
 
     reason is one of: broken, duplicate, empty, missing, not_wikitext, redirect_circle, redirect_nowhere,
-    too_large, too_slow, truncated. ended: whether the source could not be read past this.
+    too_large, too_slow, truncated. ended: whether the source could not be read beyond this point.
     """
 
     where: str
@@ -73,43 +78,43 @@ class SkippedPage:
 
 
 Skip = Callable[[SkippedPage], None]
-"""Called with everything that is skipped, so that none of it must be held in memory."""
+"""Called for everything that is skipped, so that skipped pages need not be in memory."""
 
 
 class ArticleSource(Protocol):
-    """A source of articles, read in streaming: a page is in memory, titles and redirects are on disk."""
+    """A source of articles that is read as a stream: one page in memory, titles and redirects on disk."""
 
     def find(self, title: str) -> Article | None:
-        """Find the article of a title, following redirects; None, and a `SkippedPage`, where there is none.
+        """Return the article of a title, following redirects; if there is none, report it and return None.
 
         Raises BadInput if the source cannot be read at all, DatabaseGone if a server does not answer.
         """
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
-        """Yield every article once, in the source's order; with titles, only these, redirects followed.
+        """Yield every article once, in the source's order; with titles, only their articles.
 
-        Raises as `find` does; pages that cannot be read are skipped.
+        Redirects are followed. Pages that cannot be read are skipped. Raises the same errors as `find`.
         """
 
     def close(self) -> None:
-        """Free what the source holds."""
+        """Release the source's files, processes and connections."""
 
 
 def clean_title(title: str) -> str:
-    """Write a title as MediaWiki does: no underscores, no fragment, single spaces, first letter large."""
+    """Return a title in MediaWiki's form: no underscores or fragment, single spaces, capitalised."""
     name = " ".join(title.partition("#")[0].replace("_", " ").split())
     first = name[:1].upper()
-    # MediaWiki leaves a letter small whose large form is two (ß), and Georgian, which has no large ones.
+    # MediaWiki does not capitalise a letter whose upper case is two letters (ß), or Georgian letters.
     if len(first) != 1 or "\u1c90" <= first <= "\u1cbf":
         return name
     return first + name[1:]
 
 
 def read_path(text: str) -> str:
-    """Clean a title that may be written as the path of its page: `/wiki/Berkeley,_CA`, as OTT-QA has them."""
+    """Return the clean title of a title or URL path, such as `/wiki/Berkeley,_CA`; OTT-QA contains paths."""
     return clean_title(unquote(text.removeprefix(PATH)) if text.startswith(PATH) else text)
 
 
 def is_title(title: str) -> bool:
-    """Return whether a cleaned title is one that a page can have."""
+    """Return whether a cleaned title is valid for a page."""
     return 0 < len(title.encode("utf-8", "replace")) <= LONGEST_TITLE and not set(title) & set("<>[]{}|\n\0")

@@ -13,7 +13,7 @@ MONTHS = (
 
 
 def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
-    """Write (year, month, day), of which the later ones may be missing; other text stays as it is."""
+    """Return the text of (year, month, day); month and day may be missing, and other text is unchanged."""
     given: list[str] = [part.strip() for part in [*parts, "", "", ""]]
     year, month, day = given[:3]
     if not month:
@@ -25,7 +25,7 @@ def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
 
 
 def expand_date(arguments: Arguments) -> str:
-    """Expand {{birth date|1957|5|12|df=y}} and its like; {{start date|...}} may have a time after the day."""
+    """Expand {{birth date|1957|5|12|df=y}} and the like; {{start date|...}} may have a time after the day."""
     given = arguments.positional
     if len(given) == 1 or (given and any(map(str.isalpha, given[0]))):
         return given[0]
@@ -36,7 +36,7 @@ def expand_date(arguments: Arguments) -> str:
 
 
 def expand_birth_by_age(arguments: Arguments) -> str:
-    """Expand {{birth based on age as of date|27|2012|5|12}} to the two years that it leaves, `1984/1985`."""
+    """Expand {{birth based on age as of date|27|2012|5|12}} to the two possible years, `1984/1985`."""
     age, year = arguments.at(0), arguments.at(1)
     if not (age.isascii() and age.isdigit() and year.isascii() and year.isdigit()):
         return ""
@@ -45,7 +45,7 @@ def expand_birth_by_age(arguments: Arguments) -> str:
 
 
 def expand_death(arguments: Arguments) -> str:
-    """Expand {{death date and age|died|born}}: the age is one between two dates, so it stays true."""
+    """Expand {{death date and age|died|born}}; this age does not depend on the current date."""
     given = arguments.positional
     died = write_date(given[:3], day_first=is_day_first(arguments))
     try:
@@ -57,7 +57,7 @@ def expand_death(arguments: Arguments) -> str:
 
 
 def expand_death_year(arguments: Arguments) -> str:
-    """Expand {{death year and age|1990|1920}}: a year alone gives an age of two values."""
+    """Expand {{death year and age|1990|1920}}; without month and day, two ages are possible."""
     died = write_date((arguments.at(0), arguments.at(2)), day_first=False)
     if arguments.at(0).isdigit() and arguments.at(1).isdigit():
         most = int(arguments.at(0)[:6]) - int(arguments.at(1)[:6])
@@ -66,7 +66,7 @@ def expand_death_year(arguments: Arguments) -> str:
 
 
 def expand_film_dates(arguments: Arguments) -> str:
-    """Expand {{film date|y|m|d|place|y|m|d|place}}, a line each."""
+    """Expand {{film date|y|m|d|place|y|m|d|place}} to one line per date."""
     lines = []
     given = list(arguments.positional)
     while any(given):
@@ -78,7 +78,7 @@ def expand_film_dates(arguments: Arguments) -> str:
 
 
 def expand_as_of(arguments: Arguments) -> str:
-    """Expand {{as of|2019|4|lc=y}}."""
+    """Expand {{as of|2019|4|lc=y}} to `as of April 2019`."""
     if alternative := arguments.first("alt"):
         return alternative
     written = write_date(arguments.positional[:3], day_first=is_day_first(arguments))
@@ -87,7 +87,7 @@ def expand_as_of(arguments: Arguments) -> str:
 
 
 def expand_marriage(arguments: Arguments) -> str:
-    """Expand {{marriage|name|1991|2003|reason=divorced}}."""
+    """Expand {{marriage|name|1991|2003|reason=divorced}} to `name (m. 1991; divorced 2003)`."""
     name, start, end = (arguments.at(place) for place in range(3))
     reason = arguments.first("reason", "end")
     words = [f"m. {start}" if start else "", f"{reason or 'ended'} {end}" if end else reason]
@@ -96,7 +96,7 @@ def expand_marriage(arguments: Arguments) -> str:
 
 
 def is_day_first(arguments: Arguments) -> bool:
-    """Return whether a date is written as 5 May 1957; without a word on it, as May 5, 1957."""
+    """Return whether a date is written as 5 May 1957; without a parameter, it is written as May 5, 1957."""
     return arguments.is_set("df") or arguments.first("format", "fmt").lower() == "dmy"
 
 

@@ -1,4 +1,4 @@
-"""Articles of a pages-articles dump: XML, plain or compressed, read in streaming and taken for hostile."""
+"""Read articles of a pages-articles dump: XML, plain or compressed, as a stream; the input is untrusted."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from tasks.sources.streams import BROKEN, CHUNK, open_packed, say
 from tasks.sources.wikipedia.article import MOST_BYTES, Skip, SkippedPage
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage, make_page
 
+# Maximum nesting depth of XML elements.
 DEEPEST = 20
 FIELDS = {
     ("page", "title"), ("page", "ns"), ("page", "id"), ("page", "revision", "id"),
     ("page", "revision", "model"), ("page", "revision", "text"),
 }  # fmt: skip
 LONGEST_TOKEN = 16 * 2**20
-"""Bytes that may be read without an element or text: a longer tag or comment is not a dump's."""
+"""Bytes that may be read without an element or text; a dump has no tags or comments of this length."""
 
 
 class Dump(PageSource):
-    """pages-articles in MediaWiki's export format (.xml, .xml.bz2, .xml.gz). See `ArticleSource`.
+    """A pages-articles dump in MediaWiki's export format (.xml, .xml.bz2, .xml.gz). See `ArticleSource`.
 
-    Raises BadInput for a file that is not an export, or that declares entities.
+    Raises BadInput if the file is not an export, or declares a document type (which could define entities).
     """
 
     def __init__(self, path: Path, skip: Skip) -> None:
@@ -36,7 +37,7 @@ class Dump(PageSource):
         self._path = path
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield the pages of namespace 0; a damaged end of the file is a `SkippedPage` that ended it."""
+        """Yield the pages of namespace 0; if the file is truncated, the last value is a `SkippedPage`."""
         parser, handler = create_parser(forbid_dtd=True), _Pages()
         parser.setContentHandler(handler)
         quiet = 0
@@ -56,7 +57,7 @@ class Dump(PageSource):
                 raise BadInput(
                     self._path, f"declares a document type, which no dump does: {say(error)}"
                 ) from error
-            except (SAXException, LookupError, ValueError, *BROKEN) as error:  # encodings, too
+            except (SAXException, LookupError, ValueError, *BROKEN) as error:  # also unknown encodings
                 yield from handler.take()
                 if not handler.opened:
                     raise BadInput(
@@ -71,7 +72,7 @@ class Dump(PageSource):
 
 
 class _Pages(ContentHandler):
-    """Collects pages; of a text, no more than a page may have."""
+    """Collects pages; at most `MOST_BYTES` characters of each text are stored."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,12 +86,12 @@ class _Pages(ContentHandler):
         self._redirect: str | None = None
 
     def take(self) -> list[RawPage | SkippedPage]:
-        """Return the pages that ended since the last call."""
+        """Return the pages that were completed since the last call."""
         done, self._done = self._done, []
         return done
 
     def startElement(self, name: str, attrs: AttributesImpl) -> None:  # noqa: N802 (SAX's)
-        """Begin an element."""
+        """Handle the start of an element. Raises SAXException if the file is not a dump."""
         self.events += 1
         if not self.opened and name != "mediawiki":
             raise SAXException(f"its root is <{name[:40]}>, not <mediawiki>")
@@ -103,12 +104,12 @@ class _Pages(ContentHandler):
         elif self._path[1:] == ["page", "redirect"]:
             self._redirect = attrs.get("title")
         elif self._path[1:] == ["page", "revision"]:
-            # A full history has many; the last one counts, as in pages-articles.
+            # A full history has many revisions per page; the last one counts, as in pages-articles.
             for key in [key for key in self._fields if key[1] == "revision"]:
                 del self._fields[key], self._sizes[key]
 
     def characters(self, content: str) -> None:
-        """Collect text of the fields that are read."""
+        """Collect the text of the fields in `FIELDS`."""
         self.events += 1
         key = tuple(self._path[1:])
         if key in FIELDS:
@@ -117,7 +118,7 @@ class _Pages(ContentHandler):
                 self._fields.setdefault(key, []).append(content)
 
     def endElement(self, name: str) -> None:  # noqa: N802 (SAX's)
-        """End an element, and with it perhaps a page."""
+        """Handle the end of an element, which may complete a page."""
         self.events += 1
         if self._path[1:] == ["page"]:
             self._end_page()

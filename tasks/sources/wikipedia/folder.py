@@ -1,4 +1,4 @@
-"""Articles of a folder of wikitext files, one a page, or of one such file; a file's name is the title."""
+"""Read articles from wikitext files, one page per file; the file's name is the title."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tasks.sources.wikipedia.wikitext import PageSource, RawPage, make_page
 
 ENDINGS = (".txt", ".wiki", ".wikitext", ".mediawiki")
 NO_PAGES = frozenset({"licence-note.txt", "license.txt", "licence.txt", "readme.txt"})
-"""Files beside the pages, in small letters."""
+"""Lower-case names of files that are not pages."""
 
 
 class WikitextFolder(PageSource):
-    """`<title>.txt` or `.wiki`, directly in a folder, by name. See `ArticleSource`."""
+    """Files `<title>.txt`, `.wiki` and similar, directly in a folder, sorted by name. See `ArticleSource`."""
 
     def __init__(self, path: Path, skip: Skip) -> None:
         super().__init__(skip)
@@ -27,7 +27,7 @@ class WikitextFolder(PageSource):
             raise BadInput(path, "contains no pages of wikitext", hint=f"files named {', '.join(ENDINGS)}")
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield a page a file; for titles alone, only what may say that it is a redirect is read."""
+        """Yield one page per file; with only_titles, read only the start of a file, to detect redirects."""
         for file in self._files:
             title = clean_title(file.stem)
             try:

@@ -1,4 +1,4 @@
-"""Turn parsed wikitext into plain text; tables and infoboxes met on the way are put aside."""
+"""Convert parsed wikitext to plain text, and collect the tables and infoboxes in it."""
 
 from __future__ import annotations
 
@@ -63,9 +63,10 @@ STRAY_TAG = re.compile(
 
 
 def remove_notes(text: str) -> str:
-    """Take comments and references out of wikitext, which a parser gets wrong where one is not closed.
+    """Remove comments and references from wikitext; the parser handles unclosed ones incorrectly.
 
-    A reference ends at the first end after it; one without an end loses its tag alone. Time is linear.
+    A reference ends at the next closing tag; of a reference that is never closed, only the tag is removed.
+    The run time is linear.
     """
     kept, place = [], 0
     while (start := text.find("<!--", place)) >= 0:
@@ -87,10 +88,11 @@ def remove_notes(text: str) -> str:
 
 
 class Renderer:
-    """Renders the parsed pieces of one page.
+    """Converts the parsed pieces of one page to text.
 
-    found: the tables and infoboxes met since it was last emptied, in order. unread: templates without a rule.
-    looks: keys of infobox entries that say how the box looks.
+    - found: tables and infoboxes found since the list was last emptied, in order.
+    - unread: template without a rule -> number of uses.
+    - looks: key of an infobox entry that is about layout -> number of entries.
     """
 
     def __init__(self, title: str = "") -> None:
@@ -100,13 +102,13 @@ class Renderer:
         self._title = title
 
     def render(self, code: Any) -> str:
-        """Render a Wikicode, or a list of its nodes: lines where the page has blocks, lists or breaks."""
+        """Return the text of a Wikicode or its nodes; blocks, lists and breaks become line breaks."""
         nodes = list(getattr(code, "nodes", code))
         pieces: list[str] = []
         for place, node in enumerate(nodes):
             piece = self._render_node(node, nodes, place)
             if _is_fraction(node) and piece[:1].isdigit() and pieces and pieces[-1][-1:].isdigit():
-                pieces.append(" ")  # 5{{frac|1|2}} is no 51/2
+                pieces.append(" ")  # so that 5{{frac|1|2}} does not become 51/2
             pieces.append(piece)
         return SWITCHES.sub("", QUOTES.sub(_keep_quotes, "".join(pieces)))
 
@@ -182,18 +184,18 @@ class Renderer:
 
 
 def is_infobox(name: str) -> bool:
-    """Return whether a template of this normalised name is an infobox."""
+    """Return whether a template with this normalised name is an infobox."""
     return name in INFOBOXES or INFOBOX.match(name) is not None
 
 
 def make_paragraphs(text: str) -> list[str]:
-    """Divide rendered prose into paragraphs: a single line's end within one is a blank."""
+    """Split rendered text into paragraphs at blank lines; a single line break becomes a space."""
     pieces = re.split(r"\n\s*\n", text)
     return [line for piece in pieces if (line := tidy(piece.replace("\n", " ")))]
 
 
 def make_value(text: str) -> str:
-    """Write a rendered value on one line; what stood on lines of its own is divided by `; `."""
+    """Return a rendered value on one line; its lines are joined by `; `."""
     joined = ""
     for line in filter(None, map(tidy, text.split("\n"))):
         if joined:
@@ -204,18 +206,19 @@ def make_value(text: str) -> str:
 
 
 def make_label(text: str) -> str:
-    """Write a rendered header or label on one line."""
+    """Return a rendered header or label on one line."""
     return tidy(text.replace("\n", " ")).strip(" :")
 
 
 def tidy(text: str) -> str:
-    """Write blanks single, and mend what taking out notes and templates leaves: `( , born 1950)`, ` .`."""
+    """Collapse white space, and repair what removed notes and templates leave: `( , born 1950)`, ` .`."""
     if "<" in text:
         text = STRAY_TAG.sub(" ", text)
-    # Pages that were escaped twice hold it still.
+    # Pages that were escaped twice still contain this entity.
     text = text.replace("&nbsp;", " ")
     text = " ".join(text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "").split())
-    if "equivalent to" in text:  # blanks are single by now: many would take this the square of their number
+    # The pattern takes quadratic time on repeated spaces, so they are collapsed before.
+    if "equivalent to" in text:
         text = re.sub(r" ?\((?:equivalent|equal) to [^\d()]*\)", "", text)
     text = re.sub(r"\(\s*[;,:]\s*", "(", re.sub(r"[;,:]?\s+\)", ")", re.sub(r"\(\s+", "(", text)))
     text = re.sub(r"\s*\((?:[\s;,:/]|or|and)*\)", "", text)
@@ -224,7 +227,7 @@ def tidy(text: str) -> str:
 
 
 def _stands_alone(nodes: list[Any], place: int) -> bool:
-    """Return whether a template stands on a line of its own."""
+    """Return whether a template is alone on its line."""
     before = str(nodes[place - 1]) if place else "\n"
     after = str(nodes[place + 1]) if place + 1 < len(nodes) else "\n"
     return before.rstrip(" \t").endswith("\n") and after.lstrip(" \t")[:1] in {"\n", ""} and len(nodes) > 1
@@ -245,5 +248,5 @@ def _decode(entity: Any) -> str:
     except (ValueError, OverflowError):
         return str(entity)
     if "\ud800" <= text <= "\udfff":
-        return "\ufffd"  # half a character, which no file can hold
+        return "\ufffd"  # a lone surrogate, which cannot be written to a file
     return " " if text in {"\u00a0", "\u2009", "\u200a", "\u2002", "\u2003"} else text.replace("\n", " ")

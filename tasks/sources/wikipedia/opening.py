@@ -9,15 +9,17 @@ from tasks.sources.streams import BROKEN, open_packed
 from tasks.sources.wikipedia.article import ArticleSource, Skip
 
 MOST_ANSWER = 32 * 2**20
-"""Bytes of one answer of an API."""
+"""Maximum size of one reply of an API, in bytes."""
 
 
 def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> ArticleSource:
-    """Open a dump, structured contents, a folder or file of wikitext, `{title: text}`, or an API by its URL.
+    """Open a dump, structured contents, wikitext, a JSON file `{title: text}`, or an API by its URL.
 
-    cache: where answers of an API are kept. contact: as of `WebServer`. What a file is,
-    its name and first bytes say.
-    Raises BadInput for what is none of them.
+    - cache: folder for the replies of an API.
+    - contact: see `WebServer`.
+
+    The kind of a file is detected by its name and first bytes. Raises BadInput if the source is none of
+    these.
     """
     if path.startswith(("http://", "https://")):
         from tasks.sources.web import WebServer

@@ -1,4 +1,4 @@
-"""Read a page's wikitext into its parts: text, tables, and the labelled entries of its infoboxes."""
+"""Convert a page's wikitext to its parts: sentences, table cells, and labelled infobox entries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOKS = re.compile(
     r"|(?:bg_?colou?r|background(?:_?colou?r)?|(?:text|box|header)_?colou?r|box_width|caption_align|italic_title)$"
     r"|(?:pattern_|leftarm|rightarm|body|shorts|socks)\w*\d+$|(?:pushpin_\w+|unit_pref|embed|nocat|show-medals)$"
 )
-"""Keys of entries that say how the box looks."""
+"""Keys of infobox entries that are about layout."""
 PAIRS = (
     (re.compile(r"(.*)_date(\d*)$"), r"\1_title\2"),
     (re.compile(r"(.*)_name(\d*)$"), r"\1_type\2"),
@@ -42,29 +42,29 @@ PAIRS = (
     (re.compile(r"(leader)_name(\d*)$"), r"\1_title\2"),
     (re.compile(r"((?:area|population)_blank\d+)(?:_\w+)?$"), r"\1_title"),
 )
-"""Key of a value -> key of the entry that names it: of `established_date2`, `established_title2`."""
+"""Key of a value -> key of the entry with its label: `established_date2` -> `established_title2`."""
 LOOK = re.compile(
     r"(?:#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3}))+$"
     r"|(?=.*\d)(?=.*[a-fA-F])[0-9a-fA-F]{6}$|\d{1,4} ?px$"
 )
 SIDE = re.compile(r"(?:.*_)?(?:align|float|label_position)\d*$")
-"""Keys of entries whose `left` or `right` is about the box; elsewhere it is a hand or a side of a road."""
+"""Keys of entries whose `left` or `right` is about layout; in others it is a hand or a side of a road."""
 CONTAINERS = frozenset(
     ["div", "center", "section", "onlyinclude", "noinclude", "blockquote", "span", "small", "big"]
 )
-"""Tags of a page's own level that may hold headings."""
+"""Tags at the top level of a page that may contain headings."""
 REDIRECT = re.compile(
     r"\s*#(?:redirect|weiterleitung|redirection|redirección|redireccion|rinvia|doorverwijzing|omdirigering"
     r"|перенаправление|aanstuur|przekierowanie|patrz|転送|重定向)\s*:?\s*\[\[([^\[\]|]{1,600})", re.IGNORECASE
 )  # fmt: skip
 LEFT = re.compile(r"\{\{|\}\}|\{\||\|\}|\|-|\|\||\[\[|\]\]|(?<!=)={2,6}(?!=)[^=]+={2,6}|^\||</?ref\b")
-"""What only broken markup leaves in a sentence."""
+"""Markup that appears in a sentence only if the page's markup is broken."""
 
 
 def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, str]]:
-    """Yield (key, label, value) of every entry that says something, in the order of the page.
+    """Yield (key, label, value) of every entry with a value, in the order of the page.
 
-    Those that say how the box looks are counted in `renderer.looks` by key.
+    Entries about layout are counted in `renderer.looks` by key instead.
     """
     values: dict[str, str] = {}
     for parameter in template.params:
@@ -86,7 +86,7 @@ def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, 
 
 
 def is_look(key: str, value: str) -> bool:
-    """Return whether an entry is about how the box looks: an image's file, a size, a colour."""
+    """Return whether an entry is about layout: an image's file, a size, a colour or the like."""
     if value in {"left", "right"} and SIDE.match(key.lower()):
         return True
     return any((LOOKS.match(key.lower()), FILE_NAME.match(value), LOOK.match(value)))
@@ -100,7 +100,7 @@ def _find_label(key: str, values: dict[str, str]) -> str:
 
 
 class UnreadablePage(ValueError):
-    """A page whose text cannot be read. reason: as of `SkippedPage`."""
+    """Raised if a page's text cannot be read. reason: the same as in `SkippedPage`."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(reason, detail)
@@ -109,7 +109,7 @@ class UnreadablePage(ValueError):
 
 @dataclass(frozen=True)
 class PageText:
-    """The content of a page's text: see `Article`."""
+    """The content of a page's text; `Article` describes the fields."""
 
     parts: tuple[Part, ...]
     unread: dict[str, int]
@@ -118,15 +118,15 @@ class PageText:
 
 
 def find_redirect(text: str) -> str | None:
-    """Return the title, as it is written, that a redirect page leads to; None for a page of its own."""
+    """Return the target title of a redirect page as it is written; None if the page is not a redirect."""
     found = REDIRECT.match(text[:2000])
     return found.group(1).strip() if found else None
 
 
 def read_page(text: str, title: str = "") -> PageText:
-    """Read wikitext into parts, in the order of the page.
+    """Convert wikitext to parts, in the order of the page.
 
-    Raises UnreadablePage for a text of more than `MOST_BYTES`, or one that the parser gives up.
+    Raises UnreadablePage if the text has more than `MOST_BYTES`, or if the parser fails.
     """
     if len(text) > MOST_BYTES or len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise UnreadablePage("too_large", f"{len(text):,} characters of wikitext")
@@ -140,9 +140,9 @@ def read_page(text: str, title: str = "") -> PageText:
 
 
 def read_plain(text: str) -> PageText:
-    """Read plain text, whose lines are paragraphs; `== Heading ==` begins a section, as in TextExtracts.
+    """Convert plain text to parts; each line is a paragraph, and `== Heading ==` starts a section.
 
-    Raises UnreadablePage for a text of more than `MOST_BYTES`.
+    TextExtracts has this format. Raises UnreadablePage if the text has more than `MOST_BYTES`.
     """
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise UnreadablePage("too_large", f"{len(text):,} characters of text")
@@ -157,9 +157,10 @@ def read_plain(text: str) -> PageText:
 
 
 class PageBuilder:
-    """Collects the parts of one page in their order, under the headings that were entered.
+    """Collects the parts of one page in order, with their section headings.
 
-    is_wikitext: whether marks in a sentence are broken markup; elsewhere they are what the page says.
+    is_wikitext: whether a sentence with markup is broken and left out; in other sources, it is part of the
+    text.
     """
 
     def __init__(self, title: str, *, is_wikitext: bool = False) -> None:
@@ -173,14 +174,14 @@ class PageBuilder:
         self.left = 0
 
     def read(self, nodes: list[Any]) -> None:
-        """Read the nodes of a page to its end."""
+        """Read all nodes of a page."""
         self._walk(nodes)
         self._flush()
         if self.left:
             self.problems.append(f"{self.left} sentences with broken markup")
 
     def enter(self, level: int, title: str) -> None:
-        """Begin a section."""
+        """Start a section."""
         self.headings = [*((depth, name) for depth, name in self.headings if depth < level), (level, title)]
 
     def add_text(self, paragraph: str) -> None:
@@ -202,7 +203,7 @@ class PageBuilder:
                 self._waiting.append(node)
 
     def _flush(self) -> None:
-        """Read what has been waiting: prose up to each table or infobox, then that."""
+        """Read the collected nodes: the text before each table or infobox, then the table or infobox."""
         run: list[Any] = []
         for node in self._waiting:
             run.append(node)
@@ -222,7 +223,7 @@ class PageBuilder:
         rendered = self.renderer.render(nodes)
         for paragraph in make_paragraphs(rendered):
             self.add_text(paragraph)
-        # What is read here may hold more of its kind: an infobox in an infobox, a table in a cell.
+        # A box may contain another one: an infobox in an infobox, or a table in a cell.
         while self.renderer.found:
             found, self.renderer.found = self.renderer.found, []
             for box in found:
@@ -260,7 +261,7 @@ class PageBuilder:
         row: int | None = None,
         column: int | None = None,
     ) -> None:
-        """Add a part at the next position, in the section that was entered last."""
+        """Add a part at the next position, in the current section."""
         section = self.headings[-1][1] if self.headings else ""
         parent = self.headings[-2][1] if len(self.headings) > 1 else ""
         self.parts.append(Part(len(self.parts), kind, section, parent, headers, text, table, row, column))

@@ -1,4 +1,4 @@
-"""Articles of a JSON file `{title: text}` of plain text."""
+"""Read articles from a JSON file `{title: text}` of plain text."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
 
 class PlainTexts(PageSource):
-    """An object of titles, or paths of pages, and their texts; .json or .json.gz. See `ArticleSource`."""
+    """An object that maps titles or page paths to texts; .json or .json.gz. See `ArticleSource`."""
 
     def __init__(self, path: Path, skip: Skip) -> None:
         super().__init__(skip)
         self._path = path
 
     def read_text(self, page: RawPage) -> PageText:
-        """Read plain text: no parser that could hang stands behind it."""
+        """Convert plain text to parts; this needs no child process, since no parser could hang."""
         return read_plain(page.text)
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield a page a title; a damaged end of the file is a `SkippedPage` that ended it."""
+        """Yield one page per title; if the file is truncated, the last value is a `SkippedPage`."""
         count = 0
         with open_packed(self._path) as file:
             metered = Metered(file)
@@ -48,7 +48,7 @@ class PlainTexts(PageSource):
 
 
 def _list_texts(file: Metered) -> Iterator[tuple[str, str | None]]:
-    """Yield (title, text) of one object, None for a value that is not text."""
+    """Yield the (title, text) pairs of one object; the text is None if the value is not text."""
     depth = 0
     title: str | None = None
     for event, value in ijson.basic_parse(file):

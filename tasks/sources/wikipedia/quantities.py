@@ -24,7 +24,7 @@ UNITS = {
     "hectare": "ha", "tonne": "t", "e6sqmi": "million sq mi", "e6acre": "million acres",
     "e6usgal": "million US gal",
 }  # fmt: skip
-"""Unit as {{convert}} names it, in small letters -> as it is written; others stay as they are."""
+"""Lower-case unit in {{convert}} -> the unit as it is written; other units are unchanged."""
 BETWEEN = {
     "-": "–", "–": "–", "and": " and ", "to": " to ", "or": " or ", "by": " by ", "x": " × ", "×": " × ",
     "+": " + ", "and(-)": " and ", "to(-)": " to ", "&": " & ", "xx": " × ", "*": " × ", "±": " ± ",
@@ -38,7 +38,7 @@ SYMBOLS = {
     "cny": "CN¥", "nz$": "NZ$", "hk$": "HK$", "pkr": "Rs.", "krw": "₩", "won sign": "₩", "₱": "₱",
     "philippine peso": "₱",
 }  # fmt: skip
-"""Templates of currencies -> the symbol before the amount."""
+"""Names of currency templates -> the symbol before the amount."""
 RUPEES = {
     "k": "thousand", "l": "lakh", "m": "million", "c": "crore", "b": "billion", "t": "trillion",
     "lc": "lakh crore",
@@ -55,14 +55,14 @@ def expand_convert(arguments: Arguments) -> str:
         given = given[2:]
     if given:
         text += f" {name_unit(given[0])}"
-    # A second number with a unit of its own belongs to the first: feet and inches, stones and pounds.
+    # A second number with its own unit is part of the same quantity: feet and inches, stones and pounds.
     if len(given) > 2 and _is_number(given[1]) and not _is_number(given[2]):
         text += f" {given[1]} {name_unit(given[2])}"
     return text.strip()
 
 
 def expand_height(arguments: Arguments) -> str:
-    """Expand {{height|ft=6|in=2}} and {{height|m=1.85}}."""
+    """Expand {{height|ft=6|in=2}} to `6 ft 2 in` and {{height|m=1.85}} to `1.85 m`."""
     order = ("ft", "in", "m", "cm")
     found = [f"{arguments.named[unit]} {unit}" for unit in order if arguments.named.get(unit)]
     return " ".join(found) or expand_convert(arguments)
@@ -95,17 +95,17 @@ def expand_fraction(arguments: Arguments) -> str:
 
 
 def expand_power(arguments: Arguments) -> str:
-    """Expand the `{{e|24}}` of 5.97{{e|24}}."""
+    """Expand the `{{e|24}}` of 5.97{{e|24}} to ` × 10^24`."""
     return f" × 10^{arguments.at(0)}"
 
 
 def expand_superscript(arguments: Arguments) -> str:
-    """Expand {{sup|2}}."""
+    """Expand {{sup|2}} to a superscript."""
     return raise_text(arguments.at(0))
 
 
 def expand_gaps(arguments: Arguments) -> str:
-    """Expand {{gaps|299|792|458}}, whose gaps hold no character."""
+    """Expand {{gaps|299|792|458}} without gaps, since the gaps on the page are not characters."""
     number = "".join(arguments.positional)
     if power := arguments.first("e"):
         number += f" × 10^{power}"
@@ -113,7 +113,7 @@ def expand_gaps(arguments: Arguments) -> str:
 
 
 def expand_currency(arguments: Arguments) -> str:
-    """Expand {{US$|5 million}} and its like."""
+    """Expand {{US$|5 million}} and other currency templates."""
     return SYMBOLS[arguments.name] + arguments.at(0)
 
 
@@ -143,14 +143,14 @@ def expand_number(arguments: Arguments) -> str:
 
 
 def raise_text(text: str) -> str:
-    """Write what stands raised: a short number in raised digits, a longer one after `^`, words alone."""
+    """Return a superscript: a short number in superscript digits, a longer one after `^`, words unchanged."""
     if text and len(text) < 4 and not text.strip("0123456789+-−n"):
         return text.translate(POWERS)
     return f"^{text}" if EXPONENT.fullmatch(text) else text
 
 
 def name_unit(unit: str) -> str:
-    """Write a unit as a reader sees it."""
+    """Return a unit as a reader sees it."""
     return "short tons" if unit == "ST" else UNITS.get(unit.lower(), unit)
 
 

@@ -16,14 +16,14 @@ from tasks.errors import StageFailed
 from tasks.sources.wikipedia.pages import PageText, UnreadablePage, read_page
 
 LONGEST_S = 60.0
-"""Seconds that a page may take: the longest of the English Wikipedia take ten on a slow machine."""
+"""Maximum time per page; the longest pages of the English Wikipedia take ten seconds on a slow machine."""
 SERVE = "import sys; from tasks.sources.wikipedia.reading import serve; serve(int(sys.argv[1]))"
 MOST_MEMORY = 4 * 2**30
-"""Address space of the child, in bytes."""
+"""Maximum address space of the child process, in bytes."""
 
 
 class PageReader:
-    """Reads pages in a child, which the first one starts, and the first after one that it died of."""
+    """Reads pages in a child process, which starts with the first page and restarts after a failure."""
 
     def __init__(self, longest_s: float = LONGEST_S) -> None:
         self._longest_s = longest_s
@@ -31,9 +31,10 @@ class PageReader:
         self._pipe: Connection | None = None
 
     def read(self, text: str, title: str) -> PageText:
-        """Read wikitext. Raises UnreadablePage as `read_page` does, and where it takes too long or too much.
+        """Convert wikitext to parts in the child process.
 
-        Raises StageFailed if the child cannot be started.
+        Raises UnreadablePage as `read_page` does, and if the page takes too much time or memory. Raises
+        StageFailed if the child process cannot start.
         """
         pipe = self._pipe or self._start()
         try:
@@ -50,7 +51,7 @@ class PageReader:
         raise UnreadablePage(*answer)
 
     def close(self) -> None:
-        """End the child."""
+        """Stop the child process."""
         if self._child is not None:
             self._child.kill()
             self._child.wait()
@@ -69,7 +70,8 @@ class PageReader:
     def _start(self) -> Connection:
         own, other = socket.socketpair()
         with other:
-            # A program of its own: it forks no threads, and imports nothing of what started the command.
+            # A new interpreter instead of a fork: it copies no threads, and imports nothing of the program
+            # that started the command.
             self._child = subprocess.Popen(  # noqa: S603 (this interpreter, and words of our own)
                 [sys.executable, "-c", SERVE, str(other.fileno())],
                 pass_fds=[other.fileno()],
@@ -86,7 +88,7 @@ class PageReader:
 
 
 def serve(number: int) -> None:
-    """Read pages for the process at the other end of a socket, until it goes."""
+    """Read pages for the process at the other end of a socket, until that process ends."""
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     pipe = Connection(number)

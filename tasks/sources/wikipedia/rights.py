@@ -13,18 +13,18 @@ from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE
 
 HOST = re.compile(r"(?:[a-z0-9-]+\.)*wikipedia\.org")
 BASE = re.compile(rb"<base>\s*([^<\s]+)")
-"""The address of a dump's wiki."""
+"""The URL of a dump's wiki."""
 NAME = re.compile(rb"<dbname>(?:simple|[a-z]{2,3}(?:_[a-z_]+)?)wiki</dbname>")
-"""The name of a Wikipedia's database, where a dump has no address."""
+"""The database name of a Wikipedia, for dumps without a URL."""
 HEAD = 8192
-"""Bytes in which a dump says which wiki it is of, and that are read of about.json."""
+"""Number of bytes read from about.json, and from the start of a dump, which contain this metadata."""
 
 
 def find_rights(source: str) -> tuple[str, str]:
-    """Return the licence and whom to credit for a source that can be opened.
+    """Return the licence and attribution of a source.
 
-    They are Wikipedia's for an API, a dump or structured contents of wikipedia.org, what about.json says in a
-    folder that has one, and otherwise not stated.
+    For the API, dumps and structured contents of wikipedia.org, these are Wikipedia's. For a folder with
+    about.json, these are the values in that file. For all other sources, these are `not stated`.
     """
     place = Path(source)
     if "://" in source:
@@ -49,8 +49,8 @@ def _read_about(path: Path) -> tuple[str, str]:
 
 
 def _find_host(place: Path) -> str:
-    """Find the host of the wiki that a dump, or the first line of structured contents, names."""
-    # As late as `open_source` does: the module needs the libraries of an extra.
+    """Return the host name of the wiki in a dump or in the first line of structured contents."""
+    # Imported here, as in `open_source`, since the module needs optional dependencies.
     from tasks.sources.wikipedia.structured import LONGEST_RECORD, PATTERNS
 
     if place.is_dir():

@@ -1,4 +1,4 @@
-"""Split running text into sentences, by nltk's Punkt with abbreviations that encyclopaedias use."""
+"""Split running text into sentences with nltk's Punkt and abbreviations that encyclopaedias use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 LONGEST = 20_000
-"""Characters of a paragraph that is split; a longer one is cut at spaces first."""
+"""Maximum characters of a paragraph that is split as a whole; a longer one is first cut at spaces."""
 ABBREVIATIONS = [
     "a.d", "a.k.a", "a.m", "adm", "al", "approx", "apr", "assn", "assoc", "aug", "ave", "b", "b.c",
     "b.c.e", "bn", "bro", "bros", "brig", "c", "c.e", "ca", "capt", "cf", "cmdr", "co", "col", "comdr",
@@ -26,9 +26,9 @@ STARTERS = [
     "from", "he", "her", "his", "however", "if", "in", "it", "its", "later", "many", "most", "on", "one",
     "she", "since", "some", "such", "that", "the", "their", "then", "there", "these", "they", "this",
     "those", "though", "to", "two", "under", "until", "when", "while", "with"]  # fmt: skip
-"""Words that begin a sentence where they stand with a capital after an abbreviation."""
+"""Words that start a sentence if they are capitalised and follow an abbreviation."""
 ONWARD = re.compile(r"[a-z]|[)\]»”]|\d+(?:[.,–-]\d+)*[.)]{1,2}$")
-"""What begins no sentence of its own."""
+"""Beginnings of a text that cannot start a new sentence."""
 BEFORE_NUMBER = re.compile(
     r"(?:^|[\s(])(?:no|nos|p|pp|vol|vols|fig|figs|c|ca|approx|op|ch|art|sec)\.$", re.IGNORECASE
 )
@@ -39,7 +39,7 @@ GERMAN_DATE = re.compile(
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a paragraph of plain text into its sentences, in order; blanks are single."""
+    """Split a paragraph of plain text into its sentences, in order; white space is collapsed."""
     return [sentence for piece in _cut(" ".join(text.split())) for sentence in _join(_load().tokenize(piece))]
 
 
@@ -62,7 +62,7 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def _join(sentences: list[str]) -> list[str]:
-    """Join what the tokenizer divided too soon."""
+    """Join pieces that the tokenizer split although they are one sentence."""
     joined: list[str] = []
     for sentence in sentences:
         if joined and _goes_on(joined[-1], sentence):
@@ -79,6 +79,6 @@ def _goes_on(before: str, after: str) -> bool:
         return True
     if re.search(r"\b\d{1,2}\.$", before) and GERMAN_DATE.match(after):
         return True
-    # A bracket that was opened and not closed yet holds its sentences together, if it closes soon.
+    # A sentence break inside of parentheses is ignored, if the parenthesis is closed soon after it.
     opened = before.count("(") - before.count(")")
     return opened > 0 and len(before) < 400 and 0 <= after.find(")") < 200

@@ -1,4 +1,4 @@
-"""Articles of Wikimedia Enterprise's structured contents: NDJSON, an article a line."""
+"""Read articles of Wikimedia Enterprise's structured contents: NDJSON with one article per line."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
 PATTERNS = ("*.ndjson", "*.jsonl", "*.ndjson.gz", "*.jsonl.gz")
 INFOBOXES, SECTIONS = ("infoboxes", "infobox"), ("sections", "article_sections")
-"""Fields by the names that they have, and had at first."""
+"""Names of fields: the current name, then the name in the first version of the format."""
 DEEPEST = 30
-"""Levels of sections, lists and fields in each other."""
+"""Maximum nesting depth of sections, lists and fields."""
 LONGEST_RECORD = 8 * MOST_BYTES
-"""Bytes of a line: the parts of an article with their links and citations."""
+"""Maximum size of a line in bytes; a line has the parts of an article with their links and citations."""
 
 
 class StructuredContents(PageSource):
-    """A file of structured contents, or a folder of them (.ndjson, .jsonl, .gz), in order of name.
+    """A file of structured contents, or a folder of such files (.ndjson, .jsonl, .gz), sorted by name.
 
-    Infobox entries come first, as the format has them apart from the text; key and label are the same. A
-    table stands in the section that refers to it, else after the last.
+    The format separates infoboxes from the text, so infobox entries come first; their key and label are
+    equal. A table is in the section that refers to it, or after the last section.
     """
 
     def __init__(self, path: Path, skip: Skip) -> None:
@@ -40,12 +40,12 @@ class StructuredContents(PageSource):
             raise BadInput(path, "contains no structured contents", hint=", ".join(PATTERNS))
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield an article a line, and what redirects to it; text is the line itself."""
+        """Yield one article per line, and its redirects; the text of a page is the line itself."""
         for file in self._files:
             yield from _read_file(file)
 
     def read_text(self, page: RawPage) -> PageText:
-        """Read the parts of a line. Raises UnreadablePage."""
+        """Convert a line to parts. Raises UnreadablePage if it does not have the expected layout."""
         try:
             return read_record(orjson.loads(page.text))
         except (TypeError, ValueError, AttributeError, KeyError) as error:
@@ -55,7 +55,7 @@ class StructuredContents(PageSource):
 
 
 def read_record(record: Mapping[str, Any]) -> PageText:
-    """Read one article. Raises UnreadablePage for parts too deep in each other, TypeError for other types."""
+    """Return an article's parts. Raises UnreadablePage if nested too deeply, TypeError for wrong types."""
     builder = PageBuilder("")
     for box in _list_first(record, INFOBOXES):
         number, builder.boxes = builder.boxes, builder.boxes + 1
@@ -141,7 +141,7 @@ def _read_part(builder: PageBuilder, part: Mapping[str, Any], depth: int, tables
     for reference in _list(part, "table_references"):
         if table := tables.pop(str(reference.get("identifier", "")), None):
             _read_table(builder, table)
-    builder.headings = above  # what follows a section within another stands in the outer one
+    builder.headings = above  # after a nested section, the outer section continues
 
 
 def _read_table(builder: PageBuilder, table: Mapping[str, Any]) -> None:
@@ -186,7 +186,7 @@ def _list(part: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def _list_first(part: Mapping[str, Any], names: Sequence[str]) -> list[Mapping[str, Any]]:
-    """List the first field of these names that has something."""
+    """Return the first of these fields that is not empty."""
     return next(filter(None, (_list(part, name) for name in names)), [])
 
 

@@ -11,19 +11,19 @@ from mwparserfromhell.nodes import Tag
 from tasks.sources.wikipedia.markup import Renderer, make_label, make_value
 
 MOST_CELLS = 100_000
-"""Of one table, spans written out."""
+"""Maximum number of cells of one table, counting a spanning cell once per position."""
 WIDEST = 1_000
-"""Columns that a cell may span, as in HTML."""
+"""Maximum number of columns that a cell may span, as in HTML."""
 GROUPS = frozenset({"tbody", "thead", "tfoot"})
 
 
 class TableTooLarge(ValueError):
-    """A table spans more cells than `MOST_CELLS`."""
+    """Raised if a table has more cells than `MOST_CELLS`."""
 
 
 @dataclass(frozen=True)
 class WikiCell:
-    """A cell. row_header, column_header: levels joined by ` / `, empty where there is none."""
+    """A cell. row_header, column_header: header levels joined by ` / `, empty if there is none."""
 
     row: int
     column: int
@@ -34,7 +34,7 @@ class WikiCell:
 
 @dataclass(frozen=True)
 class _Place:
-    """A place of the grid. first: whether the cell begins in this column."""
+    """A position in the grid of a table. first: whether the cell starts in this column."""
 
     text: str
     is_header: bool
@@ -45,9 +45,10 @@ class _Place:
 def read_table(table: Any, renderer: Renderer) -> tuple[str, list[WikiCell]]:
     """Return a table's caption and its cells with text, by row and column.
 
-    A cell over several rows is in each of them, one over several columns in its first. Header rows are those
-    of header cells alone, or the first row of a `wikitable` without any; a later row of them heads what
-    follows. A row's header is its header cells, else its first cell with a letter in it.
+    A cell that spans several rows is repeated in each of them. A cell that spans several columns is in the
+    first of them. Header rows consist only of header cells; in a `wikitable` without header cells, the first
+    row is the header row. A later header row replaces the previous ones for the rows below it. The header of
+    a row is its header cells, or else its first cell that contains a letter.
     Raises TableTooLarge.
     """
     caption, rows = _list_rows(table, renderer)
@@ -60,7 +61,7 @@ def read_table(table: Any, renderer: Renderer) -> tuple[str, list[WikiCell]]:
 
 
 def _list_rows(table: Any, renderer: Renderer) -> tuple[str, list[list[Any]]]:
-    """List the rows' cells as (text, is header, width, height), and the caption."""
+    """Return the caption, and the cells of each row as (text, is header, width, height)."""
     caption, rows, loose = "", [], []
     for tag in _list_tags(table):
         name = str(tag.tag).strip().lower()
@@ -70,7 +71,8 @@ def _list_rows(table: Any, renderer: Renderer) -> tuple[str, list[list[Any]]]:
             loose.append(tag)
         elif name == "caption":
             caption = make_label(renderer.render(tag.contents))
-    # mwparserfromhell leaves the cells before the first `|-` in the table itself, and `|+` among them.
+    # mwparserfromhell does not put the cells before the first `|-` into a row, and treats the caption `|+` as
+    # one of these cells.
     if loose and str(loose[0].contents).startswith("+"):
         caption = make_label(renderer.render(loose.pop(0).contents).lstrip("+").rpartition("|")[2])
     ordered = [loose, *rows] if loose else rows
@@ -132,7 +134,8 @@ def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[WikiCell]:
     for number, row in enumerate(grid):
         said = [place for place in row.values() if place.text]
         spanning = sum(place.first for place in row.values()) == 1 and len(row) == whole > 1
-        # A lone header in a wider table stands above rows, as one over all columns does.
+        # A single header in a wider table is the heading of the rows below, like a header that spans all
+        # columns.
         alone = spanning or len(row) == 1 < whole
         if not bodiless and said and not alone and _is_head(row):
             heads = [*heads, row] if heading else [row]
@@ -150,12 +153,12 @@ def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[WikiCell]:
 
 
 def _is_head(row: dict[int, _Place]) -> bool:
-    """Return whether a row is of headers alone; its corner may be an empty cell."""
+    """Return whether a row consists only of headers; its first cell may be empty."""
     return all(place.is_header or (column == 0 and not place.text) for column, place in row.items())
 
 
 def _name_row(row: Sequence[tuple[int, _Place]]) -> list[tuple[int, str]]:
-    """List the columns and texts that name a row."""
+    """Return the columns and texts that name a row."""
     headers = [(column, place.text) for column, place in row if place.is_header and place.first]
     texts = [
         (column, place.text) for column, place in row if place.first and place.text and not place.is_header
@@ -164,7 +167,7 @@ def _name_row(row: Sequence[tuple[int, _Place]]) -> list[tuple[int, str]]:
     if len(said) > 3 and any(map(str.isalpha, said)):
         return headers
     worded = [(column, text) for column, text in texts[:3] if any(map(str.isalpha, text))][:1]
-    if said:  # a rank, `Ret` or a number, which names nothing by itself
+    if said:  # a rank, `Ret` or a number, which is not a name
         return [*headers, *worded]
     return worded or texts[:1]
 

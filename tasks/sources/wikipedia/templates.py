@@ -1,4 +1,4 @@
-"""Expand templates to the text that a reader sees, by a table of rules; report templates without a rule."""
+"""Expand templates to the text that a reader sees, by a table of rules; count templates without a rule."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ LAST_NAMES = frozenset(
      "sort", "resize", "script", "align", "background color", "bg", "font", "rtl-lang", "hlc", "sortkeyname",
      "native phrase", "native", "okina", "style", "fontsize"}
 )  # fmt: skip
-"""Templates whose last argument is shown."""
+"""Templates that show their last argument."""
 LIST_NAMES = frozenset(
     {"ubl", "ublist", "unbulleted list", "ubt", "ulist", "plainlist", "plain list", "flatlist",
     "flat list", "hlist",
@@ -126,18 +126,18 @@ VERDICTS = {
     "included": "Included",
     "eliminated": "Eliminated", "runner-up": "Runner-up", "maybe": "Maybe", "free": "Free", "ayes": "Yes",
 }  # fmt: skip
-"""Templates that colour a cell -> what they say without an argument of their own."""
+"""Templates that colour a cell -> the text that they show without an argument."""
 FRACTION_NAMES = ("frac", "fraction", "sfrac", "fract")
 FLAG_CODES = _names(
     "bk, bkw, cr, cr-rt, crw, fb, fb-rt, fbu, fbw, fh, field hockey, hb, ih, nft, rl, ru, ru-rt, rul, rut"
 )
-"""Templates of national teams, by a country's code or name."""
+"""Templates of national teams; the argument is a country's code or name."""
 LANGUAGE = re.compile(r"lang-[a-z-]+$")
 COUNTRY = re.compile(r"[a-z]{3}$")
 
 
 def expand(arguments: Arguments) -> str | None:
-    """Turn a template into text: lines for lists, empty for what is not text, None where no rule knows it."""
+    """Return a template's text: lines for a list, empty if it shows no text, None without a rule."""
     name = arguments.name
     if name in SIGNS and not (name in {"x", "y"} and arguments.positional):
         return SIGNS[name]
@@ -158,7 +158,10 @@ def is_unseen(name: str) -> bool:
 
 
 def guess(arguments: Arguments) -> str:
-    """Read a template without a rule, amid a line: its first argument, which most such templates show."""
+    """Return the first argument of a template without a rule, since most templates in a line show it.
+
+    An argument of more than 200 characters is left out.
+    """
     if not arguments.positional and not arguments.named and COUNTRY.match(arguments.name):
         return arguments.name.upper()
     text = next((text for text in arguments.positional if text), "")
@@ -273,4 +276,4 @@ RULES: Mapping[str, Rule] = {
     ),
     **dict.fromkeys(("age", "age in years", "age in years and days", "currentyear", "time ago"), _age_years),
 }
-"""Name of a template -> how it is written out."""
+"""Name of a template -> the function that converts it to text."""

@@ -1,6 +1,6 @@
-"""Articles from pages of wikitext, wherever these come from.
+"""The base class of sources with wikitext pages, and an index of their titles and redirects.
 
-Titles and redirects of a whole source are kept on disk: a dump has millions of both.
+The index of titles and redirects is on disk: a dump has millions of both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tasks.sources.wikipedia.pages import PageText, UnreadablePage, find_redirec
 from tasks.sources.wikipedia.reading import PageReader
 
 LONGEST_CHAIN = 10
-"""Redirects followed one after the other; MediaWiki itself follows one."""
+"""Maximum number of redirects that are followed in a row; MediaWiki itself follows one."""
 SCHEMA = (
     "CREATE TABLE pages (title TEXT PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE redirects (title TEXT PRIMARY KEY, target TEXT NOT NULL) WITHOUT ROWID",
@@ -26,11 +26,11 @@ SCHEMA = (
 
 
 class RedirectCircle(ValueError):
-    """Redirects that lead to each other."""
+    """Raised if redirects lead to each other."""
 
 
 class Titles:
-    """The titles of a source, in a temporary file that goes with it."""
+    """An index of the titles and redirects of a source, in a temporary file that `close` deletes."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="benchloom-titles-")
@@ -42,20 +42,20 @@ class Titles:
         self._base.execute("BEGIN")
 
     def add_page(self, title: str) -> bool:
-        """Add an article's title; False if there is a page of it already."""
+        """Add an article's title; return False if the title is already in use."""
         if self._has("redirects", title):
             return False
         return self._base.execute("INSERT OR IGNORE INTO pages VALUES (?)", (title,)).rowcount == 1
 
     def add_redirect(self, title: str, target: str) -> bool:
-        """Add a redirect; False if there is a page of its title already."""
+        """Add a redirect; return False if its title is already in use."""
         if self._has("pages", title):
             return False
         row = (title, clean_title(target))
         return self._base.execute("INSERT OR IGNORE INTO redirects VALUES (?, ?)", row).rowcount == 1
 
     def link(self) -> list[tuple[str, str]]:
-        """Find every redirect's article; return title and `SkippedPage.reason` of those without."""
+        """Link every redirect to its article; return (title, `SkippedPage.reason`) for those without one."""
         lost = []
         cursor = self._base.execute("SELECT title FROM redirects ORDER BY title")
         for (title,) in cursor:
@@ -73,7 +73,7 @@ class Titles:
     def resolve(self, title: str) -> str | None:
         """Return the title of the article that a title leads to; None if there is none.
 
-        Raises RedirectCircle for redirects in a circle, or longer than `LONGEST_CHAIN`.
+        Raises RedirectCircle if redirects are circular, or more than `LONGEST_CHAIN` in a row.
         """
         title = clean_title(title)
         for _ in range(LONGEST_CHAIN + 1):
@@ -86,12 +86,12 @@ class Titles:
         raise RedirectCircle(title)
 
     def list_aliases(self, title: str) -> tuple[str, ...]:
-        """List the titles that redirect to an article, sorted."""
+        """Return the titles that redirect to an article, sorted."""
         rows = self._base.execute("SELECT title FROM aliases WHERE target = ? ORDER BY title", (title,))
         return tuple(row[0] for row in rows)
 
     def close(self) -> None:
-        """Remove the file."""
+        """Delete the file."""
         self._base.close()
         self._folder.cleanup()
 
@@ -101,7 +101,7 @@ class Titles:
 
 @dataclass(frozen=True)
 class RawPage:
-    """A page before it is read. redirect: the title it leads to; problem: why its text is not here."""
+    """A page before its text is parsed. redirect: the target title. problem: why it has no text."""
 
     title: str
     id: int | None
@@ -112,24 +112,24 @@ class RawPage:
 
 
 class PageSource(ABC):
-    """A source that is read from one end to the other: once for titles and redirects, then for the pages."""
+    """A source that is read from start to end: first for titles and redirects, then for the pages."""
 
     def __init__(self, skip: Skip) -> None:
-        """skip: called with what is skipped; once for each, however often the source is read."""
+        """skip: called once for everything that is skipped, even if the source is read several times."""
         self._skip = skip
         self._titles: Titles | None = None
         self._reader = PageReader()
 
     @abstractmethod
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield the pages of the main namespace in the source's order, and what cannot be one."""
+        """Yield the pages of the main namespace in the source's order, and invalid pages as skipped."""
 
     def read_text(self, page: RawPage) -> PageText:
-        """Read a page's text. Raises UnreadablePage."""
+        """Convert a page's text to parts. Raises UnreadablePage."""
         return self._reader.read(page.text, page.title)
 
     def find(self, title: str) -> Article | None:
-        """Find one article; the source is read up to it. See `ArticleSource`."""
+        """Return one article; the source is read up to it. See `ArticleSource`."""
         return next(self.stream([title]), None)
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
@@ -146,7 +146,7 @@ class PageSource(ABC):
                     continue
                 if wanted is not None and page.title not in wanted:
                     continue
-                # The first page of a title counts; where it is broken, no later one takes its place.
+                # The first page with a title counts; if it is broken, no later page replaces it.
                 if not firsts.add_page(page.title) or known.resolve(page.title) != page.title:
                     continue
                 article = self._read(page, known)
@@ -160,7 +160,7 @@ class PageSource(ABC):
             firsts.close()
 
     def close(self) -> None:
-        """Free the child process and the titles."""
+        """Stop the child process and delete the index of titles."""
         self._reader.close()
         if self._titles is not None:
             self._titles.close()
@@ -215,5 +215,5 @@ class PageSource(ABC):
 def make_page(
     title: str, page_id: int | None, revision: int | None, text: str, redirect: str | None = None
 ) -> RawPage:
-    """Make a page, whose title is cleaned and whose text may say that it is a redirect."""
+    """Return a page with a clean title; if no redirect is given, its text is checked for one."""
     return RawPage(clean_title(title), page_id, revision, text, redirect or find_redirect(text))

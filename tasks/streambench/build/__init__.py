@@ -1,1 +1,1 @@
-"""Datasets, streams and their sequences (section 3)."""
+"""Build datasets, streams and the order of their items (section 3)."""

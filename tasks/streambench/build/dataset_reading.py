@@ -1,4 +1,4 @@
-"""Read a dataset's folder: what an importer wrote, or what a user made, which may hold anything."""
+"""Read a dataset's folder, which an importer or a user wrote; its content is validated."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from tasks.sources.whole_json import read_json_object
 
 HINT = "docs/streambench.md says what a dataset's folder holds"
 LONGEST = 2_000_000
-"""Characters of one field."""
+"""Maximum number of characters of one field."""
 
 
 @dataclass(frozen=True)
 class StreamDataset:
-    """A dataset's folder."""
+    """A dataset's folder with the fields of dataset.json."""
 
     folder: Path
     head: DatasetHead
     rows: SplitRows | None = None
-    """Of a dataset with the released rows."""
+    """The numbers of rows of the published splits, if the dataset has the released rows; otherwise None."""
 
     def read_items(self) -> list[DatasetItem]:
-        """Read the items. Raises BadInput for a line that is none, or whose file is not there."""
+        """Return the items. Raises BadInput if a line is invalid, or if an item's file does not exist."""
         path = self.folder / ITEMS
         items = [_make_item(path, where, record) for where, record in _read_lines(path)]
         if not items:
@@ -52,9 +52,9 @@ class StreamDataset:
         return items
 
     def read_shots(self) -> list[DatasetShot]:
-        """Read the examples; none where there is no file or an empty one.
+        """Return the few-shot examples; empty if there is no file, or an empty one.
 
-        Raises BadInput for a line that is none.
+        Raises BadInput if a line is invalid.
         """
         path = self.folder / SHOTS
         if not path.is_file() or not path.stat().st_size:
@@ -65,9 +65,9 @@ class StreamDataset:
 
 
 def open_dataset(folder: Path) -> StreamDataset:
-    """Open a dataset's folder and hold its files to their checksums, where it has any.
+    """Open a dataset's folder and verify the checksums of its files, as far as it has any.
 
-    Raises BadInput for a folder that is missing or none, and for a file that is not as it was imported.
+    Raises BadInput if the folder is missing or is not a dataset, or if a file changed since the import.
     """
     if not folder.is_dir():
         raise BadInput(
@@ -97,7 +97,7 @@ def _read_rows(folder: Path, rows: object) -> SplitRows | None:
 
 
 def read_shot_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the memory key and the whole text of each example; nothing where there is no such file."""
+    """Yield (memory key, whole text) of each few-shot example; nothing if the file does not exist."""
     for shot in StreamDataset(path.parent, DatasetHead("", "", "", "", "")).read_shots():
         yield shot.memory_key, shot.text
 

@@ -1,7 +1,7 @@
-"""Stage: the files of a stream's own datasets, with their checksums.
+"""Stage: list the files of a stream's datasets, with their checksums.
 
-The stages below depend on these rows, not on the folder of all datasets: DVC cannot name one dependency for
-each dataset of an entry, and another dataset beside them must not make a stream stale.
+The later stages depend on these rows instead of the folder of all datasets. DVC cannot declare one dependency
+for each dataset of an entry, and a new dataset in that folder must not make other streams stale.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tasks.streambench.entries import Stream
 
 @dataclass(frozen=True)
 class DatasetFile:
-    """A file of a dataset's folder. path: below that folder."""
+    """A file of a dataset's folder. path: relative to that folder."""
 
     id: str
     dataset: str

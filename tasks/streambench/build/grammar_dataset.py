@@ -1,4 +1,4 @@
-"""Stage: a text-to-SQL dataset from questions of GRAMMAR's over one database."""
+"""Stage: make a text-to-SQL dataset from GRAMMAR questions about one database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ASKING = re.compile(
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question of GRAMMAR's. group: the questions of one filled-in query."""
+    """A question from GRAMMAR. group: an id that all questions with the same filled-in query share."""
 
     id: str
     group: str
@@ -35,11 +35,11 @@ class _Asked:
 
 
 def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
-    """Write a dataset folder, as importers do: the questions, and the database below files/.
+    """Write a dataset folder as importers do: the questions, and the database below files/.
 
-    entry.questions: Parquet with id, group, question, sql, sql_template. Of each group one question is
-    taken, so that no two items have the same gold query. Raises StageFailed if no question is left, and
-    BadInput for a file that is none.
+    entry.questions: Parquet with the columns id, group, question, sql and sql_template. One question per
+    group is used, so that no two items have the same gold query. Raises StageFailed if no question is left,
+    and BadInput if the file is not such a table.
     """
     asked = _read_questions(entry.questions)
     chosen = [
@@ -50,7 +50,8 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     kept = enough[: entry.templates] if entry.templates is not None else enough
     rest = [questions for questions in by_template if questions not in kept]
     if entry.templates is None and entry.shots:
-        # Without a number of templates the last ones are held back, one for each example.
+        # If the number of templates is not limited, the last templates are reserved for examples: one per
+        # example, but at most a quarter of all.
         held = min(entry.shots, len(kept) // 4)
         kept, rest = kept[: len(kept) - held], [*rest, *kept[len(kept) - held :]]
     items = [question for group in kept for question in group[: entry.each]]
@@ -83,7 +84,7 @@ def _read_questions(path: Path) -> list[_Asked]:
 
 
 def _group_templates(asked: Sequence[_Asked], seed: int) -> list[list[_Asked]]:
-    """Group questions by SQL template, templates and questions in a seeded order, one of each group."""
+    """Return the questions by SQL template in a seeded order, with one question per group."""
     found: defaultdict[str, dict[str, _Asked]] = defaultdict(dict)
     for question in order_by_seed(asked, seed, lambda asked_one: asked_one.id, "asked"):
         found[question.template].setdefault(question.group, question)
@@ -92,7 +93,7 @@ def _group_templates(asked: Sequence[_Asked], seed: int) -> list[list[_Asked]]:
 
 
 def _take_in_turn(templates: Sequence[Sequence[_Asked]], count: int) -> list[_Asked]:
-    """Take questions of templates in turn, until there are so many."""
+    """Return up to `count` questions, one per template in turn."""
     longest = max(map(len, templates), default=0)
     turns = (
         questions[place] for place in range(longest) for questions in templates if place < len(questions)
@@ -105,7 +106,7 @@ def _first_word(own: _Asked) -> str:
 
 
 def write_question(text: str) -> str:
-    """Write a question as a person would: with a capital, and a question mark where it asks."""
+    """Return a question with a capital letter at the start, and a question mark if it asks something."""
     shown = text.strip()
     end = "?" if ASKING.match(shown) and not shown.endswith((".", "?", "!")) else ""
     return f"{shown[:1].upper()}{shown[1:]}{end}"

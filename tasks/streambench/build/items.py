@@ -1,4 +1,4 @@
-"""Stage: the items of a stream, of one or more dataset folders of one kind."""
+"""Stage: the items of a stream, from one or more datasets of the same kind."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ FOLDER = "data/raw/streambench"
 
 @dataclass(frozen=True)
 class StreamItem:
-    """Stage items: one input x of a dataset, the same whatever its position (section 3.1)."""
+    """Stage items: one input x of a dataset; it does not depend on its position in an order (section 3.1)."""
 
     id: str
     """`make_id("stream item", kind, dataset, key in the dataset)`"""
     dataset: str
     """The folder's name below data/raw/streambench."""
     kind: str
-    """The name of its environment: `sql`, `ds1000`, `toolbench`, `ddxplus`, `hotpotqa`, or a plug's."""
+    """The name of its environment: `sql`, `ds1000`, `toolbench`, `ddxplus`, `hotpotqa`, or a plug-in's."""
     key: str
-    """Its own key in the published dataset: `test-12`, unchanged."""
+    """The item's own key in the published dataset, unchanged, such as `test-12`."""
     text: str
-    """What is asked: the question, the problem, the patient's profile."""
+    """The input: the question, the problem or the patient's profile."""
     memory_key: str
-    """What a memory finds it by: the text without documents or schema."""
+    """The text by which memories find the item: the input without documents or schema."""
     context: str
-    """What the prompt shows beside it: CREATE statements, paragraphs with titles; may be empty."""
+    """Further text in the prompt: CREATE statements, or paragraphs with titles; may be empty."""
     gold: str
-    """The gold answer as the metric reads it: SQL, label number, short answer; a call as JSON."""
+    """The gold answer in the metric's format: SQL, label number, short answer; an API call is JSON."""
     details: str
-    """JSON object: what the environment needs beside gold, by its own names (db_id, api, code_context)."""
+    """JSON object: what the environment needs besides `gold`, such as db_id, api or code_context."""
     file: str
-    """A file of the environment below data/raw/streambench (`spider/files/pets/pets.sqlite`), or empty."""
+    """Path of the item's file below data/raw/streambench (`spider/files/pets/pets.sqlite`), or empty."""
     origin: tuple[Origin, ...]
 
 
@@ -62,18 +62,19 @@ class _Candidate:
 
     @property
     def stratum(self) -> str:
-        """As many are drawn of each dataset, and of each value of its own stratum."""
+        """The sample has equally many items of each dataset, and of each value of the dataset's stratum."""
         field = self.dataset.head.stratum
         return f"{self.dataset.folder.name} {self.item.details.get(field, '') if field else ''}"
 
 
 def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[StreamItem]:
-    """Read and draw the items. What cannot be asked is dropped with a reason.
+    """Read and sample the items; items that cannot be used are dropped with a reason.
 
-    streambench: data/raw/streambench. Gold queries that may read the clock are run, to see whether they do.
+    streambench: data/raw/streambench. Gold queries that may read the clock are executed to find out whether
+    they do.
 
-    Raises BadInput for a folder that is missing, changed since its import (checksum), or of another kind, and
-    where the dataset does not have the entry's order.
+    Raises BadInput if a folder is missing, changed since its import (checksum) or of another kind, or if the
+    dataset does not support the entry's order.
     """
     datasets = open_datasets(streambench, entry.datasets)
     candidates: list[_Candidate] = []
@@ -114,7 +115,7 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
 
 
 def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
-    """Find (reason, detail) why an item cannot be asked; None where it can. Other kinds are not looked at."""
+    """Return (reason, detail) why an item cannot be used; None if it can, or for a plug-in's kind."""
     if kind in {"sql", "hotpotqa"} and not item.gold.strip():
         return "no_gold", "the gold answer is empty"
     if kind == "ds1000" and not isinstance(item.details.get("code_context"), str):
@@ -129,9 +130,9 @@ def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
 
 
 def find_clocks(dataset: StreamDataset, items: Sequence[DatasetItem]) -> Mapping[str, tuple[str, str]]:
-    """Find the items whose gold query reads the clock, the session or chance as it runs: key -> problem.
+    """Return the items whose gold query reads the clock, the session or random values: key -> problem.
 
-    A query without its database cannot be run, and is never judged.
+    A query without its database cannot run, and is never scored, so it is not checked.
     """
     if dataset.head.kind != "sql":
         return {}
@@ -141,7 +142,7 @@ def find_clocks(dataset: StreamDataset, items: Sequence[DatasetItem]) -> Mapping
         for item in items:
             if item.file and item.file not in addresses:
                 addresses[item.file] = ""
-                with suppress(BadInput, OSError):  # the steps say what is wrong with a database
+                with suppress(BadInput, OSError):  # the stage `steps` reports what is wrong with a database
                     snapshot = Snapshot(dataset.folder / item.file)
                     stack.callback(snapshot.close)
                     addresses[item.file] = snapshot.uri
@@ -159,7 +160,7 @@ def find_clocks(dataset: StreamDataset, items: Sequence[DatasetItem]) -> Mapping
 
 
 def read_object(text: str) -> dict[str, object]:
-    """Read a JSON object; empty for what is none."""
+    """Return the object in a JSON text; empty if the text is not a JSON object."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -168,7 +169,7 @@ def read_object(text: str) -> dict[str, object]:
 
 
 def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset]:
-    """Open dataset folders. Raises BadInput if one cannot be opened, or is of another kind."""
+    """Open dataset folders. Raises BadInput if one cannot be opened, or if their kinds differ."""
     datasets = []
     for name in names:
         if Path(name).name != name or name in {".", ".."}:

@@ -1,4 +1,4 @@
-"""The paper's order of a stream: the released rows as the library `datasets` shuffles or sorts them."""
+"""The paper's order of a stream: released rows, shuffled as by the library `datasets`, or sorted."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ TITLES: Mapping[str, str] = {
     "released": "released: the paper's, datasets.Dataset.shuffle(seed)",
     SHIFT: "distribution_shift: the released rows sorted by database, under every seed",
 }
-"""Order -> its name on reports."""
+"""Name of an order -> its description in reports."""
 
 
 def permute(count: int, seed: int) -> list[int]:
-    """Return the rows of a split in the order of `datasets.Dataset.shuffle(seed)`; count: all its rows."""
+    """Return row numbers in the order of `datasets.Dataset.shuffle(seed)`. count: all rows of the split."""
     return [int(row) for row in np.random.default_rng(seed).permutation(count)]
 
 
 def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
-    """Return the rows of the entry's dataset; `items` are those that are streamed, by `take`.
+    """Return the numbers of rows of the entry's dataset; `items` is limited by `take`.
 
-    Raises BadInput for several datasets, one without the released rows, and more items than it has.
+    Raises BadInput if there are several datasets, if the dataset does not have the released rows, or if
+    `take` exceeds their number.
     """
     where = "streambench.streams"
     if len(datasets) != 1:
@@ -47,9 +48,9 @@ def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
 
 
 def order_rows(entry: Stream, dataset: StreamDataset, seed: int) -> list[str]:
-    """Return the keys of the items of a dataset in the order of the entry; rows that were left out have none.
+    """Return the keys of a dataset's items in the entry's order; rows that were not imported are missing.
 
-    Raises BadInput as `require_rows`, and for a sort by database of items without any.
+    Raises BadInput as `require_rows` does, and if a sort by database is asked for but the items have none.
     """
     count = require_rows(entry, [dataset]).items
     items = {item.row: item for item in dataset.read_items() if item.row is not None and item.row < count}

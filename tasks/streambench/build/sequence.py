@@ -16,22 +16,22 @@ from tasks.streambench.entries import Stream
 
 @dataclass(frozen=True)
 class SequencePlace:
-    """Stage sequence: the exact order of a stream under a seed (section 3.1)."""
+    """Stage sequence: one position of a stream's order under a seed (section 3.1)."""
 
     id: str
     """`make_id("place", stream, seed, position)`"""
     seed: int
     position: int
-    """t, from 1 to T."""
+    """The step number t, from 1 to T."""
     item: str
     origin: tuple[Origin, ...]
 
 
 def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str) -> Drafts[SequencePlace]:
-    """Order the items by each seed; T places for each.
+    """Order the items by each seed; the result has T positions for each seed.
 
-    streambench: data/raw/streambench. The order `hashed` is that of the hashes of seed and item: the same
-    under every version of Python. Raises BadInput if the dataset does not have the entry's order.
+    streambench: data/raw/streambench. The order `hashed` sorts by the hash of seed and item, which is the
+    same in every version of Python. Raises BadInput if the dataset does not support the entry's order.
     """
     if not items:
         raise BadInput("streambench.sequence", "there is no item", hint="check the stream's datasets")
@@ -51,7 +51,7 @@ def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str
 
 
 def order_items(items: Sequence[StreamItem], streambench: Path, entry: Stream, seed: int) -> list[StreamItem]:
-    """Order items by a seed; those of a preview alone, where it has some of them."""
+    """Return the items in a seed's order; in a preview, which has some of the items, only these."""
     if entry.order == HASHED:
         return order_by_seed(items, seed, lambda item: item.id, "sequence")
     (dataset,) = open_datasets(streambench, entry.datasets)

@@ -1,4 +1,4 @@
-"""Stage: the few-shot examples of a stream, fixed for all runs."""
+"""Stage: the few-shot examples of a stream, which are the same in all runs."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ class StreamShot:
     id: str
     dataset: str
     place: int
-    """From 0; the first k are shown."""
+    """Position in the prompt, starting at 0; a prompt shows the first k examples."""
     text: str
     memory_key: str
     answer: str
-    """As a prompt shows it, not as a metric reads it."""
+    """The answer in the format of a prompt, which may differ from the metric's."""
     origin: tuple[Origin, ...]
     seed: int | None = None
-    """The seed of the runs that show it; None for all runs."""
+    """The seed of the runs that show the example; None for all runs."""
 
 
 def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
-    """Draw examples of the datasets' shots.jsonl: none of them is an item of the stream.
+    """Sample few-shot examples from the datasets' shots.jsonl; none of them is an item of the stream.
 
-    As many of each dataset as of any other. Where the datasets have fewer, these are all; few_shot says so.
-    Under another order than `hashed` the paper's rows are taken instead, for each seed of the stream.
-    Drop reasons: `asked` (an item of its dataset has the same text; the paper keeps it), `left_out` (a row
-    of the paper's that could not be imported).
+    Each dataset contributes equally many examples. If the datasets have too few examples, all are used, and
+    few_shot shows fewer than k. With an order other than `hashed`, the paper's rows are used instead, for
+    each seed of the stream.
+    Drop reasons: `asked` (an item of the same dataset has the same text; the paper keeps such examples),
+    `left_out` (one of the paper's rows could not be imported).
     """
     datasets = open_datasets(streambench, entry.datasets)
     if entry.order != HASHED:
@@ -59,7 +60,7 @@ def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
 
 
 def take_released(dataset: StreamDataset, entry: Stream) -> Drafts[StreamShot]:
-    """Take the first rows of the split of examples, shuffled by each seed where the paper shuffles it."""
+    """Return the first rows of the split of examples, shuffled by each seed if the paper shuffles them."""
     rows, name = require_rows(entry, [dataset]), dataset.folder.name
     shots = {shot.row: shot for shot in dataset.read_shots()}
     seeds: tuple[int | None, ...] = entry.seeds if rows.shuffled else (None,)

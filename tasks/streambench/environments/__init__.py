@@ -1,1 +1,1 @@
-"""Environments, one a file, found by being there."""
+"""Environments, one per file; a new file is found automatically."""

@@ -25,9 +25,9 @@ INSTRUCTIONS: Mapping[Style, str] = {
 
 
 class DDXPlusEnvironment(Environment):
-    """The diagnoses are those of the dataset's `files/diagnoses.json`; their places are the labels.
+    """Diagnoses are numbered by their position in the dataset's `files/diagnoses.json`.
 
-    Readings `lenient`, `released`; they differ after reasoning alone.
+    The readings are `lenient` and `released`; they differ only after reasoning.
     """
 
     name = "ddxplus"
@@ -47,7 +47,7 @@ class DDXPlusEnvironment(Environment):
         self._metric = DDXPlus()
 
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Show the list of diagnoses and the patient's profile."""
+        """Return a prompt with the list of diagnoses and the patient's profile."""
         lines = [f"{number}. {write_text(name)}" for number, name in enumerate(self._diagnoses)]
         return PromptParts(
             task="Diagnose a patient by their profile, as a doctor would. The diagnosis is one of a list.",
@@ -58,12 +58,12 @@ class DDXPlusEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Write a past patient with the diagnosis."""
+        """Return a past patient with the diagnosis."""
         shown = answer if words is not None else f"Diagnosis: {answer}"
         return write_step(f"The patient:\n{write_text(key)}", shown, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Take the first number before a full stop and name its diagnosis; without one the text as it is."""
+        """Return the diagnosis for the first number before a full stop; without one, the text unchanged."""
         answer = check_reply(text)
         if style == "chain" and self.setup.reading == RELEASED:
             answer = read_released_diagnosis(text)
@@ -73,13 +73,13 @@ class DDXPlusEnvironment(Environment):
         return f"{label}. {self._diagnoses[label]}" if label is not None else " ".join(answer.split())
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Compare with the label."""
+        """Compare the answer with the label."""
         return score_record(self._metric, "", self.make_record(item, answer, None), self.primary, self.words)
 
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
-        """Make the line for `benchloom score ddxplus`."""
+        """Return the record for `benchloom score ddxplus`."""
         gold = int(item.gold) if item.gold.isascii() and item.gold.isdigit() else item.gold
         return {"id": item.id, "gold": gold, "prediction": answer}
 

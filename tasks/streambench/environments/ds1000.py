@@ -1,4 +1,4 @@
-"""Python programming (DS-1000): pass@1 by each problem's test program, in the sandbox or not at all."""
+"""Python programming (DS-1000): pass@1 by each problem's test program, which only runs in a sandbox."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ EXECUTION_CONTEXT = re.compile(
 
 
 class DS1000Environment(Environment):
-    """Option `timeout`: seconds of a test program, from when its libraries are loaded.
+    """Option `timeout`: the maximum run time of a test program in seconds, after its libraries are loaded.
 
-    Readings `lenient`, `released`.
+    The readings are `lenient` and `released`.
     """
 
     name = "ds1000"
@@ -64,11 +64,11 @@ class DS1000Environment(Environment):
         self._metric: DS1000 | None = None
 
     async def __aexit__(self, *error: object) -> None:
-        """Wait for the programs that run; what waits is not begun."""
+        """Wait for running programs; programs that have not started are cancelled."""
         await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
 
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Show the problem, and the code that the answer is put into (its execution context)."""
+        """Return a prompt with the problem and its execution context, the code around the answer."""
         program = find_execution_context(str(read_object(item.details).get("code_context") or ""))
         return PromptParts(
             task="Complete a Python program. You are given a problem with the code around its solution; only "
@@ -80,13 +80,13 @@ class DS1000Environment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Write a past problem with its code, fenced as the answer is to be."""
+        """Return a past problem with its code, fenced in the same way as an answer."""
         return write_step(f"Problem:\n{write_text(key)}", f"```python\n{answer.strip(chr(10))}\n```", words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Take the first fenced Python block, else the text as it is; indentation stays.
+        """Return the first fenced Python block, else the whole text; indentation is kept.
 
-        `released` reads the whole reply, whatever the style.
+        The reading `released` parses the whole reply in every style.
         """
         if self.setup.reading == RELEASED:
             return read_released_code(check_reply(text))
@@ -103,7 +103,7 @@ class DS1000Environment(Environment):
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
-        """Make the line for `benchloom score ds1000`."""
+        """Return the record for `benchloom score ds1000`."""
         test = read_object(item.details).get("code_context")
         return {"id": item.id, "code_context": test, "prediction": answer}
 
@@ -116,6 +116,6 @@ class DS1000Environment(Environment):
 
 
 def find_execution_context(code_context: str) -> str:
-    """Find the program in a problem's tests that an answer is put into; empty where there is none."""
+    """Return the program in a problem's tests into which an answer is inserted; empty if there is none."""
     found = EXECUTION_CONTEXT.search(code_context)
     return found["program"].strip("\n") if found else ""

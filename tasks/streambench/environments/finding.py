@@ -1,4 +1,4 @@
-"""Find environments: `sql` is the class of that name in this folder's sql.py, or an installed plug."""
+"""Find environments by name: `sql` is the class in this folder's sql.py, or an installed plug-in."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CLASSES: PluggedClasses[Environment] = PluggedClasses(
 
 
 def find_environment(kind: str) -> type[Environment]:
-    """Find the environment of a kind of items: in its file, else installed. Raises BadInput for none."""
+    """Return the environment class of a kind of items: from its file, or a plug-in. Raises BadInput."""
     return CLASSES.find(kind, FOLDER)
 
 
 def list_kinds() -> list[str]:
-    """List the kinds of the files of this folder, then those of installed plugs. Imports none."""
+    """List the kinds of this folder's files, then those of installed plug-ins, without importing them."""
     return CLASSES.list_all(FOLDER)

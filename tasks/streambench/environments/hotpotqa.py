@@ -30,10 +30,10 @@ INSTRUCTIONS: Mapping[Style, str] = {
 
 
 class HotpotQAEnvironment(Environment):
-    """Rules of F1: `official`, `streambench`; the bit is exact match under both.
+    """Rules of F1: `official`, `streambench`; under both rules, the bit is exact match.
 
-    Readings `lenient`, `released`. Option `paragraphs_in_shots`: whether examples have their paragraphs (the
-    paper's have, k = 4).
+    The readings are `lenient` and `released`. Option `paragraphs_in_shots`: whether examples include their
+    paragraphs, as in the paper (with k = 4).
     """
 
     name = "hotpotqa"
@@ -53,7 +53,7 @@ class HotpotQAEnvironment(Environment):
         self._metric = HotpotQA()
 
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Show all paragraphs with their titles."""
+        """Return a prompt with all paragraphs and their titles."""
         return PromptParts(
             task="Answer a question by the paragraphs that are given with it. Some have nothing to do "
             "with the question.",
@@ -64,14 +64,14 @@ class HotpotQAEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Write a past question with its answer, and with its paragraphs if they are wanted."""
+        """Return a past question with its answer, and with its paragraphs if the option is set."""
         question = f"Question: {write_text(key)}"
         if self._options["paragraphs_in_shots"] and (own := self._paragraphs.get(key)):
             question = f"{write_text(own)}\n\n{question}"
         return write_step(question, answer if words is not None else f"Answer: {answer}", words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Take the answer of the first JSON object; without one the text as it is."""
+        """Return the answer of the first JSON object in the reply; without one, the text unchanged."""
         if self.setup.reading == RELEASED:
             return write_plain(read_released_answer(check_reply(text)))
         found = find_object(check_reply(text))
@@ -81,7 +81,7 @@ class HotpotQAEnvironment(Environment):
         return write_plain(str(answer if isinstance(answer, str | int | float) else text))
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Compare with the gold answer."""
+        """Compare the answer with the gold answer."""
         return score_record(
             self._metric, self._rule, self.make_record(item, answer, None), self.primary, self.words
         )
@@ -89,12 +89,12 @@ class HotpotQAEnvironment(Environment):
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
-        """Make the line for `benchloom score hotpotqa`."""
+        """Return the record for `benchloom score hotpotqa`."""
         return {"id": item.id, "gold": item.gold, "prediction": answer}
 
     @cached_property
     def _paragraphs(self) -> Mapping[str, str]:
-        """Memory key -> paragraphs, of the stream's items and of the datasets' few-shot examples."""
+        """Memory key -> paragraphs, for the stream's items and the datasets' few-shot examples."""
         found: dict[str, str] = {}
         for dataset in sorted({item.dataset for item in self.setup.items}):
             for key, text in read_shot_texts(self.setup.files / dataset / SHOTS):

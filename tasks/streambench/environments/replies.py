@@ -1,4 +1,4 @@
-"""Read models' replies, and write texts for prompts, the same for all environments."""
+"""Parse models' replies and format texts for prompts, in the same way for all environments."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ LABEL = re.compile(
 WORDS_AFTER = re.compile(r"^(?:feedback|remarks(?: \d+)?) *:", re.IGNORECASE | re.MULTILINE)
 BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
 MOST_BRACES = 50
-"""Places in a reply at which a JSON object may begin."""
+"""Maximum number of opening braces in a reply at which a JSON object is searched."""
+# Maximum nesting depth of a JSON object in a reply.
 DEEPEST = 50
 
 
 def check_reply(text: str) -> str:
-    """Return a reply as it is. Raises Unparsed for an empty one."""
+    """Return a reply unchanged. Raises Unparsed if it is empty."""
     if not text.strip():
         raise Unparsed("empty: there is no answer")
     return text
 
 
 def cut_reasoning(text: str) -> str:
-    """Return what follows the last line that begins with `Answer:`; the whole text without such a line."""
+    """Return the text after the last line that starts with `Answer:`; the whole text if there is none."""
     found = list(ANSWER.finditer(text))
     answer = text[found[-1].end() :] if found else ""
     return answer if answer.strip() else text
 
 
 def drop_labels(text: str) -> str:
-    """Drop the labels that a prompt's past steps bear, and what follows them: a small model copies them.
+    """Remove labels of past steps, and the text after them: small models copy both from the prompt.
 
-    A text with a fence is left as it is.
+    A text with a fenced block is returned unchanged.
     """
     if "```" in text:
         return text
@@ -51,13 +52,13 @@ def drop_labels(text: str) -> str:
 
 
 def find_last_block(text: str) -> str:
-    """Find the last fenced block of a text, with its fence; empty if there is none that ends."""
+    """Return the last complete fenced block of a text with its fence; empty if there is none."""
     parts = text.split("```")
     return f"```{parts[-2 if len(parts) % 2 else -3]}```" if len(parts) > 2 else ""
 
 
 def find_object(text: str) -> Mapping[str, object] | None:
-    """Find the first JSON object in a text; None if there is none, or one nested too deep."""
+    """Return the first JSON object in a text; None if there is none, or if it is nested too deeply."""
     for place, brace in enumerate(re.finditer(r"\{", text)):
         if place == MOST_BRACES:
             return None
@@ -78,22 +79,22 @@ DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
 
 
 def write_plain(text: str) -> str:
-    """Write a text on one line, without half characters."""
+    """Return a text on one line, without lone surrogates."""
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
 
 
 @lru_cache(maxsize=4_096)
 def write_text(text: str) -> str:
-    """Write a text for a prompt: no hidden characters or role markers, one blank line in a row at most.
+    """Return a text for a prompt, without hidden characters, role markers and repeated blank lines.
 
-    The same ones come with many prompts: an item is asked by every run.
+    Results are cached, since each item appears in the prompts of many runs.
     """
     shown = split_roles(show_hidden(NEW_LINES.sub("\n", text))[0])[0]
     return BLANK_LINES.sub("\n\n", shown).strip("\n").strip()
 
 
 def write_step(question: str, answer: str, words: str | None) -> str:
-    """Write a past step. words: the feedback; None = an example, whose answer is right."""
+    """Return a past step as text. words: the feedback; None for an example with a right answer."""
     if words is None:
         return f"{question}\n{write_text(answer)}"
     return f"{question}\nYour answer: {write_text(answer)}\nFeedback: {words}"

@@ -1,4 +1,4 @@
-"""Text-to-SQL (Spider, CoSQL, BIRD, GRAMMAR's questions): execution accuracy on read-only SQLite files."""
+"""Text-to-SQL (Spider, CoSQL, BIRD, GRAMMAR questions): execution accuracy on read-only SQLite files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tasks.streambench.environments.verdicts import (
 )
 
 SOFT_F1 = "soft_f1"
-"""The figure beside accuracy: as `benchloom score soft-f1` has it, under every rule."""
+"""A figure beside accuracy: the same as `benchloom score soft-f1`, under every rule."""
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with one SQLite query that answers the question, and with nothing else.",
     "chain": "Think about it step by step: which tables and columns, which conditions, what to return. Then "
@@ -45,9 +45,9 @@ INSTRUCTIONS: Mapping[Style, str] = {
 
 
 class SqlEnvironment(Environment):
-    """Rules `streambench`, `bird`, `test-suite`; options `timeout` (seconds) and `keep_distinct`.
+    """Rules `streambench`, `bird`, `test-suite`; options `timeout` (in seconds) and `keep_distinct`.
 
-    Readings `lenient`, `released`.
+    The readings are `lenient` and `released`.
     """
 
     name = "sql"
@@ -69,14 +69,14 @@ class SqlEnvironment(Environment):
         self._opening = threading.Lock()
 
     async def __aexit__(self, *error: object) -> None:
-        """End the worker processes, and let the databases go."""
+        """Stop the worker processes and close the databases."""
         await asyncio.to_thread(self._pools.close)
         for metric in self._metrics.values():
             metric.suites.close()
         self._metrics.clear()
 
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Show the CREATE statements of the item's database."""
+        """Return a prompt with the CREATE statements of the item's database."""
         return PromptParts(
             task="Write SQL for SQLite. You are given the tables of a database and a question about them.",
             common="",
@@ -86,13 +86,13 @@ class SqlEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Write a past question with its query, without the tables."""
+        """Return a past question with its query, without the tables."""
         return write_step(f"Question: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Take the query out of a fence, or of the reasoning, and add a SELECT that is missing.
+        """Return the query from a fenced block or after the reasoning; add SELECT if it is missing.
 
-        `released` reads the whole reply, whatever the style.
+        The reading `released` parses the whole reply in every style.
         """
         if self.setup.reading == RELEASED:
             return read_released_sql(check_reply(text))
@@ -102,13 +102,13 @@ class SqlEnvironment(Environment):
         return prepare_prediction(answer).strip()
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Run both queries in a worker process that can only read."""
+        """Run the answer and the gold query in a worker process with read-only access."""
         return await self._pools.run(self._judge, item, answer)
 
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
-        """Make the line for `benchloom score execution`."""
+        """Return the record for `benchloom score execution`."""
         return {"id": item.id, "db_id": _name_database(item), "gold": item.gold, "prediction": answer}
 
     def _judge(self, pool: SqlPool, item: StreamItem, answer: str) -> Feedback:
@@ -132,14 +132,15 @@ class SqlEnvironment(Environment):
     def _open_metric(self, folder: Path) -> Execution:
         with self._opening:
             if folder not in self._metrics:
-                # What `released` has read is SQL; `lenient` reads its own answers again and finds the same.
+                # `released` has already converted the reply to SQL; for `lenient`, parsing the answer again
+                # gives the same.
                 reading = NONE if self.setup.reading == RELEASED else LENIENT
                 self._metrics[folder] = Execution(databases=folder, reading=reading, **self._options)
             return self._metrics[folder]
 
 
 class _PoolShelf:
-    """Pools of one worker process each, opened when a query comes and none is idle; one thread uses one."""
+    """Worker processes for SQL, one per thread, started on first use."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -150,7 +151,7 @@ class _PoolShelf:
     async def run(
         self, judge: Callable[[SqlPool, StreamItem, str], Feedback], item: StreamItem, answer: str
     ) -> Feedback:
-        """Judge in a thread, with the pool that is that thread's."""
+        """Score an answer in a thread, with that thread's pool."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: judge(self._take(), item, answer))
 

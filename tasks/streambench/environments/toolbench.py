@@ -1,6 +1,6 @@
-"""Tool use (ToolBench, the subset of STE): the right API with the right arguments, by rule or judge.
+"""Tool use (ToolBench, the subset of STE): the right API and arguments, decided by rule or by a judge.
 
-A prompt shows some of the 817 API descriptions: all of them are 144 thousand tokens.
+A prompt shows only some of the 817 API descriptions, since all of them have 144 thousand tokens.
 """
 
 from __future__ import annotations
@@ -54,10 +54,12 @@ from tasks.streambench.environments.verdicts import (
 FILE = "descriptions.json"
 SEARCHES = ("embedding", "words")
 WORD = re.compile(r"[a-z]+|[0-9]+")
+# Special values of the option `descriptions`: the tested APIs, and all APIs.
 LISTED, EVERY = 0, -1
+# Scores are rounded, so that tiny numerical differences do not change the ranking.
 DIGITS = 6
 SEARCHED = 300
-"""Characters of a description that are searched: what it is for stands at its beginning."""
+"""Characters of a description that are searched; the purpose of an API is at the start of it."""
 PROMPT = Path(__file__).parents[1] / "prompts" / "judge_arguments.md"
 FORM = (
     '{"api": "<name of the API, whole as above, with any %% and what follows>", '
@@ -77,7 +79,7 @@ NOT_READ = "No call could be read: "
 
 @dataclass(frozen=True)
 class ShownApis:
-    """The APIs of a prompt, in order. shared: the same for all items."""
+    """The APIs of a prompt, in order. shared: whether all items have the same APIs."""
 
     names: tuple[str, ...]
     shared: bool
@@ -85,13 +87,18 @@ class ShownApis:
 
 
 class ApiDescriptions:
-    """The descriptions of a stream's datasets, and the choice among them.
+    """The API descriptions of a stream's datasets, and the selection of those that a prompt shows.
 
-    Embeddings of all descriptions are asked for once, when the first prompt is made.
+    All descriptions are embedded once, for the first prompt.
     """
 
     def __init__(self, setup: EnvironmentSetup, count: int, search: str, characters: int) -> None:
-        """count: so many are found for an item; 0 the tested, -1 all. characters: of one that is shown."""
+        """Store the options.
+
+        - count: number of descriptions retrieved for an item; 0 means all tested APIs, -1 means all APIs.
+        - search: `embedding` or `words`.
+        - characters: maximum characters of a description in a prompt.
+        """
         where = "streambench.streams: options"
         if count < EVERY:
             raise BadInput(
@@ -105,14 +112,14 @@ class ApiDescriptions:
         self._embedding: asyncio.Task[np.ndarray] | None = None
 
     def describe(self, name: str) -> str:
-        """Write an API's name and description; one that is too long is cut, and says so."""
+        """Return an API's name and description; a description that is too long is cut and marked."""
         text = self._texts.get(name, "")
         if len(text) > self._characters:
             text = f"{text[: self._characters]} [cut]"
         return f"API: {write_text(name)}\n{write_text(text)}".strip()
 
     async def choose(self, item: StreamItem, *, row: str) -> ShownApis:
-        """Choose what an item's prompt shows. Raises as `Ask.embed` does."""
+        """Return the APIs for an item's prompt. Raises as `Ask.embed` does."""
         if self._count == EVERY:
             return ShownApis(self._shuffled(list(self._texts)), True)
         if self._count == LISTED:
@@ -124,7 +131,7 @@ class ApiDescriptions:
         ranked = sorted(zip(self._texts, scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
         names = tuple(name for name, _ in ranked[: self._count])
         rest = len(self._texts) - len(names)
-        # The most likely last, where a prompt's question follows.
+        # The most relevant API is last, since the prompt's question follows it.
         return ShownApis(
             names[::-1], False, (f"{rest} of {len(self._texts)} APIs: not retrieved",) if rest else ()
         )
@@ -180,7 +187,7 @@ class ApiDescriptions:
 
 
 class WordScores:
-    """BM25 over a few hundred short texts, in which a word counts by how rare it is (k1 = 1.5, b = 0.75)."""
+    """BM25 scores of a few hundred short texts; rare words have more weight (k1 = 1.5, b = 0.75)."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         counts = [Counter(WORD.findall(text.lower())) for text in texts]
@@ -193,7 +200,7 @@ class WordScores:
                 self._weights[word][place] = count / (count + length)
 
     def score(self, query: str) -> list[float]:
-        """Score every text for a query."""
+        """Return the score of every text for a query."""
         scores = [0.0] * self._size
         for word in sorted(set(WORD.findall(query.lower()))):
             found = self._weights.get(word, {})
@@ -204,7 +211,7 @@ class WordScores:
 
 
 class ArgumentVerdict(Label):
-    """The judge's word on a call's arguments."""
+    """The judge's verdict on the arguments of a call."""
 
     RIGHT = "Yes.", "right", 1.0
     WRONG = "No.", "wrong", 0.0
@@ -217,8 +224,9 @@ class ToolBenchEnvironment(Environment):
     """Rules of the judge: `released`, wrong only if "No." occurs; `strict`, must begin with Yes or No.
 
     Readings of replies: `lenient`, `released`.
-    Options: `descriptions`, so many are shown of all, found by the query (0: those of the tested APIs, in an
-    order by seed 0, as the paper has it; -1: all); `search`, `embedding` or `words`.
+    Options: `descriptions`, the number of descriptions retrieved for the query (0: those of the tested APIs
+    in a random order with seed 0, as in the paper; -1: all). `search`: `embedding` or `words`. `characters`:
+    maximum characters of a description in a prompt.
     """
 
     name = "toolbench"
@@ -237,7 +245,7 @@ class ToolBenchEnvironment(Environment):
         self._metric = ToolBench()
 
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Show the descriptions of APIs: the same for all items, or those that the query finds."""
+        """Return a prompt with API descriptions: the same for all items, or those retrieved for the query."""
         shown = await self._apis.choose(item, row=row)
         text = "\n\n".join(["The APIs:", *map(self._apis.describe, shown.names)])
         return PromptParts(
@@ -253,13 +261,13 @@ class ToolBenchEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Write a past query with its call."""
+        """Return a past query with its call."""
         return write_step(f"The user asks: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Take the first JSON object and write it on one line; without one the text as it is.
+        """Return the first JSON object of the reply on one line; without one, the text unchanged.
 
-        `released` reads the whole reply, whatever the style; what it does not read says so.
+        The reading `released` parses the whole reply in every style; an answer that it cannot parse says so.
         """
         if self.setup.reading == RELEASED:
             call = read_released_call(check_reply(text))
@@ -269,7 +277,7 @@ class ToolBenchEnvironment(Environment):
         return write_plain(answer if found is None else json.dumps(found, ensure_ascii=False))
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Compare the call with the gold one; a judge says what only it can. Raises ModelFailed."""
+        """Compare the call with the gold call; ask the judge if a rule cannot decide. Raises ModelFailed."""
         record = self.make_record(item, answer, None)
         gold = read_object(item.details)
         if (
@@ -303,7 +311,7 @@ class ToolBenchEnvironment(Environment):
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
-        """Make the line for `benchloom score toolbench`."""
+        """Return the record for `benchloom score toolbench`."""
         gold = read_object(item.details)
         call = self._read_call(answer) if answer is not None else None
         asked = feedback is not None and bool(feedback.calls)
@@ -318,7 +326,7 @@ class ToolBenchEnvironment(Environment):
         }
 
     def _read_call(self, answer: str) -> ReadCall | None:
-        """Read the call of an answer; None where it is not well-formed."""
+        """Return the call in an answer; None if it is not well-formed."""
         if self.setup.reading == LENIENT:
             found = find_object(answer) or {}
             api, arguments = found.get("api"), found.get("arguments")
@@ -330,9 +338,10 @@ class ToolBenchEnvironment(Environment):
 
 
 def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
-    """List the arguments that are compared with the gold ones.
+    """Return the arguments that are compared with the gold arguments.
 
-    The published code compares each gold argument, so that without any every valid JSON value is right.
+    The published code compares only the gold arguments. If there are none, every valid JSON value is
+    therefore right.
     """
     if isinstance(call.arguments, dict):
         return call.arguments
@@ -340,10 +349,10 @@ def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
 
 
 def read_verdict(text: str, rule: str) -> tuple[bool, str]:
-    """Read the judge's word on the arguments: (whether they are right, what was wrong with the word).
+    """Return (whether the arguments are right, what is wrong with the verdict) for a judge's reply.
 
-    released: right unless "No." occurs, whatever else is said. strict: a reply that begins with neither Yes
-    nor No is wrong, and flagged.
+    released: right unless "No." occurs anywhere. strict: a verdict that begins with neither Yes nor No counts
+    as wrong, and is reported.
     """
     if rule == "released":
         return ArgumentVerdict.WRONG not in text, ""

@@ -1,4 +1,4 @@
-"""Make feedback of a score: the bit is what `benchloom score` gives for the same line."""
+"""Convert scores to feedback; the bit is the result of `benchloom score` for the same record."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tasks.streambench.environment import Feedback
 def make_feedback(
     metric: Metric[Any], rule: str, item: Any, score: Score, primary: str, words: Mapping[bool, str]
 ) -> Feedback:
-    """Make feedback of an item's score. A score that is failed gives no verdict, and the bit is False.
+    """Return the feedback for an item's score; without a verdict, the bit is False.
 
-    words: a bit -> the bit in words.
+    words: the bit -> the bit in words.
     """
     accumulator = metric.make_accumulator(rule)
     accumulator.add(item, score)
@@ -35,14 +35,14 @@ def make_feedback(
 def make_unjudged(
     problem: str, words: Mapping[bool, str], values: Mapping[str, float | None] | None = None
 ) -> Feedback:
-    """Make the feedback of an answer that cannot be judged."""
+    """Return the feedback for an answer that cannot be scored."""
     return Feedback(False, Outcome.UNJUDGED, words[False], values or {}, problem)
 
 
 def score_record(
     metric: Metric[Any], rule: str, record: dict[str, Any], primary: str, words: Mapping[bool, str]
 ) -> Feedback:
-    """Score one line as `benchloom score` does. What the metric cannot read is not judged."""
+    """Score one record as `benchloom score` does; a record that the metric cannot read is unjudged."""
     try:
         item = metric.read(record)
     except BadItem as error:
@@ -51,9 +51,9 @@ def score_record(
 
 
 def read_options(kind: str, given: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Give an environment's options: the known ones with their defaults, and those that are given.
+    """Return an environment's options: the defaults, overridden by the given ones.
 
-    Raises BadInput for one that is not known or of another type than its default.
+    Raises BadInput if an option is unknown or has another type than its default.
     """
     where = "streambench.streams: options"
     options = dict(known)
@@ -70,7 +70,7 @@ def read_options(kind: str, given: Mapping[str, object], known: Mapping[str, Any
 
 
 def choose_rule(kind: str, given: str, rules: tuple[str, ...]) -> str:
-    """Give the rule: the given one, or the first where none is. Raises BadInput for another."""
+    """Return the given rule, or the first rule if none is given. Raises BadInput if it is unknown."""
     if not given:
         return rules[0] if rules else ""
     if given not in rules:

@@ -1,1 +1,1 @@
-"""Methods, one a file, found by being there."""
+"""Methods, one per file; a new file is found automatically."""

@@ -1,4 +1,4 @@
-"""Chain of thought: reasoning before the answer, which is taken out of it (section 4.1.1)."""
+"""Chain of thought: the model reasons first, and the answer is extracted from the reply (section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from tasks.streambench.methods.parts import PaperMethod
 
 
 class Chain(PaperMethod):
-    """Asks for reasoning and an answer; no step depends on another."""
+    """Asks for reasoning and an answer; the steps are independent of each other."""
 
     name = "chain"
     sequential = False
     searches = False
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
-        """Ask in the style that reasons first."""
+        """Ask for reasoning, then the answer."""
         return await talk.answer(seen.agents[0], style="chain")

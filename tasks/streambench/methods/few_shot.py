@@ -9,7 +9,7 @@ from tasks.streambench.methods.parts import PaperMethod
 
 
 class FewShot(PaperMethod):
-    """Shows the first k of the stream's shots, in their order."""
+    """Shows the first k of the stream's few-shot examples, in their order."""
 
     name = "few_shot"
     sequential = False
@@ -29,5 +29,5 @@ class FewShot(PaperMethod):
         )
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
-        """Ask with the shots."""
+        """Ask with the few-shot examples."""
         return await talk.answer(seen.agents[0], examples=self._examples)

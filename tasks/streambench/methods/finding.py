@@ -1,4 +1,4 @@
-"""Find methods: `zero_shot` is the class of that name in this folder's zero_shot.py, or an installed plug."""
+"""Find methods by name: `zero_shot` is the class in this folder's zero_shot.py, or an installed plug-in."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ WHERE = "params.yaml: streambench: methods"
 
 
 def find_method(choice: MethodChoice) -> type[StreamMethod]:
-    """Find the method of a choice: a file of the project, else an installed package's.
+    """Return the method class of a choice: from a file of the project, or an installed package.
 
-    Raises BadInput for none, for a file that names a version, and for another package than is named.
+    Raises BadInput if there is none, if a version is given for a file of the project, or if the installed
+    package is not the one in the choice.
     """
     name = choice.method
     plug = CLASSES.choose(name, FOLDER)

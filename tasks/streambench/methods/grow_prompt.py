@@ -8,14 +8,14 @@ from tasks.streambench.methods.parts import MemoryMethod, filter_entries, show_e
 
 
 class GrowPrompt(MemoryMethod):
-    """Shows the last k steps, the oldest first; `use` filters the window, which is not filled up again."""
+    """Shows the last k steps, the oldest first; `use` filters these k steps, and no others replace them."""
 
     name = "grow_prompt"
     takes_use = True
     searches = False
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
-        """Ask with the window."""
+        """Ask with the window of past steps."""
         window = [FoundEntry(entry, 0.0) for entry in self._memory.latest(self.setup.k)]
         shown = filter_entries(window, self.setup.choice.use)
         return await talk.answer(seen.agents[0], examples=[show_entry(entry, judged=True) for entry in shown])

@@ -7,13 +7,13 @@ from tasks.streambench.methods.parts import MemoryMethod, filter_entries, show_e
 
 
 class MemPrompt(MemoryMethod):
-    """Finds k steps of all past ones, right or wrong; `use` filters what was found."""
+    """Retrieves the k most similar past steps, right or wrong; `use` filters them after the retrieval."""
 
     name = "mem_prompt"
     takes_use = True
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
-        """Ask with what was found, the most similar last."""
+        """Ask with the retrieved steps, the most similar last."""
         found = filter_entries(self._memory.nearest(seen.vector, self.setup.k), self.setup.choice.use)
         examples = [show_entry(entry, judged=True) for entry in reversed(found)]
         return await talk.answer(seen.agents[0], examples=examples)

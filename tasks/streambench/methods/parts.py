@@ -34,7 +34,7 @@ class PaperMethod(StreamMethod):
 
 
 class MemoryMethod(PaperMethod):
-    """A method of the paper that has a memory, and keeps every step in it unless it says otherwise."""
+    """A method of the paper with a memory; by default, every step is stored."""
 
     def __init__(self, setup: MethodSetup) -> None:
         super().__init__(setup)
@@ -43,11 +43,11 @@ class MemoryMethod(PaperMethod):
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, talk: StepTalk
     ) -> MemoryEntry | None:
-        """Keep the step, right or wrong; one without an answer has nothing to show."""
+        """Store the step, right or wrong, unless it has no answer."""
         return self.keep(seen, reply, feedback.bit, feedback.words)
 
     def keep(self, seen: SeenStep, reply: StepReply, bit: bool, words: str = "") -> MemoryEntry | None:
-        """Put a step into the memory; None where there was no answer."""
+        """Add a step to the memory and return its entry; None if there was no answer."""
         if reply.answer is None:
             return None
         entry = MemoryEntry(seen.item, seen.position, reply.agent, seen.memory_key, reply.answer, bit, words)
@@ -55,17 +55,17 @@ class MemoryMethod(PaperMethod):
         return entry
 
     def measure_memory(self) -> int:
-        """Return the number of steps kept."""
+        """Return the number of stored steps."""
         return len(self._memory)
 
 
 def filter_entries(found: Sequence[FoundEntry], use: Use) -> list[FoundEntry]:
-    """Keep what an ablation shows of entries that were selected (section 5.1.1)."""
+    """Filter the selected entries by an ablation's `use` (section 5.1.1)."""
     return [entry for entry in found if use == "all" or entry.entry.bit == (use == "correct")]
 
 
 def show_entry(found: FoundEntry, *, judged: bool) -> ShownExample:
-    """Show a past step. judged: with the feedback in words, else as an example of a right answer."""
+    """Return a past step for a prompt. judged: with feedback; otherwise as an example of a right answer."""
     entry = found.entry
     source = RetrievedEntry(entry.item, entry.position, found.distance)
     return ShownExample(source, entry.key, entry.answer, entry.words if judged else None)

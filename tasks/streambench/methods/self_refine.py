@@ -1,4 +1,4 @@
-"""Self-Refine: feedback by the model itself and refinement alternate (section 4.1.1)."""
+"""Self-Refine: the model alternates between feedback on its answer and a refinement (section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from tasks.streambench.methods.parts import PaperMethod
 
 
 class SelfRefine(PaperMethod):
-    """Refines an answer at most `refinements` times; the marker in a critique leaves it as it is."""
+    """Refines an answer at most `refinements` times; stops if the critique contains the marker."""
 
     name = "self_refine"
     sequential = False
     searches = False
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
-        """Answer, then criticise and refine. A call that fails makes the step fail."""
+        """Answer, then criticise and refine. A failed call makes the step fail."""
         agent = seen.agents[0]
         reply = await talk.answer(agent)
         history: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Self-StreamICL: the k most similar of your own right answers (section 4.1.2, algorithm 2)."""
+"""Self-StreamICL: the k most similar of the model's own right answers (section 4.1.2, algorithm 2)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tasks.streambench.methods.parts import MemoryMethod, show_entry
 
 
 class SelfStreamIcl(MemoryMethod):
-    """Keeps inputs with right answers, and shows them as examples without feedback."""
+    """Stores inputs with right answers, and shows them as examples without feedback."""
 
     name = "self_stream_icl"
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
-        """Ask with what was found, the most similar last."""
+        """Ask with the retrieved examples, the most similar last."""
         found = self._memory.nearest(seen.vector, self.setup.k)
         examples = [show_entry(entry, judged=False) for entry in reversed(found)]
         return await talk.answer(seen.agents[0], examples=examples)
@@ -22,5 +22,5 @@ class SelfStreamIcl(MemoryMethod):
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, talk: StepTalk
     ) -> MemoryEntry | None:
-        """Keep a right answer."""
+        """Store a right answer."""
         return self.keep(seen, reply, feedback.bit) if feedback.bit else None

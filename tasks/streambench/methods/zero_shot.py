@@ -1,4 +1,4 @@
-"""Zero-shot: the instruction and the input (section 4.1.1)."""
+"""Zero-shot: the instruction and the input, without examples (section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tasks.streambench.methods.parts import PaperMethod
 
 
 class ZeroShot(PaperMethod):
-    """Asks for each answer at once; no step depends on another."""
+    """Asks for each answer directly; the steps are independent of each other."""
 
     name = "zero_shot"
     sequential = False

@@ -1,1 +1,1 @@
-"""Scores, curves, tables and pages (sections 4.3 and 5, appendices)."""
+"""Check, tabulate and publish streams and evaluations (sections 4.3 and 5, appendices)."""

@@ -1,4 +1,4 @@
-"""Stage: hold a stream's artifacts to their contracts."""
+"""Stage: check the artifacts of a stream against their contracts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,12 @@ ROWS: Mapping[str, type] = {"items": StreamItem, "sequence": SequencePlace, "sho
 
 @dataclass(frozen=True)
 class StreamGrounds:
-    """The data with which the rules compare rows. places, asked: counts of positions and items by seed."""
+    """The data with which the rules compare rows.
+
+    - places: (seed, position) -> number of rows.
+    - asked: (seed, item) -> number of rows.
+    - lengths: seed -> number of rows.
+    """
 
     stream: str
     entry: Stream
@@ -45,8 +50,8 @@ def contracts(
 ) -> Counts:
     """Write the contracts' findings into the folder `out`.
 
-    items_dropped, shots_dropped: beside `items` and `shots`, checked with them. Raises ContractBroken if
-    one does not hold.
+    items_dropped, shots_dropped: tables beside `items` and `shots`, checked with them. Raises ContractBroken
+    if a contract is violated.
     """
     paths = {path.stem: path for path in (items, sequence, shots)}
     with draft_folder(out) as folder:
@@ -60,7 +65,7 @@ def contracts(
 
 
 def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> StreamGrounds:
-    """Read what the rules hold rows against."""
+    """Read the data with which the rules compare rows."""
     items = read_valid_rows(paths["items"], StreamItem)
     places = read_valid_rows(paths["sequence"], SequencePlace)
     return StreamGrounds(
@@ -75,7 +80,7 @@ def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> Stream
 
 
 def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: RowRule) -> Rules:
-    """Declare the rules of each artifact."""
+    """Return the rules of each artifact."""
     return {
         paths["items"]: [
             origins,
@@ -131,7 +136,7 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
 
 
 def find_wrong_key(record: Record, grounds: StreamGrounds) -> str:
-    """Say what is wrong with an item's dataset, kind or id; empty if nothing is."""
+    """Return what is wrong with an item's dataset, kind or id; empty if nothing is."""
     if record["dataset"] not in grounds.entry.datasets:
         return f"{record['dataset']} is not a dataset of the stream"
     if record["kind"] != grounds.kind:
@@ -141,7 +146,7 @@ def find_wrong_key(record: Record, grounds: StreamGrounds) -> str:
 
 
 def find_wrong_place(record: Record, grounds: StreamGrounds) -> str:
-    """Say what is wrong with a place of an order; empty if nothing is."""
+    """Return what is wrong with a position of an order; empty if nothing is."""
     seed, position, item = record["seed"], record["position"], record["item"]
     if seed not in grounds.entry.seeds:
         return f"{seed} is not a seed of the stream"
@@ -156,7 +161,7 @@ def find_wrong_place(record: Record, grounds: StreamGrounds) -> str:
 
 
 def find_wrong_shot(record: Record, entry: Stream) -> str:
-    """Say what is wrong with an example; empty if nothing is."""
+    """Return what is wrong with an example; empty if nothing is."""
     if not str(record["text"]).strip() or not str(record["answer"]).strip():
         return "it has no text or no answer"
     if record["dataset"] not in entry.datasets:
@@ -166,7 +171,7 @@ def find_wrong_shot(record: Record, entry: Stream) -> str:
 
 
 def find_gap(record: Record) -> str:
-    """Name what an item lacks; empty if it is whole."""
+    """Return what an item lacks; empty if it is complete."""
     missing = [name for name in ("text", "memory_key", "gold") if not str(record[name]).strip()]
     if missing:
         return f"it has no {missing[0]}"
@@ -178,6 +183,6 @@ def find_gap(record: Record) -> str:
 
 
 def find_way_out(path: str) -> str:
-    """Say that a path is absolute or leads above its start; empty if it does not."""
+    """Return a message if a path is absolute or leads outside of the folder; otherwise empty."""
     pure = PurePosixPath(path)
     return f"{path} is outside of the folder" if pure.is_absolute() or ".." in pure.parts else ""

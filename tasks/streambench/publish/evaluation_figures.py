@@ -1,4 +1,4 @@
-"""Stage: the figures of an evaluation: tables 2 to 11, figures 2 to 4, methods in pairs."""
+"""Stage: the figures of an evaluation: tables 2 to 11, figures 2 to 4, and pairs of methods."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from tasks.streambench.solve.stream_step import StreamStep
 from tasks.streambench.tables import tabulate_steps, tabulate_tokens
 from tasks.streambench.tables_curves import tabulate_curves
 
+# Maximum number of labels in a confusion matrix.
 MOST_LABELS = 12
 OTHER, NONE = "other", "none"
 CALL_FIELDS = ("api", "action", "name")
@@ -54,7 +55,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class StreamFigures:
-    """The content of evaluation_figures.json. counts: of items, runs, steps and failures; tables: by key."""
+    """The content of evaluation_figures.json. counts: of items, runs, steps and failures. tables: by key."""
 
     stream: str
     kind: str
@@ -69,7 +70,7 @@ class StreamFigures:
     order: str = HASHED
     reading: str = LENIENT
     rule: str = ""
-    """Of the stream: its order, how replies are read, and what scores them (empty: the default)."""
+    """order, reading, rule: the stream's order, reading of replies and scoring rule (empty: default)."""
 
 
 def evaluation_figures(
@@ -81,10 +82,10 @@ def evaluation_figures(
     settings: Mapping[str, Any],
     out: Path,
 ) -> Counts:
-    """Write evaluation_figures.json: every cell that the page shows, with n scored and n failed beside it.
+    """Write evaluation_figures.json: every cell of the page, with its numbers of steps and failures.
 
-    settings: `judging.thresholds.*`, beyond which the page has a warning at its head, and the stream's own.
-    The counts are of steps. Raises StageFailed if no step was run.
+    settings: `judging.thresholds.*`, above which the page shows a warning at the top, and the stream's own
+    settings. The counts are of steps. Raises StageFailed if no step was run.
     """
     if not steps:
         raise StageFailed("streambench.evaluation_figures: no step was run; run streambench.steps")
@@ -124,7 +125,7 @@ def evaluation_figures(
 
 
 def read_stream(settings: Mapping[str, Any], stream: str) -> dict[str, str]:
-    """Read a stream's order, reading and rule of a stage's settings."""
+    """Return a stream's order, reading and rule from a stage's settings."""
     section = f"streambench.streams.{stream}"
     usual = {"order": HASHED, "reading": LENIENT, "rule": ""}
     return {name: str(settings.get(f"{section}.{name}") or value) for name, value in usual.items()}
@@ -132,9 +133,13 @@ def read_stream(settings: Mapping[str, Any], stream: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """A system's answers by the true label, over all seeds. labels: rows, and columns before other and none.
+    """A system's answers by true label, over all seeds.
 
-    counts: by row, as many as columns. n, failed: steps with these labels, and those without an answer.
+    - labels: the labels of the rows.
+    - columns: the labels, then `other` and `none`.
+    - counts: one tuple per row, with one number per column.
+    - n: number of steps with these labels.
+    - failed: number of these steps without an answer.
     """
 
     title: str
@@ -147,7 +152,7 @@ class ConfusionMatrix:
 
 
 def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
-    """Make a matrix of each system, of the labels that are mistaken most often; none without labels."""
+    """Return a matrix for each system, of the labels with most mistakes; empty for kinds without labels."""
     readers = [find_reader(scored.item.kind) for scored in runs.steps[:1]]
     reader = readers[0] if readers else None
     if reader is None:
@@ -164,19 +169,19 @@ def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
 
 
 def find_reader(kind: str) -> Callable[[ScoredStep], tuple[str, str]] | None:
-    """Find what reads the true and the answered label of a step; None for kinds without labels."""
+    """Return the function that reads (true label, answered label) of a step; None without labels."""
     return {"ddxplus": read_diagnoses, "toolbench": read_calls_made}.get(kind)
 
 
 def read_diagnoses(one: ScoredStep) -> tuple[str, str]:
-    """Read the numbers of the true diagnosis and of the answered one."""
+    """Return the numbers of the true and the answered diagnosis."""
     label = None if one.step.answer is None else find_label(one.step.answer)
     gold = find_label(f"{one.item.gold}.") if one.item.gold.isdecimal() else find_label(one.item.gold)
     return str(gold), NONE if label is None else str(label)
 
 
 def read_calls_made(one: ScoredStep) -> tuple[str, str]:
-    """Read the names of the true API and of the called one."""
+    """Return the names of the true and the called API."""
     return _read_api(one.item.details) or _read_api(one.item.gold) or NONE, _read_api(one.step.answer) or NONE
 
 
@@ -212,7 +217,7 @@ def _order(label: str) -> tuple[int, int, str]:
 
 @dataclass(frozen=True)
 class ComparedSystems:
-    """Two systems of one model, compared. tested: the p value that decides; None of too few items."""
+    """A comparison of two systems of one model. tested: the deciding p value; None with too few items."""
 
     first: StreamSystem
     second: StreamSystem
@@ -221,7 +226,7 @@ class ComparedSystems:
 
 
 def tabulate_pairs(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Make a table for each model, of its methods and those that it takes turns in."""
+    """Return a table for each model, which compares its methods, including those with a shared memory."""
     tables = {}
     for model in runs.models:
         systems = runs.select(model=model, ablated=None)
@@ -233,7 +238,7 @@ def tabulate_pairs(runs: StreamRuns) -> dict[str, FigureTable]:
 
 
 def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem) -> ComparedSystems:
-    """Compare two systems over the seeds and items that both have; the corrected p value is yet to come."""
+    """Compare two systems over the seeds and items that both have, with an uncorrected p value."""
     pairs = pair_steps(runs.systems[first], runs.systems[second])
     if not pairs:
         return ComparedSystems(first, second, tuple(leave_out("no seed in common") for _ in COLUMNS), None)
@@ -265,7 +270,7 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
 
 
 def correct_pairs(pairs: Sequence[ComparedSystems]) -> list[ComparedSystems]:
-    """Put Holm's corrected p values into the last cells."""
+    """Return the pairs with Holm's corrected p values in their last cells."""
     adjusted = correct_holm([pair.tested for pair in pairs])
     return [
         pair

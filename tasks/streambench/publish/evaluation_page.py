@@ -1,6 +1,6 @@
-"""Stage: the page of an evaluation, and the stream as one can walk it.
+"""Stage: the page of an evaluation, with all steps of the stream to browse.
 
-Its charts are accuracy, regret and memory over time, and Figures 2 and 4 on a scale.
+The charts show accuracy, regret and memory over time, and Figures 2 and 4.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SCALE = "share right, from 0 to 100"
 
 @dataclass(frozen=True)
 class Traced:
-    """A point of a chart over time. note: in its title; end: how its last value is written."""
+    """A figure in a chart over time. note: part of the chart's title. end: the format of its last value."""
 
     note: str
     read: Callable[[CurvePoint], float]
@@ -86,10 +86,10 @@ def evaluation_page(
     bars: Path,
     lines: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the prompts that one walks come from the calls.
+    """Write the page into the folder `out`; the prompts of the steps come from the calls.
 
-    A run's steps lie in a file of their own, which the page loads when one of them is opened. The counts are
-    of steps. Raises BadInput if `evaluation_figures` is of another form.
+    The steps of each run are in a separate file, which the page loads when a step is opened. The counts
+    are of steps. Raises BadInput if `evaluation_figures` has another format.
     """
     figures = read_figures(evaluation_figures, StreamFigures)
     runs = gather_runs(items, steps, scores, entry)
@@ -139,7 +139,7 @@ def make_parts(
     entry: StreamEvaluation,
     artifact: Path,
 ) -> Parts:
-    """Make the page below its head. artifact: the steps."""
+    """Return the parts of the page below its top. artifact: the file with the steps."""
     tables = figures.tables
     uses, seeds = draw_uses(figures.tables["uses"]), draw_seeds(figures.tables["seeds"], figures.models)
     return [
@@ -214,7 +214,7 @@ def make_parts(
 
 
 def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
-    """Make the figures at the page's head, each with the rows that it comes from."""
+    """Return the headline figures of the page, each with the rows that it is derived from."""
     steps = runs.steps
     names = list_run_names(steps)
     failed = sum(scored.failed for scored in steps)
@@ -249,10 +249,11 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
 
 
 def find_best(runs: StreamRuns) -> tuple[list[str], float, Sequence[ScoredStep]] | None:
-    """Find the methods with the highest share of right steps over the models that all share, ablations aside.
+    """Return the methods with the highest share of right steps over the models that all methods share.
 
-    Where one has no such mean, a method counts with each of its models by itself, and is named with it.
-    Returns the names of all that have the share, the share, and the steps of the first.
+    Ablations are ignored. If a method has no such mean, each method counts separately with each of its
+    models, and its name includes the model. Returns the names of all methods with this share, the share, and
+    the steps of the first method.
     """
     made: dict[str, list[ScoredStep]] = {}
     for system in runs.select():
@@ -272,7 +273,7 @@ def find_best(runs: StreamRuns) -> tuple[list[str], float, Sequence[ScoredStep]]
 
 
 def tell_finding(runs: StreamRuns) -> str:
-    """Tell in a sentence which method is right most often; empty without two methods."""
+    """Return a sentence that names the most accurate method; empty if there are fewer than two methods."""
     best = find_best(runs)
     if best is None or len({system.choice for system in runs.select()}) < 2:
         return ""
@@ -283,7 +284,7 @@ def tell_finding(runs: StreamRuns) -> str:
 
 
 def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[tuple[str, str]]:
-    """List what was asked for."""
+    """Return (name, value) of the evaluation's settings."""
     return [
         ("Stream", figures.stream),
         ("Kind of items", figures.kind),
@@ -300,7 +301,7 @@ def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[t
 
 
 def draw_over_time(runs: StreamRuns, curves: Iterable[CurvePoint], traced: Sequence[Traced]) -> list[Plot]:
-    """Draw each figure over time, a chart for each model."""
+    """Draw one chart per figure and model over time."""
     points = sorted(curves, key=lambda point: point.position)
     return [
         draw_lines(
@@ -317,7 +318,7 @@ def draw_over_time(runs: StreamRuns, curves: Iterable[CurvePoint], traced: Seque
 def _trace(
     runs: StreamRuns, points: Sequence[CurvePoint], model: str, shown: Traced
 ) -> dict[StreamSystem, Series]:
-    """Trace each system of a model without ablations; a method has one colour in all charts."""
+    """Return the series of a model's systems, without ablations; each method has a fixed colour."""
     labels = [choice.label for choice in runs.choices]
     found = {}
     for system, row in zip(runs.systems, slice_points(runs), strict=True):
@@ -334,12 +335,12 @@ def _trace(
 
 
 def _find_band(point: CurvePoint) -> Interval | None:
-    """Return the interval of one standard error over seeds to either side; None for one seed."""
+    """Return the interval of one standard error over seeds around the accuracy; None for one seed."""
     return None if point.error is None else (point.accuracy - point.error, point.accuracy + point.error)
 
 
 def list_points(runs: StreamRuns, curves: Iterable[CurvePoint], model: str) -> list[SeriesPoint]:
-    """List the points of a model's chart of accuracy, as it is drawn."""
+    """Return the points of a model's accuracy chart, as drawn."""
     points = sorted(curves, key=lambda point: point.position)
     return [
         SeriesPoint(int(point.x), point.y, point.interval, system.title)
@@ -349,7 +350,7 @@ def list_points(runs: StreamRuns, curves: Iterable[CurvePoint], model: str) -> l
 
 
 def draw_uses(table: FigureTable) -> list[Scale]:
-    """Draw Figure 2 of its table; empty where no ablation was run."""
+    """Draw Figure 2 from its table; empty if no ablation was run."""
     if all(cell.value is None for line in table.lines for cell in line.cells[1:-1]):
         return []
     return [
@@ -368,9 +369,9 @@ def draw_uses(table: FigureTable) -> list[Scale]:
 
 
 def draw_seeds(table: FigureTable, models: Sequence[str]) -> list[Scale]:
-    """Draw Figure 4 of its table: mean and standard error, for each model; empty where all have one seed.
+    """Draw Figure 4 from its table: mean and standard error for each model; empty if all have one seed.
 
-    A method that shares a memory is in the chart of each of its models.
+    A method with a shared memory is in the chart of each of its models.
     """
     if all(line.cells[1].value is None for line in table.lines):
         return []

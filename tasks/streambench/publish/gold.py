@@ -1,4 +1,7 @@
-"""Run the gold SQL of a stream again, for nights: no answer is stored, so nights are held to each other."""
+"""Run the gold SQL of a stream again, to detect between nights whether its results change.
+
+Datasets contain gold queries but no results, so each night is compared with the previous one.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ SQL = "sql"
 
 
 def gold(items: list[StreamItem], streambench: Path) -> list[GoldAnswer]:
-    """Digest what the gold SQL of each item gives now, whatever the order of its rows.
+    """Return a digest of the current result of each item's gold SQL; the order of its rows does not matter.
 
-    streambench: the folder of the datasets. Items of other kinds than SQL have no query.
+    streambench: the folder of the datasets. Items of kinds other than SQL have no query.
     """
     answers = []
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Stage: evaluations of several streams on one page: methods in lines, a column a dataset."""
+"""Stage: evaluations of several streams on one page, with one row per method and one column per dataset."""
 
 from __future__ import annotations
 
@@ -44,8 +44,10 @@ def overview_page(
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of steps.
 
-    streambench: the folder of all streams; settings: `streambench.evaluations.*`. Raises BadInput if an
-    evaluation is not declared, or was not run.
+    - streambench: the folder of all streams.
+    - settings: `streambench.evaluations.*`.
+
+    Raises BadInput if an evaluation is not declared, or was not run.
     """
     evaluations = read_evaluations(streambench, entry, settings)
     columns = join_columns(evaluations)
@@ -131,7 +133,7 @@ def overview_page(
 def make_overview_headlines(
     columns: Sequence[StreamColumn], evaluations: Sequence[ReadEvaluation]
 ) -> list[Headline]:
-    """Make the figures at the page's head, each with the rows that it comes from."""
+    """Return the headline figures of the page, each with the rows that it is derived from."""
     steps = [scored for column in columns for scored in column.runs.steps]
 
     def derive_all(measure: str, field: str = "") -> Derivation:
@@ -159,7 +161,7 @@ def make_overview_headlines(
 
 
 def list_overview_warnings(columns: Sequence[StreamColumn]) -> list[str]:
-    """Warn where columns are not of the same models, so that their means are of different ones."""
+    """Warn if the columns have different models, since their means are then not comparable."""
     by_models: dict[tuple[str, ...], list[str]] = {}
     for column in columns:
         by_models.setdefault(tuple(sorted(column.runs.models)), []).append(column.title)
@@ -170,10 +172,10 @@ def list_overview_warnings(columns: Sequence[StreamColumn]) -> list[str]:
 
 
 def tell_best(by_model: Mapping[str, FigureTable]) -> str:
-    """Tell in a sentence which methods are right most often on which datasets; empty without two methods.
+    """Return a sentence that names the most accurate methods by dataset; empty without two methods.
 
-    by_model: as `list_by_model` has them. Where a method was not run with all models, methods are compared
-    with each of their models, and named so.
+    by_model: the result of `list_by_model`. If a method was not run with all models, methods are compared
+    separately with each of their models, and the names include the model.
     """
     means = by_model[""]
     if len(means.lines) < 2:
@@ -196,10 +198,10 @@ def tell_best(by_model: Mapping[str, FigureTable]) -> str:
 
 
 def list_values(table: FigureTable, place: int) -> dict[str, float]:
-    """List a column's values by method. place: of the column."""
+    """Return method -> value of a column. place: the column's index."""
     return {line.label[-1]: value for line in table.lines if (value := line.cells[place].value) is not None}
 
 
 def link_page(evaluation: ReadEvaluation) -> str:
-    """Address an evaluation's own page from an overview's."""
+    """Return the relative URL from an overview's page to an evaluation's page."""
     return f"../../streambench/{evaluation.name}/index.html"

@@ -1,4 +1,4 @@
-"""Stage: the page of a stream: its items, its order, its examples."""
+"""Stage: the page of a stream, with its items, its orders and its examples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tasks.streambench.view import view_items
 
 SUBTITLE = "A stream lists items in the order in which methods answer them, with feedback after each item."
 MOST_DROPPED, SHORT = 1_000, 120
-"""Dropped items that the page lists for each reason; characters of an example in its summary."""
+"""Maximum number of dropped items listed per reason; characters of an example in its summary."""
 
 
 def stream_page(
@@ -49,7 +49,7 @@ def stream_page(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the page into the folder `out`. contracts: the folder of their findings."""
+    """Write the page into the folder `out`. contracts: the folder with the contracts' findings."""
     places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for place in sorted(sequence, key=lambda place: (place.seed, place.position)):
         places[place.item].append((place.seed, place.position))
@@ -127,7 +127,7 @@ def stream_page(
 def list_headlines(
     items: Sequence[StreamItem], sequence: Sequence[SequencePlace], shots: Sequence[StreamShot]
 ) -> list[Headline]:
-    """Make the figures at the page's head, each with the rows that it comes from."""
+    """Return the headline figures of the page, each with the rows that it is derived from."""
     seeds = sorted({place.seed for place in sequence})
     datasets = sorted({item.dataset for item in items})
     return [
@@ -148,7 +148,7 @@ def list_headlines(
 def list_stream_warnings(
     items: Sequence[StreamItem], shots: Iterable[StreamShot], dropped: Sequence[Dropped]
 ) -> list[str]:
-    """Warn of few items, of items that were dropped, and of examples that are items, too."""
+    """Return warnings about few items, dropped items, and examples that are also items."""
     warnings = []
     if len(items) < FEW:
         warnings.append(f"{len(items)} items are few: a difference between two methods may be chance.")
@@ -164,7 +164,7 @@ def list_stream_warnings(
 
 
 def count_datasets(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> FigureTable:
-    """Count items, kinds of them and examples by dataset, sorted."""
+    """Return a table with the numbers of items, kinds and examples by dataset, sorted."""
     groups: defaultdict[str, list[StreamItem]] = defaultdict(list)
     for item in items:
         groups[item.dataset].append(item)
@@ -177,7 +177,7 @@ def count_datasets(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> 
 
 
 def fold_dropped(dropped: Iterable[Dropped]) -> list[Folded]:
-    """Show dropped items by reason, folded away."""
+    """Return collapsible lists of the dropped items, one per reason."""
     folded = []
     for reason, rows in group_dropped(dropped).items():
         listed = Facts([(row.id, row.detail) for row in rows[:MOST_DROPPED]])
@@ -188,7 +188,7 @@ def fold_dropped(dropped: Iterable[Dropped]) -> list[Folded]:
 
 
 def fold_shot(shot: StreamShot) -> Folded:
-    """Show an example, folded away."""
+    """Return a collapsible block with an example."""
     text = shot.text if len(shot.text) <= SHORT else f"{shot.text[:SHORT]}…"
     inside: list[PartBlock] = [TextBlock(shot.text, "said"), Head("Answer"), TextBlock(shot.answer, "said")]
     return Folded(f"{text} ({shot.dataset})", inside)
@@ -197,7 +197,7 @@ def fold_shot(shot: StreamShot) -> Folded:
 def list_orders(
     items: Iterable[StreamItem], sequence: Iterable[SequencePlace], first: int = 10
 ) -> dict[int, list[str]]:
-    """List the keys of the first items of each order."""
+    """Return, for each seed, the keys of the first items of its order."""
     keys = {item.id: item.key for item in items}
     orders: defaultdict[int, list[str]] = defaultdict(list)
     for place in sorted(sequence, key=lambda place: (place.seed, place.position)):
@@ -207,7 +207,7 @@ def list_orders(
 
 
 def group_dropped(dropped: Iterable[Dropped]) -> dict[str, list[Dropped]]:
-    """Group dropped items by reason, sorted."""
+    """Return the dropped items by reason, sorted."""
     reasons: defaultdict[str, list[Dropped]] = defaultdict(list)
     for row in dropped:
         reasons[row.reason].append(row)

@@ -1,4 +1,4 @@
-"""Stage: accuracy, regret and memory after each step, over seeds (section 5.2)."""
+"""Stage: accuracy, regret and memory size after each step, over seeds (section 5.2)."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ class CurvePoint:
     """Standard error over seeds (n - 1); None for one seed."""
     memory_size: float
     regret: float
-    """Mean over seeds of: sum of the best method's first t scores minus this one's.
+    """Mean over seeds of the sum of the first t scores of the best run, minus the same sum of this run.
 
-    The best is the run of the same seed with the highest sum over all T, ties by its name."""
+    The best run has the same seed and the highest sum over all T steps; ties are decided by its name.
+    """
     origin: tuple[Origin, ...]
 
 
 @dataclass(frozen=True)
 class RunningSums:
-    """A run, with the sum of its first t scores at place t - 1."""
+    """A run and its cumulative scores: `sums[t - 1]` is the sum of the first t scores."""
 
     run: str
     steps: Sequence[StepScore]
@@ -48,10 +49,10 @@ class RunningSums:
 
 
 def curves(scores: list[StepScore]) -> Drafts[CurvePoint]:
-    """Compute a point for each method, models and position, as far as all its seeds reach.
+    """Compute a point for each method, set of models and position, up to the shortest of its runs.
 
-    A point's origin names the scores of its step alone, of its own runs and of the best ones: what came
-    before stands in the points before. Raises StageFailed for a run that lacks a position.
+    A point's origin contains only the scores of its own step, in its own runs and the best runs; the previous
+    points contain the earlier scores. Raises StageFailed if a run lacks a position.
     """
     runs = {run: _sum_up(run, run_scores) for run, run_scores in group_runs(scores).items()}
     best = {seed: _find_best(runs, seed) for seed in {score.seed for score in scores}}
@@ -69,7 +70,7 @@ def curves(scores: list[StepScore]) -> Drafts[CurvePoint]:
 
 
 def group_runs(scores: Sequence[StepScore]) -> dict[str, list[StepScore]]:
-    """Group scores by run, each in the order of its stream."""
+    """Return the scores by run, each in the order of its stream."""
     runs: defaultdict[str, list[StepScore]] = defaultdict(list)
     for score in sorted(scores, key=lambda score: (score.run, score.position)):
         runs[score.run].append(score)
@@ -77,7 +78,7 @@ def group_runs(scores: Sequence[StepScore]) -> dict[str, list[StepScore]]:
 
 
 def measure_error(values: Sequence[float]) -> float | None:
-    """Compute the standard error of a mean (n - 1); None for one value."""
+    """Return the standard error of a mean (n - 1); None for one value."""
     if len(values) < 2:
         return None
     mean = fmean(values)
@@ -94,7 +95,7 @@ def _sum_up(run: str, steps: Sequence[StepScore]) -> RunningSums:
 
 
 def _find_best(runs: Mapping[str, RunningSums], seed: int) -> RunningSums:
-    """Find the run of a seed that ends highest, ties by its name."""
+    """Return the run of a seed with the highest final sum, ties decided by its name."""
     return min(
         (run_sums for run_sums in runs.values() if run_sums.steps[0].seed == seed),
         key=lambda run_sums: (-run_sums.sums[-1], run_sums.run),

@@ -1,4 +1,4 @@
-"""Stage: what each step scored and cost."""
+"""Stage: the score and the cost of each step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.streambench.solve.stream_step import StreamStep
 
 @dataclass(frozen=True)
 class StepScore:
-    """Stage scores: a step with its cost. It has its step's id."""
+    """Stage scores: a step's score and cost. The row has the same id as its step."""
 
     id: str
     run: str
@@ -27,25 +27,25 @@ class StepScore:
     score: float
     """0 or 1: the primary metric (section 3.2)."""
     tokens_in: int
-    """Of `calls` alone, from the calls artifact; a call that two steps share counts in each."""
+    """Input tokens of the answering calls (`calls`) only; a call that two steps share counts in each."""
     tokens_out: int
     estimated: bool
-    """Whether a token count is not the provider's."""
+    """Whether a token count is an estimate instead of the provider's count."""
     memory_size: int
     failed: bool
     origin: tuple[Origin, ...]
 
 
 def scores(steps: list[StreamStep], steps_calls: list[Call]) -> Drafts[StepScore]:
-    """Join steps to the tokens of their calls (tables 8 to 11). Raises StageFailed for a missing call."""
+    """Add to each step the tokens of its calls (tables 8 to 11). Raises StageFailed if a call is missing."""
     calls = {call.id: call for call in steps_calls}
     return Drafts([score_step(step, calls) for step in sorted(steps, key=lambda row: row.id)])
 
 
 def score_step(step: StreamStep, calls: Mapping[str, Call]) -> StepScore:
-    """Score one step by its bit; its cost is that of its answering calls alone.
+    """Return a step's score, which is its bit, and its cost, the tokens of its answering calls.
 
-    calls: by ledger key. Raises StageFailed for a call that is not among them.
+    calls: by ledger key. Raises StageFailed if one of the step's calls is missing.
     """
     missing = [key for key in step.calls if key not in calls]
     if missing:

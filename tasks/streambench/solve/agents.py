@@ -1,4 +1,4 @@
-"""Who answers prompts: a role's model, or a system of the user's in its place."""
+"""Agents that answer prompts: a role's model, or the user's system instead of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROMPTS = Path(__file__).parents[1] / "prompts"
 
 @dataclass(frozen=True)
 class AgentReply:
-    """The reply of an agent. value: None if it could not be read; then `problem` says why."""
+    """The reply of an agent. value: None if it could not be parsed, and then `problem` says why."""
 
     text: str
     value: str | None
@@ -23,7 +23,7 @@ class AgentReply:
 
 
 class RoleAgents:
-    """Agents that are roles."""
+    """Agents that are roles, each with its model."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -39,13 +39,13 @@ class RoleAgents:
         max_tokens: int,
         item: str,
     ) -> AgentReply:
-        """Have the role's model answer a prompt. Raises ModelFailed, BudgetSpent, CallMissing."""
+        """Let the role's model answer a prompt. Raises ModelFailed, BudgetSpent, CallMissing."""
         answer = await self._ask(prompt, fields, role=agent, row=row, parse=parse, max_tokens=max_tokens)
         return AgentReply(answer.text, answer.value, answer.problem, (answer.call,))
 
 
 class SystemAgent:
-    """A system under test, which is sent each prompt as a question: its messages, a blank line between."""
+    """A system under test. Each prompt is sent as one question: its messages, separated by blank lines."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -61,7 +61,7 @@ class SystemAgent:
         max_tokens: int,
         item: str,
     ) -> AgentReply:
-        """Have the system answer a prompt; it is not told how long its answer may be."""
+        """Let the system answer a prompt; the limit `max_tokens` is not passed to it."""
         messages = render_prompt(prompt, fields).messages
         question = "\n\n".join(message["content"] for message in messages)
         response = await self._system.answer(question, row=row, item=item)
@@ -73,4 +73,4 @@ class SystemAgent:
 
 
 StreamAgents = RoleAgents | SystemAgent
-"""All agents of a stage, by their names."""
+"""The agents of a stage; `ask` selects one of them by name."""

@@ -12,12 +12,12 @@ from tasks.streambench.entries import Choices, MethodChoice, Order, Reading, See
 
 
 class StreamLimits(Settings):
-    """Limits of streams."""
+    """Limits of runs over a stream."""
 
     refinements: int = Field(default=4, ge=0)
     """Maximum number of refinements of Self-Refine."""
     critique_tokens: int = Field(default=200, gt=0)
-    """Maximum length of a critique of Self-Refine."""
+    """Maximum length of a critique of Self-Refine, in tokens."""
     window: int = Field(default=32_768, gt=0)
     """Context window in tokens of a model without `context` under `models`."""
     windows: Mapping[str, int] = {}
@@ -33,20 +33,20 @@ class OwnLimits(StreamLimits):
     """Limits of your system's runs, and the settings of `benchloom evaluate streambench`."""
 
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
-    """Methods to run. `benchloom evaluate` alone reads this key and those below; an entry has its own."""
+    """Methods to run. Only `benchloom evaluate` reads this key and those below; entries have their own."""
     seeds: Seeds = (42,)
     """Seeds to run."""
     k: int | None = Field(default=None, gt=0)
-    """Memories in a prompt; null is 16, and 4 for DS-1000 and HotpotQA."""
+    """Maximum number of memories in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
     """The role that embeds memories."""
     judge: str = "judge"
     """The role that judges ToolBench's answers."""
     rule: str = ""
-    """The rule of the environment, as of a stream."""
+    """The scoring rule, as in an entry of `streambench.streams`."""
     options: Mapping[str, Any] = {}
-    """Options of the environment, as of a stream."""
+    """Options of the environment, as in an entry of `streambench.streams`."""
     order: Order = "hashed"
-    """The order of the items, as of a stream."""
+    """The order of the items, as in an entry of `streambench.streams`."""
     reading: Reading = "lenient"
-    """How replies are read, as of a stream."""
+    """The way to parse replies, as in an entry of `streambench.streams`."""

@@ -1,4 +1,4 @@
-"""The runs of an evaluation: which method with which agents over which order, and the order itself."""
+"""List the runs of an evaluation (method, agents, seed), and order the items of each run."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tasks.streambench.method import StreamMethod
 from tasks.streambench.methods.finding import find_method
 
 DEFAULT_K = 16
-"""Appendix A."""
+"""Default number of examples in a prompt (appendix A)."""
 Places = Sequence[tuple[SequencePlace, StreamItem]]
 StreamOrders = Mapping[int, Places]
-"""Seed -> the places of its order with their items, by position."""
+"""Seed -> the positions of its order with their items."""
 
 
 @dataclass(frozen=True)
 class StreamRun:
-    """A method with its agents over a sequence."""
+    """A run: a method with its agents over the order of one seed."""
 
     choice: MethodChoice
     method: type[StreamMethod]
@@ -32,17 +32,17 @@ class StreamRun:
 
     @cached_property
     def name(self) -> str:
-        """Name it in rows."""
+        """The run's name in rows."""
         return f"{self.choice.label}|{'+'.join(self.agents)}|{self.seed}"
 
 
 def order_items(
     items: Sequence[StreamItem], sequence: Sequence[SequencePlace], steps: int | None, *, whole: bool = True
 ) -> StreamOrders:
-    """Order items by each seed, up to a number of steps.
+    """Return the items in the order of each seed, up to a number of steps.
 
-    whole: False in a preview, which has some of the items and some of the places. Raises StageFailed for a
-    place whose item is not there, or items of several kinds.
+    whole: False in a preview, which has only some of the items. Raises StageFailed if the item of a position
+    is missing, or if items are of several kinds.
     """
     if not items or not sequence:
         raise StageFailed("streambench: the stream has no items")
@@ -70,10 +70,10 @@ def list_runs(
     method_seeds: Mapping[str, Sequence[int]] | None = None,
     method_models: Mapping[str, Sequence[str]] | None = None,
 ) -> list[StreamRun]:
-    """List runs: method x models x seed; a method that shares a memory is run with all models at once.
+    """Return the runs: method x models x seed; a method with a shared memory runs once with all models.
 
-    Raises BadInput for a method that is not there, seeds that the stream was not shuffled by, and a label
-    that no method has.
+    Raises BadInput if a method does not exist, if the stream has no order for a seed, or if a label belongs
+    to no method.
     """
     choices, own_seeds, own_models = list(methods), method_seeds or {}, method_models or {}
     labels = {choice.label for choice in choices}

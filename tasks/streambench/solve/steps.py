@@ -1,4 +1,4 @@
-"""Stage: every run of an evaluation, step by step (section 2, algorithm 1)."""
+"""Stage: run all methods of an evaluation over the stream, step by step (section 2, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ async def steps(
     ask: Ask,
     limit: int | None = None,
 ) -> Drafts[StreamStep]:
-    """Run method x models x seed at once, each in the order of its sequence; one row a step, failed ones too.
+    """Run all combinations of method, models and seed; return one row per step, also for failed ones.
 
-    settings: the stream's own (rule, options), the roles and the models' windows. limit: in a preview, which
-    has some of the items. Raises StageFailed if no endpoint answered, once all else is asked.
+    - settings: the stream's rule and options, the roles, and the models' context windows.
+    - limit: set in a preview, which has only some of the items.
+
+    Raises StageFailed at the end if a call got no reply from any endpoint.
     """
     orders = order_items(items, sequence, entry.steps, whole=limit is None)
     runs = list_runs(
@@ -65,12 +67,12 @@ async def steps(
 
 
 def list_scored(rows: Iterable[StreamStep]) -> list[Scored]:
-    """List the bit of each step for the comparison of nights."""
+    """Return the bit of each step, for comparisons of nights."""
     return [Scored(row.id, row.item, float(row.bit)) for row in rows]
 
 
 def list_answered(items: list[StreamItem], steps: list[StreamStep]) -> list[Answered]:
-    """List the answer behind each step's bit, for comparisons; one item under two seeds is two cases."""
+    """Return the answer of each step, for comparisons; an item under two seeds is two cases."""
     asked = {row.id: row for row in items}
     return [
         Answered(

@@ -1,6 +1,6 @@
-"""All runs of a stage at once: the environment, the embedded keys, progress, and what nobody answered.
+"""Run all runs of a stage concurrently: environment, embedded keys, progress, and calls without a reply.
 
-A run asks, judges and learns over its sequence, and writes a row a step (algorithm 1).
+A run answers, scores and learns step by step over its sequence, and returns one row per step (algorithm 1).
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ from tasks.streambench.solve.talk import Booked, StreamTalk, TalkSetup, Unanswer
 from tasks.streambench.solve.vector_memory import VectorMemory
 
 SECTION = "streambench.streams"
+# Number of different problems that the error message lists.
 NAMED = 3
 WIDTH = 32
-"""Steps at once of a method whose steps do not depend on each other."""
+"""Number of concurrent steps of a method whose steps are independent of each other."""
 ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class StreamWork:
-    """The shared state of a stage's runs. settings: by dotted name; files: of the environment."""
+    """The shared state of a stage's runs. settings: by dotted name. files: the environment's folder."""
 
     stage: str
     items: Sequence[StreamItem]
@@ -64,10 +65,10 @@ class StreamWork:
 
 
 async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamStep]:
-    """Run all runs at once, each in its own order.
+    """Run all runs concurrently, each in its own order.
 
-    Raises StageFailed at the end where no endpoint answered a step's call, unless such a step counts as
-    wrong; what a method or environment refuses (BadInput), BudgetSpent and CallMissing at once.
+    Raises StageFailed at the end if a call got no reply from any endpoint, unless such steps count as wrong.
+    Raises BadInput (from a method or environment), BudgetSpent and CallMissing immediately.
     """
     asked = sorted({item.id: item for run in runs for _, item in work.orders[run.seed]}.items())
     items = [item for _, item in asked]
@@ -108,7 +109,7 @@ async def follow_all(
     setup: TalkSetup,
     work: StreamWork,
 ) -> list[StreamStep]:
-    """Run streams at once, and say how far each is."""
+    """Run all streams concurrently and show the progress of each."""
     with BOARD.follow({run.name: len(work.orders[run.seed]) for run in runs}) as lines:
         found = await gather_or_stop(
             run_stream(run, methods[run.name], work.orders[run.seed], vectors, setup, lines[run.name].tell)
@@ -118,9 +119,9 @@ async def follow_all(
 
 
 async def embed_keys(items: Sequence[StreamItem], ask: Ask, role: str) -> Mapping[str, Vector]:
-    """Embed the memory keys of items: item -> its vector, L2-normalised; of width 0 while planning.
+    """Embed the memory keys of items: item id -> L2-normalised vector; it has width 0 in a dry run.
 
-    Raises ModelFailed, also for vectors of several widths, BudgetSpent, CallMissing.
+    Raises ModelFailed (also if vectors differ in width), BudgetSpent and CallMissing.
     """
     keys = sorted({item.memory_key for item in items})
     vectors = await ask.embed(keys, role=role, row="memory_keys")
@@ -132,14 +133,14 @@ async def embed_keys(items: Sequence[StreamItem], ask: Ask, role: str) -> Mappin
 
 
 def normalise(values: Sequence[float]) -> Vector:
-    """Scale a vector to unit length; one of zeros stays as it is."""
+    """Return a vector scaled to unit length; a zero vector is unchanged."""
     vector = np.array(values, np.float64)
     length = float(np.sqrt((vector * vector).sum()))
     return (vector / length if length else vector).astype(np.float32)
 
 
 def make_environment_setup(work: StreamWork) -> EnvironmentSetup:
-    """Make what the environment is made with: the stream's rule and options."""
+    """Return the arguments of the environment, with the stream's rule and options."""
     section = f"{SECTION}.{work.stream}"
     return EnvironmentSetup(
         files=work.files,
@@ -154,7 +155,7 @@ def make_environment_setup(work: StreamWork) -> EnvironmentSetup:
 
 
 def make_method_setup(run: StreamRun, work: StreamWork, environment: Environment) -> MethodSetup:
-    """Make what a method is made with."""
+    """Return the arguments of a run's method."""
     return MethodSetup(
         choice=run.choice,
         agents=run.agents,
@@ -171,7 +172,7 @@ def make_method_setup(run: StreamRun, work: StreamWork, environment: Environment
 
 
 def find_window(agent: str, work: StreamWork) -> int:
-    """Find the context of a role's model, in tokens."""
+    """Return the context window of a role's model, in tokens."""
     served = work.settings.get(f"roles.{agent}.model")
     known = work.settings.get(f"models.{served}.context")
     return work.params.windows.get(agent, known if isinstance(known, int) else work.params.window)
@@ -185,10 +186,10 @@ async def run_stream(
     setup: TalkSetup,
     tell: Callable[[bool], None],
 ) -> list[StreamStep]:
-    """Run a method over a sequence; vectors: item -> its embedded key. tell: called with each step's bit.
+    """Run a method over a sequence. vectors: item -> its embedded key. tell: called with each step's bit.
 
-    A sequential run ends at a call that no endpoint answered, unless such a step counts as wrong. Raises
-    BudgetSpent and CallMissing.
+    A sequential run ends at a call without a reply, unless such a step counts as wrong. Raises BudgetSpent
+    and CallMissing.
     """
     if run.method.sequential:
         rows = []
@@ -197,7 +198,7 @@ async def run_stream(
             tell(row.bit)
             rows.append(row)
             if row.id in setup.unanswered.problems and not setup.unanswered.counted:
-                break  # a run again answers it, and may learn otherwise from there on
+                break  # the next run answers it, and may learn differently from here on
         return rows
     room = asyncio.Semaphore(WIDTH)
 
@@ -211,9 +212,9 @@ async def run_stream(
 
 
 async def gather_or_stop(works: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """Await works at once; the first that fails stops the others before its error is raised.
+    """Await all works concurrently; if one fails, cancel the others before the error is raised.
 
-    An environment must not end while a stream still asks it.
+    This way, the environment does not end while a stream still uses it.
     """
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
@@ -226,13 +227,13 @@ async def gather_or_stop(works: Iterable[Coroutine[Any, Any, Result]]) -> list[R
 
 @lru_cache(maxsize=65_536)
 def name_step(run: str, position: int) -> str:
-    """Name a step; later steps name it too."""
+    """Return the id of a step; cached, since later steps refer to it."""
     return make_id("step", run, position)
 
 
 @lru_cache(maxsize=65_536)
 def refer_to(run: str, position: int, item: str) -> Origin:
-    """Name what a prompt showed as an origin: a step of the run, or the shot `item` at position 0."""
+    """Return the origin of an example in a prompt: a step of the run, or the shot `item` at position 0."""
     return Origin("row", f"steps#{name_step(run, position)}" if position else f"shots#{item}")
 
 
@@ -244,7 +245,7 @@ async def take_step(
     vectors: Mapping[str, Vector],
     setup: TalkSetup,
 ) -> StreamStep:
-    """Take one step: the method's answer, the feedback, what it learns."""
+    """Run one step: the method answers, gets feedback and learns."""
     step = name_step(run.name, place.position)
     vector = vectors.get(item.id, NO_VECTOR) if run.method.searches else NO_VECTOR
     seen = SeenStep(place.position, item.id, item.text, item.memory_key, vector, run.agents)
@@ -267,7 +268,7 @@ def make_row(
     memory_size: int,
     booked: Booked,
 ) -> StreamStep:
-    """Make the row of a step. Figures of the prompt stand in `values` as `prompt.<name>`."""
+    """Return the row of a step. The prompt's figures are in `values` as `prompt.<name>`."""
     values = {**feedback.values, **{f"prompt.{name}": value for name, value in booked.notes.items()}}
     calls = tuple(dict.fromkeys(booked.calls))
     judge_calls = tuple(dict.fromkeys(booked.judge_calls))

@@ -1,4 +1,4 @@
-"""Stage: every run of a system of the user's, in the agent's place."""
+"""Stage: run the user's system over the stream instead of an agent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def system_steps(
     ask: Ask,
     limit: int | None = None,
 ) -> Drafts[StreamStep]:
-    """Do as `steps` does; each prompt goes to the system as a question, `agent` is its name."""
+    """Run like `steps`, but send each prompt to the system as a question; `agent` is the system's name."""
     orders = order_items(items, sequence, None, whole=limit is None)
     runs = list_runs(entry.methods, (entry.system,), orders, items[0].kind, k=entry.k, seeds=entry.seeds)
     work = StreamWork(

@@ -23,22 +23,22 @@ from tasks.streambench.solve.stream_step import READ_AS
 ZERO_SHOT, WITH_EXAMPLES = PROMPTS / "zero_shot.md", PROMPTS / "with_examples.md"
 CRITIQUE, REFINE = PROMPTS / "critique.md", PROMPTS / "refine.md"
 MARKER = "NO NEED TO REFINE"
-"""What stands in a critique that finds nothing wrong."""
+"""The text of a critique that finds nothing wrong."""
 NO_REPLY = "no reply: the endpoint gave none"
 NO_VERDICT = "no verdict: the judge's endpoint gave none"
 BETWEEN = "\n\n\n"
-"""Two blank lines."""
+"""Separator of examples: two blank lines."""
 FRAME = 160
-"""Tokens of the longest prompt file without its fields, at most."""
+"""Upper bound on the tokens of a prompt file without its fields."""
 SLACK = 0.9
-"""The share of a window that is filled: tokens are estimated."""
+"""The share of a context window that is used, since token counts are estimates."""
 
 
 @dataclass
 class Unanswered:
-    """The steps with a call that no endpoint answered: row -> the last failure.
+    """The steps with a call that got no reply from any endpoint: step id -> the last failure.
 
-    counted: such a step is a wrong one; otherwise it ends its run, whose later steps stand on it.
+    counted: whether such a step counts as wrong; otherwise it ends its run, since later steps depend on it.
     """
 
     counted: bool
@@ -47,7 +47,7 @@ class Unanswered:
 
 @dataclass(frozen=True)
 class TalkSetup:
-    """The shared settings of a stage's calls. windows: agent -> its model's context in tokens."""
+    """The shared settings of a stage's calls. windows: agent -> its model's context window in tokens."""
 
     environment: Environment
     agents: StreamAgents
@@ -55,23 +55,23 @@ class TalkSetup:
     critique_tokens: int
     unanswered: Unanswered
     other: Environment | None = None
-    """The same environment with its other reading of replies, for figures alone; None where it has one."""
+    """The environment with its second reading of replies, only for figures; None if it has one reading."""
     examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
-    """Past steps as prompts have them, by key, answer and words: each comes back in many prompts."""
+    """Past steps as text, by key, answer and words; cached, since a step appears in many prompts."""
     verdicts: dict[tuple[str, str], Feedback] = field(default_factory=dict)
-    """Feedback by item and answer: runs often answer alike."""
+    """Feedback by item and answer; cached, since runs often give the same answer."""
 
     def show_example(self, one: ShownExample) -> str:
-        """Write a past step as prompts have it."""
+        """Return a past step as text for prompts."""
         known = one.key, one.answer, one.words
         if (text := self.examples.get(known)) is None:
             text = self.examples[known] = self.environment.show_example(*known)
         return text
 
     async def judge(self, item: StreamItem, answer: str, row: str) -> Feedback:
-        """Give the environment's feedback; of the same answer the same, but for one that cost a call.
+        """Return the environment's feedback on an answer; cached unless it made calls or is unjudged.
 
-        A call is booked by every row that it is made for, and what could not be judged may be the next time.
+        Each row must record its own judge calls, and an unjudged answer may get a verdict the next time.
         """
         if (feedback := self.verdicts.get((item.id, answer))) is None:
             feedback = await self.environment.feedback(item, answer, row=row)
@@ -82,7 +82,7 @@ class TalkSetup:
 
 @dataclass
 class Booked:
-    """The calls of a step, for its row."""
+    """The calls of a step, as its row records them."""
 
     calls: list[str] = field(default_factory=list)
     judge_calls: list[str] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Booked:
 
 
 class StreamTalk:
-    """The talk of one step; see `StepTalk`. row: the step's id."""
+    """Makes the calls of one step; see `StepTalk`. row: the step's id."""
 
     def __init__(self, setup: TalkSetup, item: StreamItem, row: str) -> None:
         self._setup, self._item, self._row = setup, item, row
@@ -102,7 +102,7 @@ class StreamTalk:
     async def answer(
         self, agent: str, *, style: Style = "direct", examples: Sequence[ShownExample] = ()
     ) -> StepReply:
-        """Ask for an answer, with as many of the last examples as have room."""
+        """Ask for an answer, with as many of the last examples as fit."""
         parts = await self._show(agent, style)
         return parts if isinstance(parts, StepReply) else await self._answer(agent, parts, style, examples)
 
@@ -119,7 +119,7 @@ class StreamTalk:
         return replace(reply, stop=MARKER in reply.text)
 
     async def refine(self, agent: str, history: Sequence[tuple[str, str]]) -> StepReply:
-        """Ask for a better answer by the history; what has no room of it are the first rounds."""
+        """Ask for a better answer with the history; if it does not fit, its first rounds are left out."""
         parts = await self._show(agent, "refine")
         if isinstance(parts, StepReply):
             return parts
@@ -138,7 +138,7 @@ class StreamTalk:
         return replace(reply, style="refine")
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
-        """Ask by a prompt of the method's own."""
+        """Ask with the method's own prompt."""
         parts = await self._show(agent, "direct")
         if isinstance(parts, StepReply):
             return parts
@@ -151,7 +151,7 @@ class StreamTalk:
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Have another agent answer unscored, and judge it."""
+        """Let another agent answer unscored, and score its answer."""
         talk = StreamTalk(self._setup, self._item, self._row)
         reply = await talk.answer(agent, examples=examples)
         feedback = await talk.judge(reply)
@@ -160,7 +160,7 @@ class StreamTalk:
         return reply, feedback
 
     async def judge(self, reply: StepReply) -> Feedback:
-        """Give the feedback on a reply; nobody is asked about one without an answer."""
+        """Return the feedback on a reply; a reply without an answer is scored without any call."""
         if reply.answer is None:
             return Feedback(False, Outcome.FAILED, self._environment.say(False), problem=reply.problem)
         try:
@@ -174,15 +174,15 @@ class StreamTalk:
         return feedback
 
     async def compare(self, reply: StepReply, feedback: Feedback) -> Mapping[str, float | None]:
-        """Give the bit of a reply under each reading, where the other one reads another answer; else nothing.
+        """Return the bit under each reading if they give different answers; otherwise an empty mapping.
 
-        Nobody is asked for it: where a judge would decide, the other reading has no bit.
+        No judge is called: if only a judge could decide, the bit of the other reading is None.
         """
         own, other = self._environment, self._setup.other
         if reply.answer is None or other is None:
             return {}
         answer = other.read_answer(self._item, reply.text, reply.style)
-        # A line break at either end of code makes no other answer.
+        # Line breaks at the start or end of code do not make a different answer.
         lines = [
             {name: value.strip("\n") if isinstance(value, str) else value for name, value in record.items()}
             for record in (
@@ -267,14 +267,14 @@ class StreamTalk:
 
 
 def read_critique(text: str) -> str:
-    """Read a critique. Raises Unparsed for an empty one."""
+    """Return a critique without surrounding white space. Raises Unparsed if it is empty."""
     if not (critique := text.strip()):
         raise Unparsed("empty: it says nothing")
     return critique
 
 
 def count_cut(texts: Sequence[str], room: float) -> int:
-    """Count the first texts to leave out, so that the last ones have room. room: in tokens."""
+    """Return how many of the first texts to leave out so that the others fit. room: in tokens."""
     cut = len(texts)
     while cut and (room := room - measure(texts[cut - 1]) - 1) >= 0:
         cut -= 1
@@ -282,16 +282,16 @@ def count_cut(texts: Sequence[str], room: float) -> int:
 
 
 def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Iterable[str] = ()) -> float:
-    """Measure what a window has left, in tokens, beside an item, what else is shown and the reply.
+    """Return the tokens left in a window after the item, other texts and the reply.
 
-    Negative where the item itself does not fit.
+    Negative if the item itself does not fit.
     """
     shown = (parts.task, parts.common, parts.context, parts.question, parts.instruction, *more)
     return window * SLACK - reply_tokens - FRAME - sum(map(measure, shown))
 
 
 def list_fields(parts: PromptParts) -> dict[str, object]:
-    """List the fields that every prompt has."""
+    """Return the fields that every prompt has."""
     return {
         "task": parts.task,
         "common": parts.common,
@@ -302,11 +302,11 @@ def list_fields(parts: PromptParts) -> dict[str, object]:
 
 
 def name_source(source: RetrievedEntry) -> str:
-    """Name an example that was left out."""
+    """Return a description of an example that was left out."""
     return f"example of step {source.position}" if source.position else f"shot {source.item}"
 
 
 @lru_cache(maxsize=16_384)
 def measure(text: str) -> float:
-    """Estimate a text's tokens; the same ones come with many prompts."""
+    """Return an estimate of a text's tokens; cached, since the same texts are in many prompts."""
     return estimate_tokens(text)

@@ -1,8 +1,9 @@
-"""A memory of embedded entries: exact search, and above a size a vector index whose candidates are compared.
+"""A memory of embedded entries: exact search up to a size, above it a vector index.
 
-Candidates come from products in single precision; their order from differences in double precision, so that
-it is the same on every machine that has the same candidates. An exact search takes every entry within MARGIN
-of the k-th, more than single precision errs by; an index may miss neighbours (docs/streambench.md).
+Dot products in single precision select candidates; differences in double precision rank them. The ranking is
+therefore the same on every machine with the same candidates. An exact search includes every entry within
+MARGIN of the k-th, which is more than the error of single precision. An index may miss neighbours
+(docs/streambench.md).
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ from tasks.streambench.memory import FoundEntry, MemoryEntry, Vector
 from tasks.systems.extras import load_library
 
 DIGITS = 6
-"""Distances are rounded to so many."""
+"""Decimal digits to which distances are rounded."""
 MARGIN = 1e-4
-"""Squared distance beyond the k-th entry that is still searched: more than the error of single precision."""
+"""Squared distance beyond the k-th entry within which entries are also ranked; above the float32 error."""
 FIRST_ROWS = 64
 CANDIDATES, MIN_CANDIDATES = 8, 128
-"""What an index is asked for: so many for each entry wanted, and at least so many."""
+"""Number of candidates from the index: this many per entry, and at least this many."""
 CONNECTIVITY, EXPANSION = 32, 256
-"""Of the index: more finds more of the neighbours, and takes longer."""
+"""Parameters of the index: higher values find more of the true neighbours, but take longer."""
 
 
 class VectorMemory:
-    """Entries under L2-normalised vectors; see `StreamMemory`."""
+    """Entries with L2-normalised vectors; see `StreamMemory`."""
 
     def __init__(self, exact_up_to: int) -> None:
         """exact_up_to: the number of entries above which the index is used."""
         self._exact_up_to = exact_up_to
         self._entries: list[MemoryEntry] = []
         self._places: list[int] = []
-        """Row of the matrix -> entry; one that was never embedded has no row."""
+        """Row of the matrix -> index of the entry; an entry that was not embedded has no row."""
         self._matrix: Vector = np.empty((0, 0), np.float32)
         self._norms: NDArray[np.float32] = np.empty(0, np.float32)
         self._index: Any = None
@@ -45,7 +46,7 @@ class VectorMemory:
         return len(self._entries)
 
     def add(self, entry: MemoryEntry, vector: Vector) -> None:
-        """Add an entry. Raises ModelFailed for a vector of another width."""
+        """Add an entry. Raises ModelFailed if its vector has another width."""
         width = vector.shape[0]
         if width:
             self._check_width(width)
@@ -54,7 +55,7 @@ class VectorMemory:
         self._entries.append(entry)
 
     def nearest(self, vector: Vector, k: int) -> tuple[FoundEntry, ...]:
-        """Find the k nearest entries, the nearest first; ties by position, then agent."""
+        """Return the k nearest entries, the nearest first; ties are ordered by position, then agent."""
         if not vector.shape[0] or not self._places or k <= 0:
             return ()
         self._check_width(vector.shape[0])
@@ -74,7 +75,7 @@ class VectorMemory:
         return tuple(self._entries[-k:]) if k > 0 else ()
 
     def _find_candidates(self, vector: Vector, k: int) -> NDArray[np.int64]:
-        """Find the rows that may be among the k nearest."""
+        """Return the rows that may be among the k nearest."""
         count = len(self._places)
         if count <= k:
             return np.arange(count)
@@ -82,7 +83,8 @@ class VectorMemory:
             most = min(count, max(MIN_CANDIDATES, CANDIDATES * k))
             keys: NDArray[np.int64] = self._open_index().search(vector, most).keys.astype(np.int64)
             return keys
-        # In one thread: a product by BLAS waits for all of its threads, up to 100 ms where cores are busy.
+        # einsum runs in one thread. A BLAS product waits for all of its threads, up to 100 ms if all cores
+        # are busy.
         products = np.einsum("ij,j->i", self._matrix[:count], vector)
         distances = self._norms[:count] - 2 * products
         return np.flatnonzero(distances <= np.partition(distances, k - 1)[k - 1] + MARGIN)
@@ -104,7 +106,7 @@ class VectorMemory:
             raise ModelFailed(f"vectors of {self._matrix.shape[1]} and of {width} numbers came")
 
     def _open_index(self) -> Any:
-        """Build the index when it is first asked for, in one thread, in the memory's order."""
+        """Return the index; on first use, build it in one thread in the memory's order."""
         if self._index is None:
             library = load_library("usearch.index", "a memory above `exact_up_to`")
             self._index = library.Index(
