@@ -69,7 +69,6 @@ class AssessmentParams(Settings):
     """The criteria A and B whose accuracies are compared, to test whether the phrasing matters."""
     rule: str = Field(default=SUFFICIENCY, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
     """The rule that attributes errors on the page: `sufficiency`, or a context rule of the paper.
-
     If it is not known which documents suffice, the paper's first rule applies. figures.json has the results
     of all rules.
     """

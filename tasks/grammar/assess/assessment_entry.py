@@ -16,7 +16,6 @@ class AssessmentEntry(Settings):
     """A name under `systems`."""
     llm_only: str
     """The assessment that asks a model without retrieval the same questions (Table 4).
-
     If there is none, write this entry's own name.
     """
     withheld: DocumentAblation | None = None

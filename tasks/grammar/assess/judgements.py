@@ -78,7 +78,7 @@ class Judgements(Settings):
     repeats: int = Field(default=1, ge=1)
     """The number of verdicts per answer. The majority counts, and a tie is unscored."""
     feedback: bool = False
-    """Ask the judge to write a line of reasoning before its verdict."""
+    """Ask the judge to write a line of feedback before its verdict."""
     rules: bool = True
     """First apply rules on the true answer and the column's values; ask the judge about the rest."""
 
@@ -222,7 +222,7 @@ async def judge_once(
 ) -> Answer[Correctness]:
     """Ask for one verdict on a response, given the true answer.
 
-    `row` is the id of the row that the call belongs to. `feedback` asks for a line of reasoning before the
+    `row` is the id of the row that the call belongs to. `feedback` asks for a line of feedback before the
     verdict. A higher `sample` repeats the same request. Any reply other than a verdict is unparsed. The
     role's `max_tokens` limits the reply, because a model that reasons needs more tokens than the verdict
     alone.
