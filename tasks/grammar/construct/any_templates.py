@@ -3,17 +3,17 @@
 `free_reading.py` reads the SQL, as it reads a person's templates. A model's SQL must satisfy more rules,
 because nobody looks at it before it runs, and the model has not seen any cell:
 
-unreadable      it is longer than `MAX_SQL` characters
-copied_example  it is the prompt's example
-star            it selects `*`
-no_placeholder  it has no placeholder
-constant        it compares a column with a constant text, which is a guess, because the model saw no cell
-other_operator  it calls a function that SQLite may not have, or uses WITH RECURSIVE
-unconnected     it joins a table without a condition
-not_descriptive it selects only keys
-answer_given    it selects a column that a placeholder already gives
-other_subject   it does not use the request's subject
-other_kind      it is not of the request's kind
+- `unreadable`: the SQL is longer than `MAX_SQL` characters.
+- `copied_example`: the SQL is the prompt's example.
+- `star`: the SQL selects `*`.
+- `no_placeholder`: the SQL has no placeholder.
+- `constant`: the SQL compares a column with a constant text, which is a guess, because the model saw no cell.
+- `other_operator`: the SQL calls a function that SQLite may not have, or uses WITH RECURSIVE.
+- `unconnected`: the SQL joins a table without a condition.
+- `not_descriptive`: the SQL selects only keys.
+- `answer_given`: the SQL selects a column that a placeholder already gives.
+- `other_subject`: the SQL does not use the request's subject.
+- `other_kind`: the SQL is not of the request's kind.
 """
 
 from __future__ import annotations

@@ -11,12 +11,16 @@ from tasks.databases.profile.profiling import list_losses, name_unread, profile_
 def columns(database: DatabaseEntry, params: ColumnRules) -> Drafts[ColumnProfile]:
     """Profile every column: its kind by its cells, and how queries read the cells.
 
-    Drop reasons for cells and columns are `no_value` (cells that do not fit their column's kind, and count as
-    missing), `unfit_cells` (too many cells do not fit, so the column is not ranked, bounded or averaged),
-    `unreadable`, and `undecodable` (texts that are not valid UTF-8). Drop reasons for parts of the database
-    are `other_schema`, `partition`, `internal_table`, `view`, `foreign_table`, `unreadable_table`, and
-    `foreign_key` (its table is not read). Raises BadInput if the database cannot be opened, or an override is
-    not valid.
+    Drop reasons for cells and columns:
+
+    - `no_value`: cells that do not fit their column's kind, and count as missing;
+    - `unfit_cells`: too many cells do not fit, so the column is not ranked, bounded or averaged;
+    - `undecodable`: texts that are not valid UTF-8;
+    - `unreadable`.
+
+    Drop reasons for parts of the database are `other_schema`, `partition`, `internal_table`, `view`,
+    `foreign_table`, `unreadable_table`, and `foreign_key` (its table is not read). Raises BadInput if the
+    database cannot be opened, or an override is not valid.
     """
     profiles = profile_columns(database, params)
     return Drafts(profiles, [*list_losses(profiles), *name_unread(database)])

@@ -2,12 +2,13 @@
 
 No rule checks the words: the back-check and the second reading check what a text means.
 
-wrong_placeholders  it does not have exactly the SQL template's placeholders, or has another bracket
-too_short, too_long its number of words is outside the criterion's limits
-code_words          it contains SQL, or a name that is spelt as in the schema
-invented_value      it contains a number or a quoted value that its SQL does not have
-leaks_answer        it contains the answer of one of its groups
-copied_example      a sentence of six words or more is from the prompt's example
+- `wrong_placeholders`: the text does not have exactly the SQL template's placeholders, or has another
+  bracket.
+- `too_short`, `too_long`: the number of words is outside the criterion's limits.
+- `code_words`: the text contains SQL, or a name that is spelt as in the schema.
+- `invented_value`: the text contains a number or a quoted value that its SQL does not have.
+- `leaks_answer`: the text contains the answer of one of its groups.
+- `copied_example`: a sentence of six words or more is from the prompt's example.
 """
 
 from __future__ import annotations
