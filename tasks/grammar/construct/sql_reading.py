@@ -3,7 +3,7 @@
 - `unreadable`: the text is not one SQL statement.
 - `not_select`: the statement is not a plain SELECT.
 - `other_operator`: the SQL uses more than select, project and join (section 4.1) and our measures and
-  comparisons, such as functions or GROUP BY.
+  comparisons, such as OR, GROUP BY and functions.
 - `clock`: the answer depends on the clock, the session or chance.
 - `star`: the SQL selects `*`.
 - `unknown_name`: the SQL names a table or column that is not in the schema, or is ambiguous.
