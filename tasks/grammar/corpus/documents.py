@@ -158,8 +158,8 @@ async def _write_parts(
 ) -> Sequence[ProfileFact]:
     """Write the parts with facts that are not read yet; plain documents are rewritten completely.
 
-    Plain documents need no model call, so rewriting them costs nothing. Returns all facts of the written parts,
-    because they must be read again.
+    Plain documents need no model call, so rewriting them costs nothing. Returns all facts of the written
+    parts, because they must be read again.
     """
     facts = draft.profile.facts
     if params.written_by == "plain":

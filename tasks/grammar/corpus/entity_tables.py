@@ -74,7 +74,7 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
 def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]:
     """List the attributes of a table's rows: own columns first, then those of related rows.
 
-    For rows that a link table relates to it, only their names are listed, if they have names: with several
+    For rows that a link table relates to it, only their names are listed, if they have names. With several
     rows, a reader could not assign other values to the right one. Relations of the table to itself are left
     out, because a query may use each table only once.
     """

@@ -175,7 +175,7 @@ async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: floa
     """Ask the reader whether it knows a particular thing with this name (appendix G.2, section 5).
 
     `kind` is the kind of thing, such as "company". `sure` is the probability of yes above which a name counts
-    as recognised, if the endpoint returns probabilities: a small model says yes to every name, but with a
+    as recognised, if the endpoint returns probabilities. A small model says yes to every name, but with a
     higher probability to names that it knows. The answer's value is None if the reply is neither yes nor no.
     """
     answer = await ask(
