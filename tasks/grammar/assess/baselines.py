@@ -42,6 +42,7 @@ CLAIMS_GRAMMAR = (
     'claim ::= "- " [^\\n\\r-] [^\\n\\r]{2,160}'
 )
 CLAIM_TOKENS = 260
+"""The maximum number of tokens of a reply with claims."""
 Shown = Mapping[str, Quoted | list[Quoted]]
 """The texts that the judge sees, by field of the prompt."""
 FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"

@@ -25,6 +25,7 @@ NONE_SHOWN = "none shown"
 """The value of `module` if no module is shown to be at fault."""
 ACCURACY = "accuracy"
 ALPHA, POWER = 0.05, 0.8
+"""The significance level of the tests, and the power for which the detectable difference is computed."""
 Place = tuple[str, Mode]
 """A set of rows (its name) and a mode."""
 

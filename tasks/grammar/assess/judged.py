@@ -35,6 +35,7 @@ include all true ids.
 """
 SETS = ("balanced", "unbalanced")
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
+"""The tags of a group: no correct answer, only correct answers, or both kinds."""
 DATABASE, RETRIEVAL, MODEL, JUDGE = "database", "retrieval", "model", "judge"
 MODULES = (DATABASE, RETRIEVAL, MODEL, JUDGE)
 """The modules at fault. Only the rule `sufficiency` can name the judge."""

@@ -17,6 +17,7 @@ from tasks.grammar.closed.closed_entry import ClosedVariant, Renaming
 from tasks.grammar.closed.rewriting import rewrite
 
 Cell = str | bytes | int | float | None
+"""A value that SQLite stores in a cell."""
 
 
 def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Counts:

@@ -57,6 +57,7 @@ ROWS: Mapping[str, type] = {
     "projects": CompanyProject,
     "documents": Document,
 }
+"""The row type of each artifact."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,9 @@ MAX_SQL = 4_000
 SAFE_FUNCTIONS = frozenset(["julianday", "instr", "total", "printf", "format", "unixepoch", "iif"])
 """Functions of SQLite that are allowed although sqlglot parses them as anonymous functions."""
 COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.In, exp.Between, exp.Glob)
+"""The comparisons in which a constant text would be a guess."""
 BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Case, exp.NEQ, exp.If)
+"""The expressions of which a query of the kind `comparison` must contain at least one."""
 TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
     "count": (exp.Count,),
     "group": (exp.Group,),

@@ -19,6 +19,7 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.settings import Settings
 
 LETTERS = "ABCD"
+"""The letters of the choices in a request."""
 
 
 class BackCheck(Settings):

@@ -32,7 +32,9 @@ from tasks.grammar.construct.sql_rules import read_template
 NUMBERED = re.compile(r"#([2-9]|[1-9][0-9]+)$")
 """The suffix of a placeholder for a further value of the same column: `[stadium.Capacity#2]`."""
 QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`")
+"""Matches a quoted text or name in SQL."""
 WHOLE = re.compile(r"\[[^\[\]]*\]")
+"""Matches a text that consists of one placeholder."""
 
 
 def read_stored(sql: str, columns: Sequence[Column]) -> Query:

@@ -35,6 +35,7 @@ CODE = re.compile(
     r"\b(SELECT|FROM|WHERE|JOIN|GROUP BY|ORDER BY|HAVING|DISTINCT)\b|\w_\w|\b[a-z]\w*\.[a-z]\w*\b|[`;{}<>]|://"
     r"|\b(sql|placeholders?|quer(y|ies))\b"
 )
+"""Matches SQL, identifiers and words about databases, which a question must not contain."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 QUOTED = re.compile('["\u201c]([^"\u201c\u201d]{2,60})["\u201d]')
 LEAST_LEAK = 4

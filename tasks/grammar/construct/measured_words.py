@@ -22,17 +22,21 @@ from tasks.grammar.construct.queries import Query, column_of, comparison_of
 MEASURES_OF_LENGTH = frozenset(
     ["minutes", "hours", "seconds", "feet", "miles", "meters", "metres", "km", "inches"]
 )
+"""Units in which lengths and durations are measured."""
 LENGTHS = frozenset(["runtime", "duration", "length", "time", "delay"])
+"""Words for columns of lengths and durations."""
 SPANS = frozenset(["runtime", "duration", "length"])
 """The lengths whose owner is itself called long: a film with a long runtime is a long film."""
 TIMES = frozenset(["date", "year", "since", "founded"])
+"""Last words of columns of dates and years."""
 EXTREMES = {
-    # kind of column: superlatives and comparatives of `most`, then those of `least`
+    # For each kind of column: superlative and comparative for `most`, then for `least`.
     "length": (("longest", "longer"), ("shortest", "shorter")),
     "time": (("latest", "later"), ("earliest", "earlier")),
     "number": (("most", "more"), ("fewest", "fewer")),
     "amount": (("highest", "higher"), ("lowest", "lower")),
 }
+"""For each kind of column, the superlatives and comparatives of the measures `most` and `least`."""
 FURTHER = {
     "length": (("highest", "greatest", "largest", "maximum", "higher", "greater"),
                ("lowest", "smallest", "minimum", "lower")),

@@ -33,12 +33,14 @@ OTHER_COMPARISONS: dict[type[exp.Expr], tuple[type[exp.Binary], ...]] = {
     exp.LT: (exp.LTE, exp.GT),
     exp.LTE: (exp.LT, exp.GTE),
 }
+"""For each comparison, the comparisons that a reader may confuse it with."""
 OTHER_AGGREGATES: dict[type[exp.Expr], tuple[type[exp.AggFunc], ...]] = {
     exp.Sum: (exp.Avg, exp.Max),
     exp.Avg: (exp.Sum, exp.Max),
     exp.Max: (exp.Min, exp.Avg),
     exp.Min: (exp.Max, exp.Avg),
 }
+"""For each aggregate, the aggregates that a reader may confuse it with."""
 SET_OPERATIONS: tuple[type[exp.SetOperation], ...] = (exp.Union, exp.Intersect, exp.Except)
 
 

@@ -12,13 +12,16 @@ from tasks.databases.columns import Column, split_column_id
 from tasks.english import make_singular
 
 KEY_WORDS = frozenset(["id", "code", "key", "fk", "no", "nr", "num", "number", "qid", "ref"])
+"""Words that mark a column as a key."""
 
 UNITS = frozenset(
     ["usd", "eur", "dollars", "minutes", "hours", "seconds", "feet", "miles", "meters", "km", "kg",
      "percent", "degrees", "fahrenheit", "celsius", "mph", "inches", "millibars", "metres", "pounds", "euros",
      "litres", "tonnes", "knots"]
 )  # fmt: skip
+"""Words for units at the end of column names."""
 NAMES = frozenset(["name", "title", "label"])
+"""Last words of columns with the name of a thing."""
 PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student",
                     "owner", "worker"])  # fmt: skip
 """The last words of tables whose rows are people."""

@@ -24,9 +24,13 @@ from tasks.databases.profile.readings import Readings, apply_readings
 from tasks.databases.quoted_names import quote_column, quote_name
 
 DIALECT = "sqlite"
+"""The dialect of all stored SQL. Before a query runs on another engine, it is translated."""
 PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
+"""Matches a placeholder with its brackets."""
 QUOTED_PLACEHOLDER = re.compile(r"'\[[^\[\]']*\]'")
+"""Matches a placeholder as a SQL text."""
 LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
+"""Matches a text or number literal in SQL."""
 
 
 Measure = Literal["", "list", "count", "average", "most", "least"]

@@ -306,7 +306,7 @@ def find_other_answer(
         values = read_values(filled, group)
         sql = write_filled(query, {name: values[key] for name, key in read.names.items()}, readings)
         if sql == group.sql:
-            continue  # the group's answer is what this gives
+            continue  # the same SQL has the same answer
         due = [tuple(row) for row in json.loads(group.answer_rows)]
         statement, given = bind(sql, safe.dialect, schema)
         try:

@@ -33,6 +33,7 @@ from tasks.lineage.nodes import TracedSource
 from tasks.lineage.records import StageRecord
 
 LIMITS = QueryLimits(timeout_s=60, memory_mb=512, bytes=50_000_000)
+"""The limits of each source query: seconds, megabytes of memory, and bytes of the result."""
 FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[TracedSource]]
 """A function of a database's path, a table and a row's cells; returns the raw rows behind it, if known."""
 
@@ -57,7 +58,7 @@ class SourceRowTracer:
         Raises BadInput if there are none, or if they no longer give the group's answer. Raises DatabaseGone
         and SqlError if the database cannot be queried.
         """
-        if "answer_rows" not in record:  # dropped rows have no query of their own
+        if "answer_rows" not in record:  # dropped rows have no query
             return []
         database, columns, path = self._find_database(stage)
         try:
@@ -228,7 +229,7 @@ def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) ->
                 for table, names, keys, start in spans:
                     cells = tuple(zip(names, row[start:], strict=False))
                     key = tuple(cell for cell in cells if cell[0] in keys) or cells
-                    if any(cell is not None for _, cell in key):  # which an outer join may leave empty
+                    if any(cell is not None for _, cell in key):  # an outer join may leave all cells empty
                         found[table, key] = SourceRow(table, key, cells)
     if not projected:
         answer = {

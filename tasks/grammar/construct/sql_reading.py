@@ -36,6 +36,7 @@ ALLOWED_NODES = (
     exp.Round, exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Or, exp.In, exp.Not,
     exp.Is, exp.Null, exp.Order, exp.Ordered, exp.Limit,
 )  # fmt: skip
+"""The syntax nodes that a query may contain; any other node is dropped as `other_operator`."""
 EXTREMES: Mapping[type[exp.Expr], Measure] = {exp.Max: "most", exp.Min: "least"}
 SUFFIXES: Mapping[type[exp.Expr], str] = {
     comparison: suffix for suffix, comparison in COMPARISONS.items() if suffix != "other"
@@ -43,6 +44,7 @@ SUFFIXES: Mapping[type[exp.Expr], str] = {
 FLIPPED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ,
 }  # fmt: skip
+"""For each comparison, the comparison with its two sides swapped."""
 
 
 class BrokenRule(ValueError):

@@ -23,7 +23,9 @@ from tasks.grammar.construct.queries import Query, column_of, comparison_of, tab
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select, read_query
 
 RANGES = (("over",), ("under",), ("from",), ("to",), ("from", "to"))
+"""The comparisons that may be applied together to one column, as one range."""
 PAIR = ("", "other")
+"""The comparisons for a pair of names: equal to the first, or to the other."""
 COUNTED_BY = frozenset(["year", "month", "day", "number", "code", "zip", "phone", "extension",
                         "latitude", "longitude", "degrees"])  # fmt: skip
 """The last words of number columns whose mean has no meaning."""

@@ -30,6 +30,7 @@ VERBS = frozenset([
     "must", "need", "needs", "say", "says", "shall", "should", "tell", "want", "wants", "was", "were",
     "will", "wonder", "would",
 ])  # fmt: skip
+"""Verbs of which each full sentence must contain at least one."""
 
 
 def check_style(text: str, columns: Sequence[Column], *, sentences: bool) -> None:

@@ -33,7 +33,7 @@ MAX_SQL, MAX_TEXT, MAX_TAG, MAX_TEXTS = 4_000, 2_000, 200, 100
 WIDTH = 100
 """The maximum number of characters of a quoted text in an error."""
 ADVICE: Mapping[str, str] = {
-    # a line
+    # Reasons for a line.
     "unreadable_line": "one JSON object a line, in UTF-8",
     "wrong_field": "a line holds sql, texts and, if you like, tag and database",
     "other_database": "--database names the one that a file is for",
@@ -41,7 +41,7 @@ ADVICE: Mapping[str, str] = {
     "unknown_criterion": "criteria are entries of grammar.text_templates.criteria",
     "duplicate": "leave one of them out",
     "other_tag": "lines with one SQL are one template: give them one tag",
-    # its SQL, as tasks/grammar/construct/sql_reading.py and sql_rules.py have it
+    # Reasons for its SQL, see tasks/grammar/construct/sql_reading.py and sql_rules.py.
     "unreadable": "one SELECT a line, in SQLite's dialect",
     "not_select": "one SELECT a line",
     "cannot_run": "one SELECT that SQLite runs on this schema",
@@ -58,7 +58,7 @@ ADVICE: Mapping[str, str] = {
     "answer_given": "ask for another column than the one that is given",
     "unconnected": "join the tables by their foreign keys",
     "idle_table": "leave out the table that neither gives, nor is asked for, nor links",
-    # a text, as tasks/grammar/construct/text_rules.py has it
+    # Reasons for a text, see tasks/grammar/construct/text_rules.py.
     "wrong_placeholders": "each placeholder of the SQL once, and no other bracket",
     "too_short": "the limits are in grammar.text_templates.criteria",
     "too_long": "the limits are in grammar.text_templates.criteria",
@@ -175,7 +175,7 @@ def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedL
         lacking = [name for name, count in counts.items() if count < rules.wanted[name]]
         if not lacking and draft.texts:
             kept.append(_make_template(draft, rules))
-        elif not draft.broken:  # otherwise what is missing has been named
+        elif not draft.broken:  # otherwise the problem is already reported
             needs = f"needs {rules.wanted[lacking[0]]} under {lacking[0]!r}" if lacking else "needs one"
             what = f"has {counts[lacking[0]] if lacking else 'no'} texts, {needs}"
             problems.append(Problem(draft.lines[0], "missing_text", what))

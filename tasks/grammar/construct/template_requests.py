@@ -302,7 +302,7 @@ def _has_year(column: Column, columns: Sequence[Column]) -> bool:
 def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
     times = {column.id for column in columns if _is_time(column)}
     if times & {query.ranked_by, *query.projection} and times & {*map(column_of, query.placeholders)}:
-        return False  # the year of what was on a date; of those of one year, the earliest
+        return False  # it would ask for the year of a given date, or the earliest date in a given year
     if not query.measure and _find_role(query, columns) in MANY:
         return False
     return find_problem(query, columns) is None

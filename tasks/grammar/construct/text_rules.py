@@ -45,7 +45,9 @@ CODE_WORDS = frozenset(
     ["select", "distinct", "join", "sql", "query", "queries", "table", "tables", "column", "columns",
      "database", "placeholder", "placeholders", "bracket", "brackets", "template"]
 )  # fmt: skip
+"""Words about SQL and databases that a text must not contain."""
 LINKS = frozenset(["of", "the", "in", "with", "and"])
+"""Words that connect the words of a name and that a text may repeat or leave out."""
 SECOND_QUESTION = re.compile(r"\band (\w+ )?(what|which|who|whom|whose|when|where|why|how)\b")
 MEASURES: tuple[frozenset[str], ...] = (
     frozenset(["how many", "total", "count"]),
@@ -146,7 +148,7 @@ def _check_measure(
         if not said or measure & required or own.intersection(*map(str.split, said)):
             continue
         if said == ["how many"] and mentions(numbers, asked[(asked.index("many") + 1) % len(asked)]):
-            continue  # how many minutes: of runtime_minutes
+            continue  # `how many minutes` asks for runtime_minutes
         raise Unparsed(f"measure_added: {said[0]}")
 
 

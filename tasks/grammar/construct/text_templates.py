@@ -44,7 +44,9 @@ from tasks.models.ask import Answer, Ask, Unparsed
 SLACK = 4
 """Decoding may exceed the maximum by this number of words: a model stopped exactly there joins words."""
 OPENINGS = ("What", "Which", "Who", "When", "How", "Where", "In which")
+"""Words with which a full question may begin."""
 ASKING = ("what", "which", "who", "when", "how", "where")
+"""Words with which a fragment of the form `asking` begins."""
 TURNS = (" and ", ", and ", " because ", ", so ", " where ", " while ")
 """The words between the given circumstance and the model's continuation."""
 GOES_ON = (4, 11)

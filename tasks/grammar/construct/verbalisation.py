@@ -180,7 +180,7 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     needs a scope only if the table has words for that case.
     """
     if isinstance(query, FreeQuery):
-        return "", ""  # what its text says of that, its author knows
+        return "", ""  # the author decides whether the texts of free SQL state a scope
     asked = table_of(query.projection[0])
     scopes = {column.table: (column.scope, column.dated_scope) for column in columns if column.scope}
     table = asked if asked in scopes else min(scopes.keys() & set(query.tables), default="")

@@ -66,7 +66,7 @@ def check_part(
     for sentence in split_sentences(text, ground) if text else []:
         fault = find_fault(sentence, ground)
         told = tuple(fact.id for fact in facts if says_fact(sentence, fact, ground))
-        # The database does not support a sentence without any of its facts.
+        # A sentence that states no fact has no support in the database.
         if fault or not told:
             faults.append(SentenceFault(sentence, fault or "no_fact: tells no fact"))
         elif not any(sentence == other.text for other in kept):

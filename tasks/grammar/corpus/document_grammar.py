@@ -13,6 +13,7 @@ from tasks.grammar.corpus.plain_patterns import join
 from tasks.models.ask import Unparsed
 
 WORD = 'w ::= [a-z]{1,14} ("-" [a-z]{2,10})?'
+"""The grammar of a lower-case word, which may be hyphenated."""
 TURNS = ("which", "so", "and", "a", "as")
 """The words with which a sentence may continue after its fact."""
 

@@ -172,10 +172,10 @@ def list_told(query: Query, table: EntityTable, count_told: CountTold) -> set[st
     for attribute in table.attributes:
         if set(attribute.joins) <= set(query.joins) and (count := count_told(table, attribute)):
             by_joins[attribute.joins].append((attribute.column, count))
-    told = set(table.primary)  # a document is there: so is the thing
+    told = set(table.primary)  # the document itself identifies its row
     for joins, columns in by_joins.items():
         asked = [count for column, count in columns if column in query.columns]
-        # Of two directors and two dates of birth, nothing says which belong together.
+        # With two directors and two dates of birth, nothing says which of them belong together.
         mixed = bool(joins) and len(asked) > 1 and max(asked) > 1
         told.update(column for column, _ in columns if not mixed or column == _find_name(column, table))
     return told

@@ -34,6 +34,7 @@ OF_WORKS = {
 OF_FILMS = {
     **OF_WORKS, "country": "was made in {value}", "actor": "stars {value}", "runtime": "runs for {value}",
 }  # fmt: skip
+"""The predicates for attributes of films and series."""
 COUNTED = {
     "genre": "of the genre {value}", "language": "in {value}", "country": "from {value}",
     "company": "made by the company {value}", "release year": "released in {value}",
@@ -59,9 +60,12 @@ MEASURES = frozenset([
 """Last words of attributes that are written with `of` and a number: a score of 81."""
 COUNT = " count"
 NONE = "0"
+"""The value of a count of nothing."""
 PARTICIPLES = frozenset(["held", "lost", "made", "sold", "won"])
 COLLECTIVES = frozenset(["cast", "crew", "staff", "team"])
+"""Nouns for groups of people, whose values are the members."""
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+"""The numbers that are written as words."""
 WITH_ARTICLE = re.compile(
     r"(United|Soviet|Czech Republic|Dominican Republic|Netherlands|Philippines|Bahamas|Maldives|Gambia)\b"
     r"|.* (Republic|Kingdom|Union|States|Emirates|Islands)$"

@@ -122,7 +122,7 @@ class PlainWriter:
             clause for clause in clauses[len(fit) : len(fit) + 1] if clause.subject == fit[0].subject
         ]
         if len(fit) > 1 and following and fit[-2].verb != fit[-1].verb == following[0].verb:
-            fit.pop()  # two scores stand together
+            fit.pop()  # clauses with the same verb stay together, such as two scores
         full = clauses[0].subject or f"the {self._ground.kind}"
         for subject in (self._choose_subject(clauses[0].subject, number, said), full):
             for size in range(len(fit), 0, -1):
@@ -163,7 +163,7 @@ class PlainWriter:
     def _mention(self, turn: int, fact: ProfileFact) -> str:
         kind = self._ground.kind
         if self._name.casefold().startswith(kind.casefold()):
-            return self._name  # not: the flight flight 12
+            return self._name  # avoids `the flight flight 12`
         if turn == 0 or self._by_name:
             return f"the {kind} {self._name}" if self._draw("full", fact.id) % 2 else self._name
         forms = [f"the {kind}", self._name, f"the {kind}", f"this {kind}"]

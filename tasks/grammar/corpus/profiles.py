@@ -206,7 +206,7 @@ def choose_keys(
             (Origin("row", f"sql_templates#{template}"),),
         )
         for (template, reason), count in sorted(passed.items())
-        if params.count is not None  # else every row is taken
+        if params.count is not None  # otherwise every row is taken
     ]
     return chosen, dropped
 

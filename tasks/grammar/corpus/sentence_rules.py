@@ -20,6 +20,7 @@ from tasks.grammar.corpus.machine_reading import list_forms
 from tasks.grammar.corpus.vocabulary import NEUTRAL, STOP_WORDS, UNIT_NAMES, split_unit, stem
 
 MASK = "\0"
+"""The character that replaces a known text in a sentence."""
 WORDS = (4, 90)
 """The minimum and maximum number of words of a sentence. The maximum is high because lists can be long."""
 FEW = 200
@@ -43,6 +44,7 @@ CLAIMS = frozenset([
 ])  # fmt: skip
 """Words of praise and of explanation, which no column of a database can support."""
 CLAIM_PHRASES = ("due to", "in order to", "known for", "as a result", "so that", "one of the")
+"""Phrases of explanation or praise."""
 Rule = Callable[["Masked"], str]
 LETTER = re.compile(r"[^\W\d]")
 TOKEN = re.compile(rf"{MASK}|\w+")

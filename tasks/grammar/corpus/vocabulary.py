@@ -27,10 +27,13 @@ IRREGULAR = {
     "wrote": "write", "led": "lead", "made": "make", "held": "hold", "finish": "end", "finished": "end",
     "finishes": "end", "ran": "run", "won": "win", "stars": "actor", "starring": "actor",
 }  # fmt: skip
+"""The base word of irregular forms and synonyms."""
 ENDINGS = (
     "ings", "ions", "ers", "ors", "ies", "ing", "ion", "ed", "er", "es", "or", "ly", "e", "s", "y",
 )  # fmt: skip
+"""The endings that are cut off, the longest first."""
 SHORTEST_STEM = 3
+"""The minimum number of letters of a stem."""
 
 
 def split_unit(attribute: str) -> tuple[str, str]:

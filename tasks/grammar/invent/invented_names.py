@@ -17,9 +17,11 @@ LONGEST = 60
 """The maximum number of characters of a name."""
 WORD = r"[^\W\d_](?:[^\W\d_]|['\u2019-](?=[^\W_]))*\.?"
 SMALL = frozenset(["and", "of", "for", "the", "in", "on", "de", "van", "von"])
+"""Words in a name that may be in lower case, and that do not count."""
 STRAY = re.compile(
     r"\b(sure|here|name|answer|fictitious|invented|example|unknown|none|n/?a)\b", re.IGNORECASE
 )
+"""Words that show that the model wrote about the name instead of writing only the name."""
 LIKELIEST = 8
 """The number of tokens whose probability is requested, so that yes and no are included in any case."""
 

@@ -70,6 +70,7 @@ ROWS: Mapping[str, type] = {
     "balanced": Question,
     **corpus_contracts.ROWS,
 }
+"""The row type of each artifact."""
 AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
 """The columns in which a question must equal its group."""
 SHARE = 0.03
@@ -264,7 +265,7 @@ def _is_confined(sql: str, columns: Sequence[Column]) -> bool:
     try:
         return bool(find_scope(read_stored(sql, columns), columns)[0])
     except BrokenRule:
-        return False  # which another rule says
+        return False  # another rule reports this
 
 
 def _expect_questions(

@@ -51,6 +51,7 @@ ROWS: Mapping[str, type] = {
     "questions": AskedQuestion,
     "answer_facts": AnswerFacts,
 }
+"""The row type of each artifact of the corpus."""
 AS_QUESTION = ("group", "criterion", "question", "answer", "sql_template", "text_template")
 """The columns in which a sampled question must equal its row in the balanced or unbalanced set."""
 

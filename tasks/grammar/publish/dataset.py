@@ -36,10 +36,12 @@ COLUMNS = {
     "answer_rows": "the distinct result rows, a JSON list of lists",
     "origin": "the rows and calls from which the question was made",
 }
+"""The description of each column of a question, for the card."""
 REBUILD = (
     "make reproduce             # replays the recorded answers, offline",
     "benchloom run grammar      # calls the model for answers that are not recorded",
 )
+"""The commands on the card that rebuild the dataset."""
 DROPPED = re.compile(r"(\d+) of (\d+) combinations")
 """Matches the detail of a dropped row: the number of combinations left out, and of all combinations."""
 

@@ -139,7 +139,7 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
     def check(record: Record) -> str:
         template = templates.get(record["sql_template"])
         if template is None:
-            return ""  # named by the contract on its template
+            return ""  # the rule `sql_template_exists` reports this
         found = PLACEHOLDER.findall(record["text"])
         if record["sql_template"] in own:
             found = list(dict.fromkeys(found))
@@ -179,7 +179,7 @@ def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
     readings = list_readings(columns)
     filled = {}
     for template in templates.values():
-        with suppress(BrokenRule):  # which another rule says
+        with suppress(BrokenRule):  # another rule reports this
             filled[template["id"]] = FilledSql(read_stored(template["sql"], columns), readings)
 
     def check(record: Record) -> str:
