@@ -16,9 +16,9 @@ QUESTIONS_A_TEMPLATE = 4
 LEAST_TEMPLATES = 2
 """The least number of SQL templates, because the check of a text compares its template with another one."""
 REQUESTS_A_TEMPLATE = 2
-"""The most requests for SQL per template."""
+"""The maximum number of requests for SQL per template."""
 SPARE = 2
-"""A preview fills in this many times as many groups as it reads: some templates yield no answers or texts."""
+"""A preview fills in this many times as many groups as it reads: some templates yield no questions."""
 
 
 def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:

@@ -26,10 +26,10 @@ class DocumentAblation(Settings):
 class AblationPlan:
     """The documents that an ablation removes, and the groups that lose their documents.
 
-    `documents` has the ids of the removed documents. `planted` has the groups that lose all their true
-    documents, because the group was chosen or shares its documents with a chosen group. `touched` has the
-    groups that lose only some of their true documents. These groups are excluded when detected gaps are
-    compared with planted ones.
+    `documents` contains the ids of the removed documents. `planted` contains the groups that lose all their
+    true documents, because the group was chosen or shares its documents with a chosen group. `touched`
+    contains the groups that lose only some of their true documents. These groups are excluded when detected
+    gaps are compared with planted ones.
     """
 
     documents: frozenset[str]
@@ -88,8 +88,8 @@ class GapDiagnosis:
 def diagnose_groups(plan: AblationPlan, scored: Iterable[str], gaps: Iterable[str]) -> GapDiagnosis:
     """Compare the detected gaps with the planted gaps.
 
-    `scored` has the groups with at least one scored row; all other groups are ignored. `gaps` has the groups
-    that were detected as gaps.
+    `scored` contains the groups with at least one scored row; all other groups are ignored. `gaps` contains
+    the groups that were detected as gaps.
     """
     judged = frozenset(scored) - plan.touched
     called = frozenset(gaps) & judged

@@ -63,7 +63,7 @@ def make_answer(
 ) -> AssessedAnswer:
     """Make the row of a system's response.
 
-    `assessment` is the assessment's name, which is part of the row's id. `corpus` has the ids of the
+    `assessment` is the assessment's name, which is part of the row's id. `corpus` contains the ids of the
     documents.
     """
     passages = response.passages

@@ -103,7 +103,7 @@ def assessment(
 ) -> Counts:
     """Write figures.json.
 
-    `closed_domain` is from the assessment that `llm_only` names. `settings` has the thresholds under
+    `closed_domain` is from the assessment that `llm_only` names. `settings` contains the thresholds under
     `judging.thresholds`, beyond which the report starts with a warning, and the system's settings. The other
     arguments are artifacts of the same name.
     """
@@ -169,9 +169,9 @@ def join_rows(
 ) -> list[JudgedRow]:
     """Join questions, retrieved documents and judgements into one row per judgement.
 
-    `corpus` has the documents that the system could retrieve, or is None if the system has its own corpus,
-    which is not known here. `facts` says which facts each answer needs; it covers only documents that were
-    made from a database.
+    `corpus` contains the documents that the system could retrieve, or is None if the system has its own
+    corpus, which is not known here. `facts` says which facts each answer needs; it covers only documents that
+    were made from a database.
     """
     reader = SufficiencyReader(corpus, {row.id: row for row in facts})
     answered = {answer.id: answer for answer in answers}
@@ -235,8 +235,8 @@ def _describe_judge(
 ) -> JudgeFigures:
     """Describe the judge's reliability for figures.json.
 
-    `people` has the agreement over all verdicts, and over the verdicts that no rule decided. It is empty if
-    there are no human labels.
+    `people` contains the agreement over all verdicts, and over the verdicts that no rule decided. It is empty
+    if there are no human labels.
     """
     health, further = measure_health(canaries), measure_further(canaries)
     unscored = count_labels(judgement.judgement for judgement in judgements).unscored

@@ -112,7 +112,7 @@ class PlantedGaps:
     """An ablation, and how well its planted gaps were detected.
 
     `share` is the share of the groups that were chosen. `documents` is the number of removed documents.
-    `planted` has the groups that lost all their true documents, and `touched` the groups that lost some.
+    `planted` contains the groups that lost all their true documents, and `touched` the groups that lost some.
     `rules` maps each rule and mode to recall and precision.
     """
 

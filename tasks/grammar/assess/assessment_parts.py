@@ -85,8 +85,8 @@ def list_parts(
 ) -> Parts:
     """List the parts of the page.
 
-    `form` is the file of the CSV form for human labels. `unusable` has the lines of the label file that could
-    not be used, each as a reason and a description.
+    `form` is the file of the CSV form for human labels. `unusable` contains the lines of the label file that
+    could not be used, each as a reason and a description.
     """
     a, b = figures.criteria
     planted = figures.planted

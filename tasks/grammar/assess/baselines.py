@@ -36,7 +36,7 @@ SAMPLER = "sampler"
 CLAIM = re.compile(r"- (\S.*)")
 NO_CLAIMS = "None"
 MOST_CLAIMS = 6
-"""The most claims per response. The grammar allows no more, which bounds the tokens of a reply."""
+"""The maximum number of claims per response. The decoding grammar enforces this limit."""
 CLAIMS_GRAMMAR = (
     f'root ::= "{NO_CLAIMS}" | claim ("\\n" claim){{0,{MOST_CLAIMS - 1}}}\n'
     'claim ::= "- " [^\\n\\r-] [^\\n\\r]{2,160}'
@@ -94,7 +94,7 @@ class BaselineVerdict:
     """A reference-free method's verdict on an answer.
 
     `verdict` is None if the answer is unscored; `problem` then says why. `share` is the share of supported
-    claims or of agreeing samples, 0 to 1. `parts` has the claims or samples with their verdicts.
+    claims or of agreeing samples, 0 to 1. `parts` contains the claims or samples with their verdicts.
     """
 
     id: str
@@ -287,10 +287,10 @@ def _make(
 
 
 def weigh_parts(parts: Sequence[BaselinePart]) -> tuple[float | None, str]:
-    """Return the share of parts that hold and an empty text, or None and the reason.
+    """Return the share of parts with a positive verdict and an empty text, or None and the reason.
 
     Parts without a score are excluded. If the check of any part did not parse, the share is undefined,
-    because the missing verdict could be either.
+    because the missing verdict could be positive or negative.
     """
     if any(part.holds is ClaimSupport.UNPARSED for part in parts):
         return None, "the check of the claims or samples did not parse"

@@ -15,9 +15,9 @@ from tasks.scoring.correctness import Correctness
 async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
     """Have the judge label every canary once, including the canaries that a rule decides.
 
-    `settings` has the settings of `grammar.judgements`, so that canaries are judged in the same way as
-    answers, and `judging.further_canaries`: whether the second set is judged too. Raises StageFailed if the
-    rules label a canary for rules differently from its known verdict.
+    `settings` contains the settings of `grammar.judgements`, so that canaries are judged in the same way as
+    answers. It also contains `judging.further_canaries`: whether the second set is judged too. Raises
+    StageFailed if the rules give one of their own canaries another label than its known verdict.
     """
     feedback = bool(settings.get("grammar.judgements.feedback", False))
     rules = bool(settings.get("grammar.judgements.rules", True))

@@ -17,9 +17,9 @@ from tasks.scoring.label import count_labels
 class ClosedDomain:
     """A group in one assessment. `scored` and `correct` are numbers of its questions.
 
-    The row's id is the group's id. `closed_domain` is whether no scored question is correct, so that a model
-    alone does not know the answer. It is None if no question is scored. `wording` is the prompt wording of a
-    model alone; it is empty for a system that retrieves or may retrieve.
+    The row's id is the group's id. `closed_domain` is true if no scored question was answered correctly, so a
+    model alone does not know the answer. It is None if no question is scored. `wording` is the prompt wording
+    of a model alone; it is empty for a system that retrieves or may retrieve.
     """
 
     id: str
@@ -35,7 +35,7 @@ def closed_domain(
 ) -> Drafts[ClosedDomain]:
     """Determine for each group whether the system answered none of its texts; unscored rows do not count.
 
-    `settings` has the system's settings. They say whether the system is a model alone, and which prompt
+    `settings` contains the system's settings. They say whether the system is a model alone, and which prompt
     wording it gets.
     """
     groups: defaultdict[str, list[Judgement]] = defaultdict(list)

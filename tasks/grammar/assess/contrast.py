@@ -122,11 +122,12 @@ def compare_criteria(
 ) -> dict[str, Contrast]:
     """Compare rates under two criteria by a bootstrap over clusters: SQL templates, if they are known.
 
-    `tagged` has the rows of one set, tagged over both criteria together. A gap is therefore a mutual gap: a
-    group without a correct text under either criterion. Returns the rates by name, or an empty dict if there
-    are no rows under either criterion:
+    `tagged` contains the rows of one set, tagged over both criteria together. A gap is therefore a mutual
+    gap: a group without a correct text under either criterion. Returns the rates by name, or an empty dict if
+    there are no rows under either criterion:
 
-    - accuracy; robustness: correct rows / rows outside of mutual gaps;
+    - accuracy: the share of correct rows;
+    - robustness: correct rows / rows outside of mutual gaps;
     - context.<rule>: share of rows with sufficient context, outside of mutual gaps;
     - module.<rule>.<module>: share of rows that are wrong and attributed to the module. The differences b - a
       of these shares, summed over the modules, equal the difference a - b of the accuracy.
@@ -163,10 +164,10 @@ def name_fault(
 ) -> RuleFault:
     """Name the module that a difference in accuracy is attributed to, by one rule.
 
-    `contrasts` must have `p_holm`. A module is named only if the accuracies differ significantly (p at most
-    ALPHA) and the module's share of wrong answers does so after Holm's correction. If several modules
-    qualify, the module that adds most to the difference is named; if none does, the module is `NONE_SHOWN`.
-    `detectable` and `clusters` appear in the reason.
+    `contrasts` must have `p_holm`. A module is named only if two differences are significant: the accuracies
+    (p at most ALPHA), and the module's share of wrong answers (after Holm's correction). If several modules
+    qualify, the module that adds most to the difference in accuracy is named. If none does, the module is
+    `NONE_SHOWN`. `detectable` and `clusters` appear in the reason.
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
     if not contrasts or any(share is None for share in shares.values()):

@@ -28,10 +28,12 @@ Mode = Literal["open", "closed"]
 MODES: tuple[Mode, ...] = ("open", "closed")
 """In closed mode, an answer counts as incorrect unless the system retrieved every true document."""
 RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
-"""The paper's context rules: when the context of a row is sufficient.
+"""The context rules. Each rule says when the ids that a row retrieved make its context sufficient.
 
-The retrieved ids equal those of a correct row of the group, share an id with them, equal the true ids, or
-include all true ids.
+- `siblings`: they equal the ids that a correct row of the group retrieved;
+- `siblings_overlap`: they share an id with those of a correct row of the group;
+- `gold`: they equal the true ids;
+- `gold_contained`: they include all true ids.
 """
 SETS = ("balanced", "unbalanced")
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
@@ -160,10 +162,15 @@ class TaggedRow:
 def find_cause(row: JudgedRow) -> str | None:
     """Return the module that a wrong row is attributed to by `sufficiency`; None if it cannot be determined.
 
-    The first matching case decides. The judge: the response contains the true answer but was judged
-    incorrect. The model: the retrieved documents state all that the answer needs. The database: the whole
-    corpus does not. Otherwise the retrieval. An answer that is incorrect only in closed mode lacks a true
-    document, so only the database or the retrieval can be at fault.
+    The first matching case decides:
+
+    - the judge, if the response contains the true answer but was judged incorrect;
+    - the model, if the retrieved documents state all that the answer needs;
+    - the database, if the whole corpus does not state all of it;
+    - otherwise the retrieval.
+
+    An answer that is incorrect only in closed mode lacks a true document, so only the database or the
+    retrieval can be at fault.
     """
     if row.judgement is Correctness.INCORRECT:
         if row.holds:
@@ -264,8 +271,8 @@ def tag_rows(rows: Sequence[JudgedRow], mode: Mode) -> list[TaggedRow]:
 def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
     """Tag groups by their scored rows: gap (none correct), robust (all correct), non-robust (some correct).
 
-    `rows` has (group, correct) pairs; `correct` is None if the row is unscored. Groups without a scored row
-    are left out.
+    `rows` contains (group, correct) pairs; `correct` is None if the row is unscored. Groups without a scored
+    row are left out.
     """
     outcomes: defaultdict[str, set[bool]] = defaultdict(set)
     for group, correct in rows:

@@ -89,7 +89,7 @@ class Judgement:
 
     `judgement` is None if the answer is unscored; `problem` then says why. `rule` is the rule that decided
     (see `tasks/judging/rules.py`); it is empty if the judge did. `found` is the value in the response on
-    which the rule relied, if any. `verdicts` has the judge's parsed verdicts, at most one per repeat.
+    which the rule relied, if any. `verdicts` contains the judge's parsed verdicts, at most one per repeat.
     """
 
     id: str

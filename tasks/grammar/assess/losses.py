@@ -26,7 +26,7 @@ from tasks.scoring.statistics import (
 
 NOT_TOLD = "not told"
 LEAST_SHARE = 0.1
-"""The least share of all answers that a module must lose, by its interval's lower end, to be named."""
+"""A module is named only if the lower end of its interval is at least this share of all answers."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,13 @@ class Losses:
 def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
     """Attribute wrong rows to modules by sufficiency, with bootstrap intervals over whole SQL templates.
 
-    `rows` has the scored rows of one set. A module is named if two conditions hold. In 97.5% of the draws,
-    its share exceeds every other module's share, even if all wrong rows of unknown module are added to the
-    other module. And the lower end of its interval is at least LEAST_SHARE. If all rows are alike, a
-    bootstrap interval has no width, so the interval is Wilson's over the templates.
+    `rows` contains the scored rows of one set. A module is named if it meets two conditions:
+
+    - In 97.5% of the draws, its share exceeds every other module's share, even if all wrong rows of unknown
+      module are added to the other module.
+    - The lower end of its interval is at least LEAST_SHARE.
+
+    If all rows are alike, a bootstrap interval has no width, so the interval is Wilson's over the templates.
     """
     wrong = [row for row in rows if not row.correct]
     found = [None if row.correct else row.find_module(SUFFICIENCY) or NOT_TOLD for row in rows]

@@ -45,9 +45,9 @@ UNKNOWN = Sufficiency(None, None)
 class SufficiencyReader:
     """Determine, for each question of an assessment, whether the retrieved documents were sufficient.
 
-    `corpus` has the documents that the system could retrieve; it is None if the system has its own, unknown
-    corpus. `facts` maps groups to the facts that their answers need; a group that is missing belongs to a
-    user's own documents.
+    `corpus` contains the documents that the system could retrieve; it is None if the system has its own,
+    unknown corpus. `facts` maps groups to the facts that their answers need; a group that is missing belongs
+    to a user's own documents.
     """
 
     corpus: Sequence[Document] | None
@@ -122,9 +122,9 @@ def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
 def list_wanted(question: AskedQuestion, titles: Sequence[str] = ()) -> list[str]:
     """List the normalised texts that a sufficient document must contain: the answer's parts and the names.
 
-    `titles` has titles of documents that the question contains. The list is empty if a sufficient document
-    need not contain the answer, because it is yes or no, or may be counted or computed. It is also empty if
-    the question has no names.
+    `titles` contains the document titles that occur in the question. The list is empty if a sufficient
+    document need not contain the answer, because it is yes or no, or may be counted or computed. It is also
+    empty if the question has no names.
     """
     items = [normalise(item) for item in question.answer.split(";")]
     found = (next(filter(None, match.groups())) for match in NAMED.finditer(question.question))

@@ -62,7 +62,7 @@ class TriedAnswer:
 
 
 def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
-    """Count the answers that both scored, that the method calls correct, that are judged correct, and both.
+    """Return four numbers of answers: scored by both, called correct by the method, judged correct, and both.
 
     Answers that the method or the judge left unscored are not counted.
     """
@@ -76,7 +76,7 @@ def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
 
 
 def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Measure the share of right answers among those that the method calls correct; Wilson's interval."""
+    """Measure the share of right answers among those that the method calls correct (Wilson's interval)."""
     n, said, _, both = count_agreement(tried)
     word = BaselineLabel.CORRECT.shown
     return _share(
@@ -85,7 +85,7 @@ def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
 
 
 def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Measure the share that the method calls correct among the right answers; Wilson's interval."""
+    """Measure the share that the method calls correct among the right answers (Wilson's interval)."""
     n, _, judged, both = count_agreement(tried)
     word = Correctness.CORRECT.shown
     return _share(both, judged, f"answers judged {word}", f"none of {n} is judged {word}")
@@ -287,9 +287,9 @@ def compare_domains(
 ) -> FigureTable:
     """Make Table 4: rates over all groups, and over the groups that the model alone does not answer.
 
-    `closed` has the groups of the assessment of the model alone; if it is None, `why` says why. `own` is this
-    assessment, and `other` the one that `llm_only` names. Each of the two that is of a model alone has a line
-    with its wording. If both are, the groups that they answer are compared in pairs.
+    `closed` contains the groups of the assessment of the model alone; if it is None, `why` says why. `own` is
+    this assessment, and `other` the one that `llm_only` names. Each of the two that is of a model alone has a
+    line with its wording. If both are, the groups that they answer are compared in pairs.
     """
     kept = {group.id for group in closed or () if group.closed_domain}
     unscored = sum(group.closed_domain is None for group in closed or ())

@@ -305,7 +305,7 @@ def _check_project(
 def find_overload(directors: Iterable[int]) -> set[int]:
     """Return the numbers of the employees who direct more than half of all projects, rounded up.
 
-    `directors` has the director of each project.
+    `directors` contains the director of each project.
     """
     counts = Counter(directors)
     return {number for number, count in counts.items() if count > -(-counts.total() // 2)}

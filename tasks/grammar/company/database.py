@@ -39,7 +39,7 @@ SCHEMA = MetaData()
 NAME = 60
 """The maximum length of a name, in characters."""
 TEXT_CHECKS = "{name} <> ''"
-"""Every text column has this check, on every engine."""
+"""The check of every text column, on every engine."""
 SQLITE_CHECKS: dict[type[types.TypeEngine[Any]], str] = {
     Integer: "typeof({name}) IN ('integer', 'null')",
     String: "typeof({name}) IN ('text', 'null') AND length({name}) <= " + str(NAME),

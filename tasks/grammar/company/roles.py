@@ -36,7 +36,7 @@ ROLES = frozenset([
     "secretary", "specialist", "strategist", "superintendent", "supervisor", "surveyor", "technician",
     "technologist", "tester", "trainer", "writer",
 ])  # fmt: skip
-"""The word in a job title that names the role: the last word, or the word before `of`."""
+"""Words for roles. A job title must end with one of them, or have one before `of`."""
 HEADS = frozenset(["chief", "head", "president"])
 """Words that only the title of a department's head may contain."""
 

@@ -65,7 +65,10 @@ class DrawnCombinations:
         return len(self._kept) >= self._cap
 
     def add(self, combination: Combination, *, ordered: bool) -> bool:
-        """Add a combination; return whether none was discarded. `ordered`: combinations are added by rank."""
+        """Add a combination, and return whether no combination was discarded.
+
+        `ordered` says that combinations are added in the order of their rank.
+        """
         self._seen += 1
         rank = -self._seen if ordered else -int(self.rank(combination.values), 16)
         entry = (rank, self._seen, combination)
@@ -182,7 +185,7 @@ def _read_groups(
 class _Measured:
     """The columns that the query for a measure reads.
 
-    `ends` has the positions in a row at which the key, varied, ranked and projected cells end.
+    `ends` contains the positions in a row at which the key, varied, ranked and projected cells end.
     """
 
     columns: tuple[str, ...]
@@ -302,7 +305,7 @@ def _note_each(
 
 
 class _IdleValues:
-    """Find combinations with an idle value: without it, the remaining values still have one same answer."""
+    """Find combinations with an idle value: whatever it is, the other values have the same single answer."""
 
     def __init__(self, placeholders: int) -> None:
         self._places = range(placeholders)

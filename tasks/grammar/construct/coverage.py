@@ -101,7 +101,8 @@ def plan_requests(
 ) -> list[PlannedRequest]:
     """Plan the requests of a round, sorted by id.
 
-    `turn` is the round's number, from 0. `among` has the ids of the subjects to ask about; None means all.
+    `turn` is the round's number, from 0. `among` contains the ids of the subjects to ask about; None means
+    all.
     """
     counts = {"column": coverage.column, "table": coverage.table, "link": coverage.link}
     planned = []
@@ -206,8 +207,8 @@ def list_uncovered(
 ) -> list[Dropped]:
     """List the tables and columns that no template asks about, with the outcomes of their requests.
 
-    `tables` and `columns` are those that the templates read. `lost` has the subject of each request without a
-    template, and its drop reason. `why` is the reason given if no request was lost.
+    `tables` and `columns` are those that the templates read. `lost` contains the subject of each request
+    without a template, and its drop reason. `why` is the reason given if no request was lost.
     """
     due = [
         *((table, "table", table) for table in sorted({column.table for column in schema})),

@@ -139,7 +139,7 @@ def drop_other_answers(
 ) -> Drafts[Group]:
     """Leave out the groups of some templates whose answer differs in the world (the larger database).
 
-    `sql_templates` has the templates whose groups are compared; all other groups are kept.
+    `sql_templates` contains the templates whose groups are compared; all other groups are kept.
     """
     held = {template.id for template in sql_templates}
     asked_there = (group for group in groups if group.sql_template in held)
@@ -266,7 +266,7 @@ def _filter_combinations(
 ) -> Iterator[Combination]:
     """Yield the combinations that make a good question, and count all others by reason in `left_out`.
 
-    `alike` has the look-alikes for each placeholder.
+    `alike` contains the look-alikes for each placeholder.
     """
     single = params.single_answer and query.measure != "list"
     least, most = params.rows.get(query.measure, (1, None))

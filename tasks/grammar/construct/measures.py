@@ -21,7 +21,7 @@ from tasks.databases.values import Value
 from tasks.grammar.construct.queries import Query, comparison_of
 
 SETTINGS, ALONE = 3, 60
-"""The number of ranges or pairs tried per combination of other values, and if there are no other values."""
+"""The maximum number of ranges or pairs per combination of the other values, and without other values."""
 
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "over": operator.gt,

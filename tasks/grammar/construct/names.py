@@ -26,7 +26,7 @@ PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "playe
                     "owner", "worker"])  # fmt: skip
 """The last words of tables whose rows are people."""
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
-"""Words that do not say by themselves what they are a number or date of."""
+"""Words such as number or date, which have a meaning only together with another word."""
 DOERS = ("or", "er", "ar", "ist", "ive", "ant", "ent", "head")
 """Endings of nouns for people who do something, such as director."""
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
@@ -67,7 +67,7 @@ PLACES = frozenset(["city", "country", "district", "harbour", "port", "region", 
 """Columns for the place of a thing, which follow the preposition `in`."""
 
 FEATURED = ("the actor ", "the performer ", "the singer ")
-"""Beginnings of the phrases before which a work `features` something, instead of `has`."""
+"""Beginnings of phrases that follow `features` rather than `has`: the film features the actor X."""
 
 MANY = frozenset(["actor", "player", "student"])
 """Roles that several things have, so that one of them is not the only one."""
@@ -192,7 +192,7 @@ def names_person(table: str, columns: Iterable[Column] = ()) -> bool:
 def name_relation(keys: Sequence[Column]) -> list[str]:
     """Return the words that distinguish a relation from other relations between the same tables.
 
-    `keys` has the foreign key that joins two tables, or the two keys of a link table.
+    `keys` contains the foreign key that joins two tables, or the two keys of a link table.
     `flights.origin_airport` -> airports gives origin; films - film_directors - people gives director.
     """
     if len(keys) == 1:

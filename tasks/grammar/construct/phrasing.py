@@ -47,7 +47,7 @@ class Wording:
     indirect: str = ""
     noun: str = ""
     thing: bool = False
-    """Whether the noun names the thing itself; after `do you know` it would not ask which thing."""
+    """Whether the noun names the thing itself. Then `do you know the film ...` would not ask for its name."""
 
 
 @dataclass

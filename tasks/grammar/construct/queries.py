@@ -102,8 +102,8 @@ class Query:
 class FreeQuery(Query):
     """A SELECT of any shape: aggregates, groups, subqueries, set operations.
 
-    `projection` has the selected columns; it is empty if anything else is selected too. `joins` and `measure`
-    are empty, because only the SQL says what is asked.
+    `projection` contains the selected columns; it is empty if anything else is selected too. `joins` and
+    `measure` are empty, because only the SQL says what is asked.
     """
 
     sql: str = ""

@@ -50,7 +50,7 @@ class FileReading:
 class FileReadings:
     """A file's readings by the text's id.
 
-    `unknown` has the lines for texts that do not exist, as (line number, id or text).
+    `unknown` contains the lines for texts that do not exist, as (line number, id or text).
     """
 
     place: str

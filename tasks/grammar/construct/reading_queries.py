@@ -173,7 +173,7 @@ class ReadingQueries:
     def list_queries(self, reading: SlotReading, names: Sequence[str]) -> list[ReadQuery]:
         """List the queries that a reading may mean: along the shortest join paths, and with one table more.
 
-        `names` has the names of the text's placeholders, in the text's order. Raises BrokenRule if the
+        `names` contains the names of the text's placeholders, in the text's order. Raises BrokenRule if the
         reading makes no valid query.
         """
         count = reading.measure == "count"

@@ -22,7 +22,7 @@ SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
 def schema(glossary: list[Term], columns: list[ColumnProfile], database: DatabaseEntry) -> Drafts[Column]:
     """List every table's columns, with types and keys, the words of the glossary, and the tables' scopes.
 
-    `columns` has the profiles, which determine a column's type by its cells.
+    `columns` contains the profiles, which determine a column's type by its cells.
 
     Raises BadInput if the database cannot be opened, or has no table or no row, or if a server's columns
     differ from its recorded content. Also raises BadInput if a scope is for an unknown table or is not in

@@ -147,7 +147,7 @@ async def second_reading(
 
     `labels` is the folder of people's files. The reader says what a text asks for and what its values are
     compared with, and code writes the SQL. For SQL of any shape, the model writes the SQL itself. A text that
-    a person wrote is always kept, and its `reading` has the outcome. The drop reasons are:
+    a person wrote is always kept, and its `reading` contains the outcome. The drop reasons are:
 
     - `read_otherwise`: the answer of a group differs;
     - `unread`: there is no reading, or the reading makes no valid query;

@@ -156,8 +156,8 @@ async def sql_templates(
 
     Each round sends as many requests as templates are missing, in a fixed order, so that neither the requests
     nor the rows depend on which answer arrives first. A person's templates come first and do not count
-    towards any kind. If they replace a model's, no model is asked. `settings` has the settings of
-    `roles.generator`, dotted name -> value. Raises BadInput if the database names an unknown kind.
+    towards any kind. If they replace a model's, no model is asked. `settings` contains the settings of
+    `roles.generator`, by dotted name. Raises BadInput if the database names an unknown kind.
     """
     free = settings.get(CONSTRAIN) in FREE
     kept = {own_template.id: _take_own(own_template) for own_template in own_templates}

@@ -80,8 +80,8 @@ async def text_templates(
 
     A person's texts come first. The model is asked only under criteria for which a SQL template has no text
     by a person, and not at all if a person's templates replace the model's. With `dialect: any`, a model
-    phrases SQL of every shape, including a person's, under the rules of `free_texts`. `settings` has those of
-    the generator and the dialect, dotted name -> value. Drop reasons are those of `text_rules` and
+    phrases SQL of every shape, including a person's, under the rules of `free_texts`. `settings` contains
+    the settings of the generator and the dialect, by dotted name. Drop reasons are those of `text_rules` and
     `style_rules`, and these:
 
     - `fits_other`: the text also fits another query that the schema allows;
@@ -289,7 +289,7 @@ def write_text_grammar(
     `phrases` has for each placeholder the phrases that may introduce it, brackets included, so that a text
     names the kind of thing. Each phrase counts as one word. Digits, brackets, quotes and underscores are not
     allowed elsewhere. `form` says how the fragment begins: `given` with a placeholder, `wanted` with a word,
-    `asking` with a question word. `letters` has the letters beyond ASCII that words may contain.
+    `asking` with a question word. `letters` contains the letters beyond ASCII that words may contain.
     """
     maximum -= _count_further(phrases)
     marks, rules = _write_marks(phrases, letters)

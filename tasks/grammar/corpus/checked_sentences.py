@@ -93,8 +93,8 @@ def join_parts(
 ) -> tuple[str, tuple[Sentence, ...]]:
     """Join paragraphs to a text, and list its sentences. A paragraph without sentences is left out.
 
-    `read` has the ids of the facts that were read in the text. Each is counted for one sentence that states
-    it: a plain one if there is any, because the reader is not asked about those facts.
+    `read` contains the ids of the facts that were read in the text. Each is counted for one sentence that
+    states it: a plain one if there is any, because the reader is not asked about those facts.
     """
     filled = [part for part in parts if part]
     text = "\n\n".join(" ".join(sentence.text for sentence in part) for part in filled)

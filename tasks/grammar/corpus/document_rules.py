@@ -70,7 +70,7 @@ def expect_readable(
 ) -> RowRule:
     """Expect that at least a share (`least`, 0 to 1) of a document's facts was read in it.
 
-    `documents` has the rows. The rule's text says how many facts were read by rule, and how many by the
+    `documents` contains the rows. The rule's text says how many facts were read by rule, and how many by the
     reader.
     """
     read: Counter[str] = Counter()
@@ -98,8 +98,8 @@ def expect_sentences(
 ) -> list[RowRule]:
     """Expect sentences with known writers, without broken words, contradictions or unsupported claims.
 
-    `documents` has the rows. The text of the first rule gives the share of sentences that a model wrote, and
-    how many of a model's sentences were left out.
+    `documents` contains the rows. The text of the first rule gives the share of sentences that a model wrote,
+    and how many of a model's sentences were left out.
     """
     written = Counter(sentence["writer"] for record in documents for sentence in record["sentences"] or ())
     total = max(written.total(), 1)

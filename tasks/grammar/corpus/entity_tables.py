@@ -144,7 +144,7 @@ def read_values(
 
 
 def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTold) -> tuple[str, ...]:
-    """List the columns of a query that its documents do not state, in the query's order.
+    """List the columns of a query that its documents do not state, in the query's order; empty if none.
 
     A column is stated by a document of its own row, or by a document that reaches it by joins of the query.
     The statements of two documents can be combined only if one names the other's thing. Otherwise nothing

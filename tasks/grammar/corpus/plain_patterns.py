@@ -60,7 +60,7 @@ MEASURES = frozenset([
 """Last words of attributes that are written with `of` and a number: a score of 81."""
 COUNT = " count"
 NONE = "0"
-"""The value of a count of nothing."""
+"""The value of a count if there are no such things."""
 PARTICIPLES = frozenset(["held", "lost", "made", "sold", "won"])
 COLLECTIVES = frozenset(["cast", "crew", "staff", "team"])
 """Nouns for groups of people, whose values are the members."""

@@ -108,8 +108,8 @@ class PlainWriter:
     ) -> tuple[CheckedSentence | None, int]:
         """Write as many clauses as fit into one sentence; also return their number.
 
-        `number` is the sentence's number in its document. `said` has the subjects of the earlier sentences in
-        the paragraph, as in `Clause.subject`.
+        `number` is the sentence's number in its document. `said` contains the subjects of the earlier
+        sentences in the paragraph, as in `Clause.subject`.
         """
         alike = [clause.rank == clauses[0].rank for clause in clauses[: SENTENCE + 1]]
         most = SENTENCE if alike == [True] * SENTENCE + [False] else SENTENCE - self._draw("size", number) % 2

@@ -87,7 +87,7 @@ def profiles(
 ) -> Drafts[EntityProfile]:
     """Collect the facts of the entities that groups of the balanced set are about (GRAMMAR, section 5.1).
 
-    `settings` has the settings under `assessments`, dotted name -> value. The drop reason of a fact is
+    `settings` contains the settings under `assessments`, by dotted name. The drop reason of a fact is
     `many_values`. The drop reason of a table that questions ask about is `no_primary_key`: nothing identifies
     its rows. Drop reasons per SQL template are `many_documents` and `no_room`, with the number of groups for
     which no documents are written.

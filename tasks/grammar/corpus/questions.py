@@ -158,7 +158,7 @@ def choose_groups(
 ) -> list[str]:
     """Choose groups that have every criterion, in a seeded order in which SQL templates alternate.
 
-    `several` has the groups that need two or more documents; a share of them comes first.
+    `several` contains the groups that need two or more documents; a share of them comes first.
     """
     criteria: defaultdict[str, set[str]] = defaultdict(set)
     templates = {}

@@ -94,9 +94,9 @@ NOTHING_KNOWN = KnownValues({})
 class KnownFacts:
     """The facts with which the sentences about an entity are compared.
 
-    `kind` is the kind of entity, in words. `names` has further texts that a sentence may contain, such as
-    titles and the entity's name. `known` has values of the database; a sentence may contain only those that
-    are also in `facts`.
+    `kind` is the kind of entity, in words. `names` contains further texts that a sentence may contain, such
+    as titles and the entity's name. `known` contains values of the database; a sentence may contain only
+    those that are also in `facts`.
     """
 
     kind: str

@@ -28,7 +28,7 @@ class AnswerSupport:
     """A combination of joined rows that supports a part of the answer.
 
     `part` is the number of the part: a row of the answer, a counted thing, or a row that a mean or an extreme
-    is computed from. `values` has the cells of `AnswerFacts.columns` as texts, which are empty for keys.
+    is computed from. `values` contains the cells of `AnswerFacts.columns` as texts, which are empty for keys.
     """
 
     part: int
@@ -40,11 +40,12 @@ class AnswerSupport:
 class AnswerFacts:
     """The facts that a group's answer needs, and the documents that state them. Its id is the group's id.
 
-    - `needed` has the columns whose cells must be stated.
-    - `names` has the columns with the name of a thing; statements can be combined if both give the same name.
-    - `columns` has the columns of `AnswerSupport.values`.
+    - `needed` contains the columns whose cells must be stated.
+    - `names` contains the columns with the name of a thing; statements can be combined if both give the same
+      name.
+    - `columns` contains the columns of `AnswerSupport.values`.
     - `supports`: for each part of the answer, one of its supports must be stated.
-    - `whole` has the documents that state the answer itself, a number.
+    - `whole` contains the documents that state the answer itself, a number.
     """
 
     id: str

@@ -170,7 +170,7 @@ def word_problem(problem: Problem) -> str:
 def word_warnings(warnings: Iterable[Problem]) -> list[str]:
     """Describe in one line per rule how often it is broken, and where first.
 
-    The warnings are short because a person may have broken a rule on purpose.
+    A person may have broken a rule on purpose, so the other places are only counted.
     """
     found: defaultdict[str, list[Problem]] = defaultdict(list)
     for problem in warnings:
@@ -183,7 +183,7 @@ def word_warnings(warnings: Iterable[Problem]) -> list[str]:
 
 
 def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
-    """Write lines to the file that the stage reads; keep a copy of an existing file with other content."""
+    """Write lines to the file that the stage reads; first move an existing file with other content aside."""
     path = FOLDER / f"{name}.jsonl"
     content = b"".join(line.raw.rstrip(b"\r\n") + b"\n" for line in lines if line.raw)
     there = project.root / path

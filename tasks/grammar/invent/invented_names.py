@@ -120,8 +120,8 @@ class Inventor:
     def __init__(self, ask: Ask, tries: int, sure: float, taken: Iterable[str] = ()) -> None:
         """Store the settings, without any call.
 
-        `tries` is the maximum number of candidates per name. For `sure`, see `ask_recognised`. `taken` has
-        the names that are already used.
+        `tries` is the maximum number of candidates per name. For `sure`, see `ask_recognised`. `taken`
+        contains the names that are already used.
         """
         self._ask, self._tries, self._sure = ask, tries, sure
         self._taken = {name.casefold() for name in taken}

@@ -17,7 +17,7 @@ BY, GROUPS = "grammar.second_reading.by", "grammar.second_reading.groups"
 class Authorship:
     """The texts of card and page that depend on who wrote the templates.
 
-    `made` has the steps, and `limits` the known limitations. `sets` maps each set to its content, and
+    `made` contains the steps, and `limits` the known limitations. `sets` maps each set to its content, and
     `explanations` each artifact to an explanation. `confirmed` says how the texts were confirmed.
     """
 
@@ -126,7 +126,7 @@ BY_PERSON = Authorship(
     confirmed="written by a person, not read back by a model",
 )
 AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
-"""The texts for each value of `databases.<name>.templates`; None if it is not set."""
+"""The texts for each value of `databases.<name>.templates`, with None for a database without the setting."""
 
 
 def describe_authorship(database: DatabaseEntry) -> Authorship:
@@ -151,7 +151,7 @@ def list_own(artifact: Path) -> list[Path]:
 class ReadingWords:
     """The texts of card and page that depend on the second reading.
 
-    `made` has the steps, and `explanation` explains the artifact.
+    `made` contains the steps, and `explanation` explains the artifact.
     """
 
     done: bool

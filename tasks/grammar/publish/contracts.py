@@ -1,4 +1,4 @@
-"""Stage: check every artifact of the flow against its contract; a broken one stops dataset and page."""
+"""Stage: check every artifact of the flow against its contract; a failure stops the dataset and the page."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ def contracts(
 ) -> Counts:
     """Check the artifacts with their `*.dropped` and `*.calls` files, and write the findings.
 
-    `settings` has the parameters of other stages, dotted name -> value. Raises ContractBroken after writing,
-    with one line that names artifact, contract, count and ids.
+    `settings` contains the parameters of other stages, by dotted name. Raises ContractBroken after
+    writing, with one line that names artifact, contract, count and ids.
     """
     made = (
         schema, *list_own(own_templates), sql_templates, text_templates, back_check, second_reading,
@@ -331,7 +331,7 @@ def expect_own_sentences(texts: Path) -> RowRule:
 def read_examples(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """Read the texts of the prompts' examples by criterion.
 
-    `settings` has the parameters of other stages by dotted name.
+    `settings` contains the parameters of other stages by dotted name.
     """
     given = {f"{TEXTS}.criteria": {}, **settings}
     criteria = read_section(given, TEXTS, TextTemplates).criteria

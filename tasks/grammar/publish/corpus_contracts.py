@@ -67,7 +67,8 @@ def declare_corpus(
 ) -> dict[str, Sequence[Expectation | RowRule]]:
     """Declare the rules of each artifact, except those for keys and origins, by artifact.
 
-    `documents_dropped` has the rows that the stage `documents` dropped. `groups` has the rows of fill_in.
+    `documents_dropped` contains the rows that the stage `documents` dropped. `groups` contains the rows of
+    fill_in.
     """
     profiles = {profile.id: profile for profile in read_valid_rows(paths["profiles"], EntityProfile)}
     facts = {profile.id: profile.facts for profile in profiles.values()}
@@ -245,7 +246,7 @@ def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
 def expect_true(true: Index) -> RowRule:
     """Expect that a question has the true documents of its group.
 
-    `true` has the rows of true_documents by id.
+    `true` contains the rows of true_documents by id.
     """
 
     def check(record: Record) -> str:

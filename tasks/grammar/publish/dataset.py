@@ -76,7 +76,7 @@ def dataset(
 ) -> Counts:
     """Write a folder for `datasets.load_dataset`: README.md and one JSON Lines file per set.
 
-    `settings` has the parameters that shaped the artifacts, dotted name -> value; the card lists them.
+    `settings` contains the parameters that shaped the artifacts, by dotted name; the card lists them.
     """
     sets = {
         "balanced": balanced,
@@ -224,7 +224,10 @@ def _describe_contracts(contracts: Path) -> CardSection:
 
 
 def describe_choices(sql_templates: Path, *, free: bool) -> str:
-    """Describe who composed templates and texts. `free`: the role's decoding is not constrained."""
+    """Describe who composed templates and texts.
+
+    `free` says that the decoding of the generator is not constrained.
+    """
     choices = [
         count for count in pq.read_table(sql_templates, columns=["choices"])["choices"].to_pylist() if count
     ]

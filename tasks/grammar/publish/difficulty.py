@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 KNOWN = Path(__file__).with_name("known_sets.json")
 """The same figures of public sets, as `python -m bench.difficulty` measured them."""
 DRAWN = 100
-"""The size of the sample in which distinct skeletons are counted, so that sets of any size compare."""
+"""The size of the samples in which distinct skeletons are counted, so that sets can be compared."""
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,8 @@ class Layout:
 def lay_out(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layout:
     """Lay out a directed graph.
 
-    `names` has the nodes. `edges` has (source, target) pairs; an edge with an unknown name is ignored. Raises
-    ValueError if the graph has a cycle.
+    `names` contains the nodes. `edges` contains (source, target) pairs; an edge with an unknown name is
+    ignored. Raises ValueError if the graph has a cycle.
     """
     known = sorted({edge for edge in edges if edge[0] in names and edge[1] in names})
     parents = {name: [source for source, target in known if target == name] for name in names}

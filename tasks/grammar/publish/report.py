@@ -93,7 +93,7 @@ def report(
 ) -> Counts:
     """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too.
 
-    `settings` has the settings of the second reading, dotted name -> value.
+    `settings` contains the settings of the second reading, by dotted name.
     """
     paths = (
         *list_own(glossary), *list_own(columns), schema, *list_own(own_templates), sql_templates,

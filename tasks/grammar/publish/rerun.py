@@ -31,8 +31,8 @@ WIDTH = 60
 class AnswerDigest:
     """An answer in a form that can be compared.
 
-    `digest` is a hash of the rows, ignoring their order. `text` has the sorted rows as JSON, cut to `WIDTH`
-    characters.
+    `digest` is a hash of the rows, ignoring their order. `text` contains the sorted rows as JSON, cut to
+    `WIDTH` characters.
     """
 
     digest: str
@@ -42,8 +42,8 @@ class AnswerDigest:
 class Rerun:
     """Runs each distinct SQL text once, even if several artifacts contain it.
 
-    `schema` has the database's columns, to translate the SQL to its dialect. `skipped` has SQL that is not
-    run, to save time.
+    `schema` contains the database's columns, to translate the SQL to its dialect. `skipped` contains SQL that
+    is not run, to save time.
     """
 
     def __init__(

@@ -57,8 +57,8 @@ def expect_references(columns: Iterable[str]) -> RowRule:
 def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
     """Expect that a SQL template parses, satisfies every rule, and agrees with the row's other columns.
 
-    `own` has the SQL of templates that may be of any shape that runs: a person's templates, and a model's
-    with `dialect: any`.
+    `own` contains the SQL of templates that may be of any shape that runs: a person's templates, and a
+    model's with `dialect: any`.
     """
 
     def check(record: Record) -> str:
@@ -86,7 +86,7 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
     """Expect a filled query to parse as one SELECT of columns or one measure, with joins and comparisons.
 
-    `columns` is the schema, whose readings are removed before parsing. `own` has the ids of a person's
+    `columns` is the schema, whose readings are removed before parsing. `own` contains the ids of a person's
     templates, whose queries may be any SELECT.
     """
     verdicts: dict[str, str] = {}
@@ -133,7 +133,7 @@ def _check_query(sql: str, columns: Sequence[Column]) -> str:
 def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
     """Expect that a text has its SQL template's placeholders, each once, and no other bracket.
 
-    `own` has the ids of a person's templates, whose texts may repeat a placeholder.
+    `own` contains the ids of a person's templates, whose texts may repeat a placeholder.
     """
 
     def check(record: Record) -> str:

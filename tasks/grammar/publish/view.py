@@ -36,8 +36,8 @@ WIDTH = 90
 class DatasetRows:
     """The rows of a dataset.
 
-    `questions` has the questions of both sets, sorted by id, and `kept` the ids of the balanced set. `calls`
-    maps the id of a SQL template or a text to the ledger keys of the calls that produced it.
+    `questions` contains the questions of both sets, sorted by id, and `kept` the ids of the balanced set.
+    `calls` maps the id of a SQL template or a text to the ledger keys of the calls that produced it.
     """
 
     templates: Sequence[SqlTemplate]
