@@ -1,4 +1,4 @@
-"""Stage: find the groups in which a system answered no question; for a model alone, its closed domain."""
+"""Stage: find the groups in which a system answered no question; without retrieval, its closed domain."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ClosedDomain:
     """A group in one assessment. `scored` and `correct` are numbers of its questions.
 
     The row's id is the group's id. `closed_domain` is true if no scored question was answered correctly, so a
-    model alone does not know the answer. It is None if no question is scored. `wording` is the prompt wording
-    of a model alone; it is empty for a system that retrieves or may retrieve.
+    model without retrieval does not know the answer. It is None if no question is scored. `wording` is the
+    prompt wording of a model without retrieval; it is empty for a system that retrieves or may retrieve.
     """
 
     id: str
@@ -35,8 +35,8 @@ def closed_domain(
 ) -> Drafts[ClosedDomain]:
     """Determine for each group whether the system answered none of its texts; unscored rows do not count.
 
-    `settings` contains the system's settings. They say whether the system is a model alone, and which prompt
-    wording it gets.
+    `settings` contains the system's settings. They say whether the system is a model without retrieval, and
+    which prompt wording it gets.
     """
     groups: defaultdict[str, list[Judgement]] = defaultdict(list)
     for judgement in judgements:
@@ -46,7 +46,7 @@ def closed_domain(
 
 
 def find_wording(system: str, settings: Mapping[str, object]) -> str:
-    """Return the prompt wording of a model alone; empty for a system that retrieves or may retrieve."""
+    """Return the prompt wording of a model without retrieval; empty for a system that may retrieve."""
     if settings.get(f"systems.{system}.retriever") != "none":
         return ""
     return str(settings.get(f"systems.{system}.wording", "ours"))

@@ -287,7 +287,7 @@ def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
 def shows_retrieval(rows: Iterable[JudgedRow]) -> bool:
     """Return whether the system retrieves documents, and reported them for every scored row.
 
-    If not, as for a model alone, no context rule applies.
+    If not, as for a model without retrieval, no context rule applies.
     """
     shown = [row.retrieved for row in rows if row.scored]
     return None not in shown and any(shown)

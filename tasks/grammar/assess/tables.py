@@ -260,7 +260,7 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
 class ModelAlone:
     """The groups of an assessment, and its name.
 
-    The groups have a wording only if the assessment is of a model alone.
+    The groups have a wording only if the assessment is of a model without retrieval.
     """
 
     name: str
@@ -268,7 +268,7 @@ class ModelAlone:
 
     @property
     def wording(self) -> str:
-        """The prompt wording of the model alone; empty if the assessment is not of a model alone."""
+        """The prompt wording of the model without retrieval; empty for any other system."""
         return next((group.wording for group in self.groups), "")
 
     @property
@@ -285,11 +285,12 @@ def compare_domains(
     own: ModelAlone,
     other: ModelAlone | None,
 ) -> FigureTable:
-    """Make Table 4: rates over all groups, and over the groups that the model alone does not answer.
+    """Make Table 4: rates over all groups, and over the groups that a model without retrieval cannot answer.
 
-    `closed` contains the groups of the assessment of the model alone; if it is None, `why` says why. `own` is
-    this assessment, and `other` the one that `llm_only` names. Each of the two that is of a model alone has a
-    line with its wording. If both are, the groups that they answer are compared in pairs.
+    `closed` contains the groups of the assessment of the model without retrieval; if it is None, `why` says
+    why. `own` is this assessment, and `other` the assessment that `llm_only` names. If one of them is of a
+    model without retrieval, it has a line with its wording. If both are, the groups that they answer are
+    compared in pairs.
     """
     kept = {group.id for group in closed or () if group.closed_domain}
     unscored = sum(group.closed_domain is None for group in closed or ())
@@ -324,7 +325,7 @@ def compare_domains(
 
 
 def _describe_alone(run: ModelAlone) -> Line:
-    """Describe a model alone in one line, over all its texts of both sets."""
+    """Describe a model without retrieval in one line, over all its texts of both sets."""
     known = run.known
     correct, scored = (sum(getattr(group, name) for group in run.groups) for name in ("correct", "scored"))
     inside = sum(group.scored for group in run.groups if known.get(group.id))

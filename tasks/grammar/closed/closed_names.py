@@ -38,9 +38,9 @@ ROOM = 24
 async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask: Ask) -> Drafts[Renaming]:
     """Invent one name per distinct value of the configured columns, and use it wherever the value occurs.
 
-    `settings` has `grammar.columns`: the rules that tell from a column's cells whether it is text. A value
-    for which the model produces no valid name gets a generic name, and is also listed among the dropped rows.
-    Raises BadInput if a column does not exist or is not text.
+    `settings` contains `grammar.columns`: the rules that determine from a column's cells whether it is text.
+    A value for which the model produces no valid name gets a generic name, and is also listed among the
+    dropped rows. Raises BadInput if a column does not exist or is not text.
     """
     source = DatabaseEntry(name=entry.file.stem, file=entry.file)
     rules = read_section(settings, "grammar.columns", ColumnRules)

@@ -53,7 +53,7 @@ async def glossary(
 ) -> Drafts[Term]:
     """List the words of tables and columns, from a person, from comments, or from a model's proposals.
 
-    `columns` contains the profiles, which give a prompt the type of a column. No row is read.
+    `columns` contains the profiles, from which a prompt gets the type of a column. No row is read.
 
     Drop reasons for proposals are `no_words` and `unknown_words`. The reason `unclear_name` is for columns
     whose names are not English words, and for which there are no other words. Raises BadInput if an entry of

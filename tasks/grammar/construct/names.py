@@ -106,9 +106,9 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
 
 
 def split_words(name: str) -> list[str]:
-    """Split an identifier into lower-case words: `BirthDate` and `birth_dt` both give birth, date.
+    """Split an identifier into lower-case words: `BirthDate` and `birth_dt` both become birth, date.
 
-    `tbl_Boat` gives boat. A name without a letter or digit is one word.
+    `tbl_Boat` becomes boat. A name without a letter or digit is one word.
     """
     words = split_raw(name)
     return [SHORT.get(word, word) for word in (words[1:] if words[0] in PREFIXES and words[1:] else words)]
@@ -192,8 +192,9 @@ def names_person(table: str, columns: Iterable[Column] = ()) -> bool:
 def name_relation(keys: Sequence[Column]) -> list[str]:
     """Return the words that distinguish a relation from other relations between the same tables.
 
-    `keys` contains the foreign key that joins two tables, or the two keys of a link table.
-    `flights.origin_airport` -> airports gives origin; films - film_directors - people gives director.
+    `keys` contains the foreign key that joins two tables, or the two keys of a link table. For example, the
+    words are origin for `flights.origin_airport` -> airports, and director for films - film_directors -
+    people.
     """
     if len(keys) == 1:
         words = split_words(keys[0].name)

@@ -83,7 +83,7 @@ def list_slots(schema: Sequence[Column]) -> Slots:
 
 
 def number_placeholders(text: str) -> tuple[str, tuple[str, ...]]:
-    """Number the placeholders of a text and hide their comparisons; also return their names in order."""
+    """Add a number to each placeholder of a text, and remove its comparison; also return the names."""
     names = tuple(found[1:-1] for found in PLACEHOLDER.findall(text))
     for number, name in enumerate(names, 1):
         text = text.replace(f"[{name}]", f"[{number}: {column_of(name)}]", 1)
