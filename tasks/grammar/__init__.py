@@ -1,1 +1,1 @@
-"""GRAMMAR: grounded question generation from a database (paper 003)."""
+"""Build question sets and document corpora from a database, and assess RAG systems (GRAMMAR, paper 003)."""

@@ -1,7 +1,8 @@
-"""Set the parameters of a preview: as many SQL templates as its questions need.
+"""Shrink the parameters of a preview: ask for only as many SQL templates as its questions need.
 
-A whole run asks for every kind of template until there are enough, and a preview of three questions would ask
-as much. No stage reads this module, and no request of a whole run depends on it.
+A full run asks for every kind of template until it has enough templates. With the same parameters, a preview
+of three questions would send as many requests. No stage imports this module, and it does not change any
+request of a full run.
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ from collections.abc import Mapping
 from typing import Any
 
 QUESTIONS_A_TEMPLATE = 4
+"""The number of questions in a preview for each SQL template."""
 LEAST_TEMPLATES = 2
-"""A text is checked against another template than its own."""
+"""The least number of SQL templates, because the check of a text compares its template with another one."""
 REQUESTS_A_TEMPLATE = 2
+"""The maximum number of requests for SQL per template."""
 SPARE = 2
-"""How many times the groups that are read are made: some templates have no answers, or no texts."""
+"""A preview fills in this many times as many groups as it reads: some templates yield no questions."""
 
 
 def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
-    """Return the parameters by which the flow makes about `limit` questions.
+    """Return the parameters with which the flow makes about `limit` questions.
 
-    With N questions it makes T = N / 4 templates, at least two. It sends at most 2 T requests for SQL, and T
-    for texts of each criterion.
+    For N questions, the flow makes T = N / 4 SQL templates, at least two. It sends at most 2 T requests for
+    SQL, and T requests for texts per criterion.
     """
     grammar = dict(read(params, "grammar"))
     templates = max(LEAST_TEMPLATES, math.ceil(limit / QUESTIONS_A_TEMPLATE))
@@ -42,7 +45,7 @@ def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
         single = {name: {**criterion, "samples": 1} for name, criterion in criteria.items()}
         grammar["text_templates"] = {**read(grammar, "text_templates"), "criteria": single}
         grammar["balanced"] = {**read(grammar, "balanced"), "texts": 1}
-    # A preview reads the first N groups: without a cap they would all be of the first template.
+    # A preview reads the first N groups. Without a cap, all of these groups would be from the first template.
     fill_in, most = read(grammar, "fill_in"), math.ceil(SPARE * limit / templates)
     if isinstance(grammar.get("fill_in", {}), Mapping) and type(fill_in.get("cap", 0)) in (int, type(None)):
         grammar["fill_in"] = {**fill_in, "cap": min(fill_in.get("cap") or most, most)}
@@ -50,29 +53,33 @@ def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
 
 
 def read(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a mapping within a section; an empty one if there is none.
+    """Return the mapping under a name in a section; an empty one if there is no mapping.
 
-    What is not valid is left as it is: the stage that reads it names it with its line.
+    Invalid values are not reported here: the stage that reads them reports them with their line.
     """
     part = section.get(name)
     return part if isinstance(part, Mapping) else {}
 
 
 def is_countable(kind: object) -> bool:
-    """Return whether a kind of template says how many templates and requests it has."""
+    """Return whether a kind of template sets `templates` and `requests` to whole numbers of 0 or more."""
     counts = [kind.get(name) for name in ("templates", "requests")] if isinstance(kind, Mapping) else [None]
     return all(type(count) is int and count >= 0 for count in counts)
 
 
 def rank_kinds(kinds: Mapping[str, Any], only: list[str] | None, databases: Mapping[str, Any]) -> list[str]:
-    """List kinds, those first that the most databases ask for. only: for databases that name none."""
+    """List the kinds of template, first the kinds that most databases ask for.
+
+    `only` applies to databases that do not name their kinds. If it is empty, these databases ask for every
+    kind.
+    """
     usual = only or list(kinds)
     asked = [read(databases, name).get("kinds") or usual for name in databases]
     return sorted(kinds, key=lambda name: -sum(name in names for names in asked))
 
 
 def share_templates(kinds: Mapping[str, Any], ranked: list[str], templates: int) -> dict[str, Any]:
-    """Give templates to kinds in turn, in the order of their rank, and requests for them."""
+    """Share out a number of templates among the kinds in order of rank, with requests for each kind."""
     counts = dict.fromkeys(kinds, 0)
     room = sum(kind["templates"] for kind in kinds.values())
     while sum(counts.values()) < min(templates, room):

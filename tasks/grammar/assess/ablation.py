@@ -1,4 +1,4 @@
-"""Ablation: remove documents from the corpus, and measure how well the resulting gaps are detected."""
+"""Remove documents from the corpus, and measure how well the resulting gaps are detected (ablation)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from tasks.systems.contract import Document
 
 
 class DocumentAblation(Settings):
-    """`assessments.<name>.withheld` in params.yaml: remove the documents of a seeded share of the groups."""
+    """`assessments.<name>.withheld` in params.yaml: remove the true documents of some groups."""
 
     share: float = Field(gt=0, lt=1)
-    """The share of the groups whose documents are removed."""
+    """The share of the groups whose documents are removed, between 0 and 1."""
     seed: int = 0
-    """The seed that chooses these groups."""
+    """The seed of the random choice of groups."""
 
 
 @dataclass(frozen=True)
 class AblationPlan:
-    """Which documents are removed, and which groups that affects.
+    """The documents that an ablation removes, and the groups that lose their documents.
 
-    documents: ids of the removed documents. planted: groups that lose all of their true documents, because
-    they were chosen or share them with a chosen group. touched: groups that lose some of them; these are
-    excluded when detected gaps are compared with planted ones.
+    `documents` contains the ids of the removed documents. `planted` contains the groups that lose all their
+    true documents, because the group was chosen or shares its documents with a chosen group. `touched`
+    contains the groups that lose only some of their true documents. These groups are excluded when detected
+    gaps are compared with planted ones.
     """
 
     documents: frozenset[str]
@@ -37,10 +38,10 @@ class AblationPlan:
 
 
 def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAblation) -> AblationPlan:
-    """Choose a seeded share of the groups and remove their true documents.
+    """Choose a random share of the groups and plan to remove their true documents.
 
-    true: group -> ids of its true documents; None if unknown. Only groups with known true documents can be
-    chosen; if there are any, at least one is.
+    `true` maps each group to the ids of its true documents, or to None if they are unknown. Only groups with
+    known true documents can be chosen. If there are any, at least one group is chosen.
     """
     known = {group: frozenset(ids) for group, ids in true.items() if ids}
     ordered = sorted(known, key=lambda group: make_id("withheld", withheld.seed, group))
@@ -54,7 +55,7 @@ def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAb
 def ablate_corpus(
     documents: Iterable[Document], questions: Iterable[AskedQuestion], withheld: DocumentAblation | None
 ) -> list[Document]:
-    """Remove from a corpus the documents of an assessment's ablation, if it has one."""
+    """Return a corpus without the documents that the assessment's ablation removes, if it has an ablation."""
     if withheld is None:
         return list(documents)
     plan = plan_ablation({question.group: question.true_document_ids for question in questions}, withheld)
@@ -63,9 +64,10 @@ def ablate_corpus(
 
 @dataclass(frozen=True)
 class GapDiagnosis:
-    """Detected gaps compared with planted ones, as numbers of groups.
+    """How many of the planted gaps were detected, counted in groups.
 
-    found: planted and detected. called: detected. planted: planted.
+    `found` is the number of groups that are both planted and detected, `called` the number of detected
+    groups, and `planted` the number of planted groups.
     """
 
     found: int
@@ -79,14 +81,15 @@ class GapDiagnosis:
 
     @property
     def recall(self) -> float | None:
-        """The share of the planted gaps that were detected; None if none was planted."""
+        """The share of the planted gaps that were detected; None if no gap was planted."""
         return self.found / self.planted if self.planted else None
 
 
 def diagnose_groups(plan: AblationPlan, scored: Iterable[str], gaps: Iterable[str]) -> GapDiagnosis:
-    """Compare detected gaps with planted ones.
+    """Compare the detected gaps with the planted gaps.
 
-    scored: groups with at least one scored row; only these are compared. gaps: the groups detected as gaps.
+    `scored` contains the groups with at least one scored row; all other groups are ignored. `gaps` contains
+    the groups that were detected as gaps.
     """
     judged = frozenset(scored) - plan.touched
     called = frozenset(gaps) & judged

@@ -18,7 +18,7 @@ from tasks.systems.entries import SystemEntry
 
 @dataclass(frozen=True)
 class AssessedAnswer:
-    """A system's answer to a question. response: None if it gave none; then `problem` says why."""
+    """A system's answer to a question. `response` is None if the system failed; `problem` then says why."""
 
     id: str
     question: str
@@ -27,7 +27,7 @@ class AssessedAnswer:
     criterion: str
     response: str | None
     retrieved_document_ids: tuple[str, ...] | None
-    """Distinct, best first; None if the system does not report what it retrieved."""
+    """Distinct document ids, best first; None if the system does not report which documents it retrieved."""
     passages: tuple[Passage, ...] | None
     problem: str
     origin: tuple[Origin, ...]
@@ -43,7 +43,7 @@ async def answers(
 ) -> Drafts[AssessedAnswer]:
     """Ask a system every question. A failed answer is a row without a response, with the reason in `problem`.
 
-    If the assessment has an ablation, the removed documents are not in the system's corpus.
+    If the assessment has an ablation, the system's corpus does not contain the removed documents.
     """
     known = {document.id for document in documents}
     built = build_system(entry.system, system, ablate_corpus(documents, questions, entry.withheld), ask)
@@ -63,7 +63,8 @@ def make_answer(
 ) -> AssessedAnswer:
     """Make the row of a system's response.
 
-    assessment: its name, part of the row's id. corpus: the ids of the documents.
+    `assessment` is the assessment's name, which is part of the row's id. `corpus` contains the ids of the
+    documents.
     """
     passages = response.passages
     return AssessedAnswer(

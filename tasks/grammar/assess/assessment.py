@@ -66,14 +66,16 @@ class AssessmentParams(Settings):
     """`grammar.assessment` in params.yaml."""
 
     criteria: tuple[str, str]
-    """The two criteria, A and B, of the test whether the phrasing matters."""
+    """The criteria A and B whose accuracies are compared, to test whether the phrasing matters."""
     rule: str = Field(default=SUFFICIENCY, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
-    """The rule that attributes errors on the page: sufficiency, or a context rule of the paper. If
-    sufficiency is unknown, the paper's first rule applies. figures.json has the results of all rules."""
+    """The rule that attributes errors on the page: `sufficiency`, or a context rule of the paper.
+    If it is not known which documents suffice, the paper's first rule applies. figures.json has the results
+    of all rules.
+    """
     mode: Mode = "open"
     """`closed` counts an answer as incorrect unless the system retrieved every true document."""
     draws: int = Field(default=10_000, ge=1)
-    """Bootstrap samples per interval."""
+    """The number of bootstrap samples per interval."""
     seed: int = 0
     """The seed of the bootstrap."""
 
@@ -101,8 +103,9 @@ def assessment(
 ) -> Counts:
     """Write figures.json.
 
-    closed_domain: of the assessment that `llm_only` names. settings: `judging.thresholds.*`, beyond which the
-    report has a warning at its head, and those of the system. Other arguments are artifacts of the same name.
+    `closed_domain` is from the assessment that `llm_only` names. `settings` contains the thresholds under
+    `judging.thresholds`, beyond which the report starts with a warning, and the system's settings. The other
+    arguments are artifacts of the same name.
     """
     corpus = ablate_corpus(documents, questions, entry.withheld)
     rows = join_rows(judgements, answers, questions, corpus, answer_facts)
@@ -164,10 +167,11 @@ def join_rows(
     corpus: Sequence[Document] | None,
     facts: Iterable[AnswerFacts],
 ) -> list[JudgedRow]:
-    """Join questions, retrieved documents and judgements; one row per judgement.
+    """Join questions, retrieved documents and judgements into one row per judgement.
 
-    corpus: the documents that the system could retrieve; None if it has its own, and nobody knows. facts:
-    what the answers need, of documents that were made from a database.
+    `corpus` contains the documents that the system could retrieve, or is None if the system has its own
+    corpus, which is not known here. `facts` says which facts each answer needs; it covers only documents that
+    were made from a database.
     """
     reader = SufficiencyReader(corpus, {row.id: row for row in facts})
     answered = {answer.id: answer for answer in answers}
@@ -199,9 +203,9 @@ def join_rows(
 
 
 def gives_answer(question: AskedQuestion, response: str) -> bool:
-    """Return whether a response plainly gives the true answer: all of it, which the question does not name.
+    """Return whether a response plainly gives the whole true answer, and the question does not contain it.
 
-    A response that may deny it, or leave a choice, does not.
+    A response that may deny the answer, or leaves a choice between answers, returns False.
     """
     given, asked = normalise(response), normalise(question.question)
     items = [item for item in map(normalise, question.answer.split(";")) if item]
@@ -213,7 +217,7 @@ def gives_answer(question: AskedQuestion, response: str) -> bool:
 def compare_with_people(
     judgements: Iterable[Judgement], labels: Iterable[AnswerLabel], intervals: Bootstrap
 ) -> HumanAgreement:
-    """Measure the agreement of these verdicts with human labels of the same answers."""
+    """Measure the agreement of judgements with human labels of the same answers."""
     verdicts = {judgement.id: judgement.judgement for judgement in judgements}
     return measure_agreement(
         verdicts,
@@ -229,7 +233,11 @@ def _describe_judge(
     people: Sequence[HumanAgreement],
     settings: Mapping[str, object],
 ) -> JudgeFigures:
-    """Describe the judge. people: agreement over all verdicts, and over its own; nothing without labels."""
+    """Describe the judge's reliability for figures.json.
+
+    `people` contains the agreement over all verdicts, and over the verdicts that no rule decided. It is empty
+    if there are no human labels.
+    """
     health, further = measure_health(canaries), measure_further(canaries)
     unscored = count_labels(judgement.judgement for judgement in judgements).unscored
     thresholds = read_section(settings, "judging.thresholds", TrustThresholds)

@@ -1,4 +1,4 @@
-"""`assessments:` in params.yaml: which system is asked the questions of which database."""
+"""Parse `assessments` in params.yaml: which system is asked the questions of which database."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ class AssessmentEntry(Settings):
     """An entry of `assessments`."""
 
     database: str
-    """A name under `databases`: the source of questions and documents."""
+    """A name under `databases`. The questions and documents come from this database."""
     system: str
     """A name under `systems`."""
     llm_only: str
-    """The assessment of the model without retrieval on the same questions (Table 4); without one, this
-    entry's name."""
+    """The assessment that asks a model without retrieval the same questions (Table 4).
+    If there is none, write this entry's own name.
+    """
     withheld: DocumentAblation | None = None
-    """Ablation: remove documents from the corpus."""
+    """Remove some documents from the corpus, to measure how well the resulting gaps are detected."""
     baselines: bool = True
-    """Also judge a sample of the answers by reference-free methods: up to seven calls each."""
+    """Also judge a sample of the answers by reference-free methods: up to seven calls per answer."""
     labels: LabelFile | None = None
-    """A CSV file in data/labels with people's labels: id, label and, with several people, rater."""
+    """A CSV file in data/labels with human labels: id, label and, if several people labelled, rater."""

@@ -1,4 +1,4 @@
-"""figures.json of an assessment: the stage `grammar.assessment` writes it, the assessment's page reads it."""
+"""Define the types of an assessment's figures.json, written by `grammar.assessment` and read by its page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class RateIntervals:
-    """The 95% intervals of a set's rates; None if there is none."""
+    """The 95% intervals of a set's rates, each None if the rate has no interval."""
 
     accuracy: Interval | None
     robustness: Interval | None
@@ -32,7 +32,7 @@ class RateIntervals:
 
 @dataclass(frozen=True)
 class RateBasis:
-    """A rate's own denominator: n rows or groups (`of`), and of how many SQL templates they are."""
+    """The denominator of a rate: `n` rows or groups (`of` says which), from `clusters` SQL templates."""
 
     n: int
     of: str
@@ -53,8 +53,8 @@ class RateBases:
 class Rates:
     """The rates of a set of rows, each 0 to 1; None if the denominator is 0.
 
-    n, n_scored: numbers of rows. gap_share: lambda of Eq. 3, the share of rows in gap groups. `show` makes
-    the cell of a rate.
+    `n` and `n_scored` are numbers of rows. `gap_share` is the paper's lambda (Eq. 3), the share of rows in
+    gap groups.
     """
 
     n: int
@@ -67,7 +67,7 @@ class Rates:
     ci: RateIntervals
 
     def show(self, field: str, failed: int = 0) -> Cell:
-        """Make the cell of a rate over its own denominator. failed: rows that could not be counted."""
+        """Make the table cell of a rate. `failed` is the number of rows that could not be counted."""
         value, over = getattr(self, field), getattr(self.over, field)
         interval = getattr(self.ci, field)
         if value is None:
@@ -80,7 +80,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class HeadlineFault:
-    """The fault that the assessment's parameters select for the page's head: of one set, mode and rule."""
+    """The module at fault in the page's headline, for the set, mode and rule that the parameters select."""
 
     set: str
     mode: str
@@ -92,9 +92,10 @@ class HeadlineFault:
 
 @dataclass(frozen=True)
 class GapRecovery:
-    """Recall and precision of a rule for planted gaps.
+    """Recall and precision of a rule in detecting planted gaps.
 
-    Intervals: 95%, Wilson's. found, called, planted: numbers of groups, see `GapDiagnosis`.
+    The intervals are 95% Wilson intervals. `found`, `called` and `planted` are numbers of groups, see
+    `GapDiagnosis`.
     """
 
     recall: float | None
@@ -108,10 +109,11 @@ class GapRecovery:
 
 @dataclass(frozen=True)
 class PlantedGaps:
-    """The ablation and how its gaps were recovered.
+    """An ablation, and how well its planted gaps were detected.
 
-    share: of the groups that were chosen. documents: number of removed documents. planted, touched: groups
-    that lost all of their documents, or some. rules: rule -> mode -> recovery.
+    `share` is the share of the groups that were chosen. `documents` is the number of removed documents.
+    `planted` contains the groups that lost all their true documents, and `touched` the groups that lost some.
+    `rules` maps each rule and mode to recall and precision.
     """
 
     share: float
@@ -125,9 +127,10 @@ class PlantedGaps:
 class JudgeFigures:
     """The reliability of the judge.
 
-    further_canaries: None if they were not judged. unscored: answers without a verdict. ruled: rule -> number
-    of answers that it decided. people: None without labels; people_by_judge: the same over the answers that
-    no rule decided.
+    `further_canaries` is None if the second set of canaries was not judged. `unscored` is the number of
+    answers without a verdict. `ruled` maps each rule to the number of answers that it decided. `people` is
+    the agreement with human labels, or None if there are none. `people_by_judge` covers only answers that no
+    rule decided.
     """
 
     warnings: tuple[str, ...]
@@ -141,7 +144,7 @@ class JudgeFigures:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Numbers of rows and groups. failed_answers: the system gave no response."""
+    """Numbers of rows and groups. `failed_answers` counts the answers without a response."""
 
     rows: int
     groups: int
@@ -156,10 +159,13 @@ class RowCounts:
 class AssessmentFigures:
     """The part of figures.json that the page shows.
 
-    rates: set -> mode -> `all` or a criterion. hypothesis: set -> mode. gaps: set -> mode -> criterion or
-    `mutual` -> tag -> number of groups. tables: by the paper's number. fault: what a difference between the
-    criteria comes from. losses: what wrong answers come from under all criteria, in the same set and mode, by
-    sufficiency.
+    - `rates` maps set, mode, and `all` or a criterion to rates.
+    - `hypothesis` maps set and mode to the test of criterion A against B.
+    - `gaps` maps set, mode, criterion or `mutual`, and tag to a number of groups.
+    - `tables` maps the paper's table numbers to tables.
+    - `fault` is the module that causes the difference between the criteria.
+    - `losses` counts wrong answers by module under all criteria, in the same set and mode as `fault`, by the
+      rule `sufficiency`.
     """
 
     criteria: tuple[str, str]

@@ -1,4 +1,4 @@
-"""The parts of an assessment's page: modules at fault, rates, groups, tables, judge and people."""
+"""Build the parts of an assessment's page: modules at fault, rates, groups, tables, judge and people."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ PEOPLE = (
 )
 UNLABELLED = "No person has labelled these answers, so agreement with people is not known."
 RATE_FIELDS = ("accuracy", "robustness", "retrieval_db_accuracy", "lambda")
-"""The record's names of rates, in the order in which the page shows them."""
+"""The names of the rates in figures.json, in the order in which the page shows them."""
 
 
 def list_parts(
@@ -83,7 +83,11 @@ def list_parts(
     unusable: Sequence[tuple[str, str]],
     about: Sequence[tuple[str, str]],
 ) -> Parts:
-    """List the parts of the page. form: the file of the CSV form; unusable: (reason, line) of labels."""
+    """List the parts of the page.
+
+    `form` is the file of the CSV form for human labels. `unusable` contains the lines of the label file that
+    could not be used, each as a reason and a description.
+    """
     a, b = figures.criteria
     planted = figures.planted
     return [
@@ -112,7 +116,7 @@ def list_parts(
 
 
 def _show(value: float | None) -> Cell:
-    """Make the cell of a count, or of a figure whose denominator stands elsewhere on the page."""
+    """Make the cell of a count, or of a figure whose denominator is shown elsewhere on the page."""
     return Cell(value, 0, 0, None, "", "none" if value is None else "")
 
 
@@ -161,7 +165,7 @@ def _show_share(part: ModuleLoss) -> Cell:
 
 
 def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuestion]) -> Iterator[PartBlock]:
-    """Show the test of the fault at the page's head, and all others in a box."""
+    """Show the test behind the fault in the page's headline, and all other tests in a folded box."""
     fault = figures.fault
     yield TextBlock(AGAINST)
     yield from _show_contrast(figures, assessed, fault.set, fault.mode, fault.rule)
@@ -177,7 +181,7 @@ def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuest
 def _show_contrast(
     figures: AssessmentFigures, assessed: Sequence[AssessedQuestion], name: str, mode: str, rule: str = ""
 ) -> Iterator[PartBlock]:
-    """Show criterion A against B in one set and mode. rule: the only one that is shown; empty for all."""
+    """Show criterion A against B in one set and mode. `rule` is the only rule to show; if empty, show all."""
     test = figures.hypothesis[name][mode]
     rates = {
         rate: contrast
@@ -225,7 +229,7 @@ def tabulate_contrast(
 
 
 def _show_difference(contrast: Contrast) -> Cell:
-    """Show a difference, over the SQL templates that have a row in either rate."""
+    """Show a difference of rates, with the number of SQL templates that have a row in either rate."""
     interval, why = _pair(contrast.low, contrast.high), ""
     if interval is None and contrast.difference is not None:
         why = explain_missing(contrast.clusters, TEMPLATES)
@@ -235,13 +239,13 @@ def _show_difference(contrast: Contrast) -> Cell:
 
 
 def _show_p(p_value: float | None, contrast: Contrast) -> Cell:
-    """Show a p value; else say whether templates are too few, or nothing is concluded from the rate."""
+    """Show a p value, or say why there is none: too few templates, or a rate that is not tested."""
     few = f"fewer than {LEAST} {TEMPLATES}: no p" if contrast.clusters < LEAST else "not tested"
     return _show(p_value) if p_value is not None else leave_empty(few, TEMPLATES)
 
 
 def _split_rate(rate: str) -> tuple[str, str]:
-    """Split a rate's name, `module.siblings.model`, into its rule and its module; empty where it has none."""
+    """Split a rate's name, such as `module.siblings.model`, into rule and module; empty if it has none."""
     _, _, rest = rate.partition(".")
     rule, _, module = rest.partition(".")
     return rule, module
@@ -265,10 +269,10 @@ def _link_answers(
     rate: str,
     contrast: Contrast,
 ) -> tuple[str, str]:
-    """Return the viewer's filters for the answers counted in a module's shares under A and B; or empty texts.
+    """Return the viewer's filters for the answers in a module's shares under A and B, or empty texts.
 
-    The viewer tags a group by all texts that were asked, a test only by those of its set. If the two give
-    different numbers of answers, there is no link.
+    The viewer tags a group by all its texts, but a test tags a group only by the texts in the test's set. If
+    the two give different numbers of answers, there is no link.
     """
     rule, module = _split_rate(rate)
     if not module:
@@ -301,7 +305,7 @@ def _show_rates(figures: AssessmentFigures) -> Iterator[PartBlock]:
 
 
 def tabulate_rates(parts: Mapping[str, Rates], title: str) -> FigureTable:
-    """Tabulate the rates of one set in one mode. parts: `all` or a criterion -> its rates."""
+    """Tabulate the rates of one set in one mode. `parts` maps `all` or a criterion to its rates."""
     columns: dict[str, Callable[[Rates], Cell]] = {
         "scored": lambda rates: Cell(rates.n_scored, rates.n, 0, None, "questions"),
         "accuracy": lambda rates: rates.show("accuracy"),
@@ -315,7 +319,7 @@ def tabulate_rates(parts: Mapping[str, Rates], title: str) -> FigureTable:
 
 
 def draw_tags(figures: AssessmentFigures) -> list[Bars]:
-    """Draw the numbers of groups by tag, a chart for each set and mode."""
+    """Draw bar charts of the number of groups by tag, one chart per set and mode."""
     tags = (GAP, NON_ROBUST, ROBUST)
     return [
         Bars(
@@ -354,14 +358,14 @@ def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
 
 
 def _show_found(share: float | None, groups: int, interval: Interval | None) -> Cell:
-    """Show a share of groups, with the number of groups that it is over."""
+    """Show a share of groups, with its denominator in groups."""
     if share is None:
         return leave_empty("none", "groups")
     return Cell(share, groups, 0, interval, "groups", "" if interval else explain_missing(groups, "groups"))
 
 
 def _show_tables(figures: AssessmentFigures) -> TableBlock:
-    """Show the paper's tables; Table 3 says in addition how many of its gap groups are mutual ones."""
+    """Show the paper's tables; Table 3 also has a note with the number of mutual gap groups."""
     gaps = figures.gaps["unbalanced"]
     mutual = ", ".join(f"{counts['mutual'][GAP]} ({mode})" for mode, counts in gaps.items())
     said = (
@@ -399,7 +403,7 @@ def _show_people(
 
 
 def tabulate_people(people: Mapping[str, HumanAgreement]) -> FigureTable:
-    """Tabulate how verdicts agree with people. people: which verdicts -> their agreement."""
+    """Tabulate the agreement of verdicts with people. `people` maps names of verdicts to agreement."""
     columns: dict[str, Callable[[HumanAgreement], Cell]] = {
         "same verdict": lambda found: _show_agreement(found.agreement, found.n, _pair(found.low, found.high)),
         "Cohen's kappa": lambda found: _show_agreement(found.kappa, found.n, found.kappa_interval),

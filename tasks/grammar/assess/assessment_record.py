@@ -1,4 +1,4 @@
-"""Encode the figures of an assessment's record (report.json), each with the rows it was computed from."""
+"""Encode an assessment's figures for report.json, each figure with the rows that it was computed from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.reports.metrics import DvcMetric, MetricGroup, choose_column
 from tasks.reports.tables import Cell, FigureTable, encode_table
 
 ALL = "all"
-"""The key of the rates over all criteria."""
+"""The key of the rates over all criteria together."""
 SIZES = {
     "SQL templates": ("sql_templates", "sql_template", ""),
     "SQL queries (groups)": ("fill_in", "group", ""),
@@ -23,20 +23,20 @@ SIZES = {
     "text queries": ("unbalanced", "", "in_unbalanced"),
     "balanced": ("balanced", "", "in_balanced"),
 }
-"""Of Table 2's columns: the dataset's artifact, and of the questions asked the column or the flag."""
+"""The source of each column of Table 2: an artifact, and a column or a flag of the asked questions."""
 RATES = {
     "accuracy": ("accuracy", "accuracy"),
     "R": ("consistent across phrasings", "robustness"),
     "Acc_retrieval_db": ("answered in at least one phrasing", "retrieval_db_accuracy"),
 }
-"""The paper's symbol of a rate -> its name in words, and its field.
+"""The paper's symbol of each headline rate, with its name in words and its field in `Rates`.
 
-The rates are of the whole system, of its model, and of its retrieval and database.
+The first rate measures the whole system, the second the model, and the third the retriever and the database.
 """
 
 
 def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
-    """Return the record's further sections: fault, losses, judge, rates, tables."""
+    """Return the sections that an assessment adds to report.json: fault, losses, judge, rates and tables."""
     return {
         "fault": figures.fault,
         "losses": _describe_losses(figures.losses),
@@ -60,7 +60,7 @@ def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
 
 
 def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
-    """List what DVC plots: each rate by criterion, groups by how they were answered, and Table 4."""
+    """List the charts for DVC: each rate by criterion, groups by tag and criterion, and Table 4."""
     fault = figures.fault
     parts = figures.rates[fault.set][fault.mode]
     for symbol, (_, field) in RATES.items():
@@ -86,7 +86,7 @@ def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
 
 
 def describe_fault(figures: AssessmentFigures) -> str:
-    """Describe in one line which module is at fault, by which set, mode and rule."""
+    """Describe in one line which module is at fault, with the set, the mode and the rule."""
     fault, losses = figures.fault, figures.losses
     place = f"{fault.set} set, {fault.mode} mode, {fault.rule}"
     a, b = figures.criteria
@@ -98,7 +98,7 @@ def describe_fault(figures: AssessmentFigures) -> str:
 
 
 def derive_rate(part: str, measure: str) -> Derivation:
-    """Return the derivation of a rate: judgements and answers. part: `all` or a criterion."""
+    """Return the derivation of a rate from judgements and answers. `part` is `all` or a criterion."""
     where = {} if part == ALL else {"criterion": part}
     return Derivation(measure, (Selection("judgements", where), Selection("answers", where)))
 
@@ -114,7 +114,7 @@ def _describe_rates(part: str, rates: Rates) -> dict[str, object]:
 
 
 def _describe_losses(losses: Losses) -> dict[str, object]:
-    """Encode what modules have lost; low and high, of the share, stand in it."""
+    """Encode the answers that each module lost, with the 95% interval inside each share."""
 
     def derive(measure: str) -> Derivation:
         return Derivation(measure, (Selection("judgements"), Selection("answers"), Selection("questions")))
@@ -139,7 +139,7 @@ def _describe_losses(losses: Losses) -> dict[str, object]:
 
 
 def _describe_people(people: HumanAgreement | None, judgements: Selection) -> dict[str, object] | None:
-    """Encode the agreement of these judgements with human labels; None without labels."""
+    """Encode the agreement of the selected judgements with human labels; None if there are no labels."""
     if people is None:
         return None
     labels = Selection("human_labels")
@@ -152,7 +152,7 @@ def _describe_people(people: HumanAgreement | None, judgements: Selection) -> di
 
 
 def _derive_table(number: str, table: FigureTable) -> FigureTable:
-    """Give each cell of one of the paper's tables the rows that it was computed from."""
+    """Add to each cell of one of the paper's tables the derivation from its rows."""
     lines = tuple(
         replace(
             line,
@@ -167,7 +167,7 @@ def _derive_table(number: str, table: FigureTable) -> FigureTable:
 
 
 def _derive_cell(number: str, place: int, column: str, cell: Cell) -> Derivation:
-    """Return the derivation of a cell. place: its line's, from 0."""
+    """Return the derivation of a cell. `place` is the index of the cell's line, from 0."""
     if number == "2":
         return _derive_size(column, asked=place > 0)
     if number == "1":
@@ -176,7 +176,7 @@ def _derive_cell(number: str, place: int, column: str, cell: Cell) -> Derivation
 
 
 def _derive_size(column: str, *, asked: bool) -> Derivation:
-    """Return the derivation of a cell of Table 2: of the questions asked, or of the whole dataset."""
+    """Return the derivation of a cell of Table 2, for the questions asked or for the whole dataset."""
     name, _, criterion = column.partition(", ")
     artifact, own, flag = SIZES[name]
     if criterion:

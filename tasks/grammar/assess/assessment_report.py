@@ -60,7 +60,7 @@ def assessment_report(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the page's folder. figures: figures.json; other arguments are artifacts of the same name."""
+    """Write the page's folder. `figures` is figures.json; other arguments are artifacts of the same name."""
     known = read_figures(figures, AssessmentFigures, "grammar.assessment")
     assessed = join_questions(questions, documents, answers, judgements, baselines, entry, answer_facts)
     database_title = database.title or database.name
@@ -105,7 +105,7 @@ def assessment_report(
 
 
 def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[AssessedAnswer]) -> str:
-    """Write the CSV form for human labels, with the answers that have a response."""
+    """Return the CSV form for human labels, with all answers that have a response."""
     asked = {question.id: question for question in questions}
     return make_form(
         [
@@ -117,13 +117,16 @@ def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[AssessedAns
 
 
 def _make_title(database: str, entry: AssessmentEntry) -> str:
-    """Name database, system and ablation, which distinguishes assessments of one system."""
+    """Make the title from the database, the system and the ablation.
+
+    Two assessments of the same system may differ only in their ablation.
+    """
     title = f"{database}: the system “{entry.system}” assessed"
     return f"{title}, {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else title
 
 
 def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Cell]]:
-    """List the headline's rates: in words, the paper's symbol, the value and its cell."""
+    """List the headline's defined rates: name in words, the paper's symbol, value and cell."""
     rates = figures.rates[figures.fault.set][figures.fault.mode][ALL]
     cells = [
         (words, symbol, rates.show(field, rates.n - rates.n_scored))
@@ -185,7 +188,7 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
 
 
 def _describe_basis(cell: Cell) -> str:
-    """Say a rate's interval, or why it has none, and what it is over."""
+    """Describe a rate's interval, or why it has none, and the rate's denominator."""
     told = cell.why if cell.interval is None else f"{cell.interval[0]:.3f} to {cell.interval[1]:.3f}"
     return f"{told}; {cell.n:,} {cell.of}; "
 

@@ -1,8 +1,8 @@
 """Stage: judge a sample of the answers by reference-free methods, for comparison with the judge (section 3).
 
-Claim faithfulness: the share of a response's claims that the retrieved passages support. Self-consistency:
-the share of sampled responses that agree with it. All claims are checked in one request, and all samples
-that no rule of equality decides are compared in another. Neither method is shown the true answer.
+Claim faithfulness is the share of a response's claims that the retrieved passages support. Self-consistency
+is the share of sampled responses that agree with the response. One request checks all claims. Another request
+compares all samples that no rule finds equal to the response. Neither method sees the true answer.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ from tasks.systems.contract import Document, System
 from tasks.systems.entries import OpenAiEntry, RagEntry, SystemEntry
 
 SAMPLER = "sampler"
-"""The role that replaces the answering one to sample responses, at temperature 1."""
+"""The role that samples responses at temperature 1, instead of the system's own role."""
 CLAIM = re.compile(r"- (\S.*)")
 NO_CLAIMS = "None"
 MOST_CLAIMS = 6
+"""The maximum number of claims per response. The decoding grammar enforces this limit."""
 CLAIMS_GRAMMAR = (
     f'root ::= "{NO_CLAIMS}" | claim ("\\n" claim){{0,{MOST_CLAIMS - 1}}}\n'
     'claim ::= "- " [^\\n\\r-] [^\\n\\r]{2,160}'
 )
 CLAIM_TOKENS = 260
+"""The maximum number of tokens of a reply with claims."""
 Shown = Mapping[str, Quoted | list[Quoted]]
-"""What the judge is shown, by field of the prompt."""
+"""The texts that the judge sees, by field of the prompt."""
 FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
 """The reference-free methods."""
 
@@ -51,11 +53,11 @@ class Baselines(Settings):
     """`grammar.baselines` in params.yaml."""
 
     sample: int | None = Field(default=100, ge=1)
-    """Number of answers to sample; null takes all. Each costs `samples` calls, and up to three more."""
+    """The number of answers to sample; null takes all. Each costs `samples` calls, and up to three more."""
     samples: int = Field(default=4, ge=1)
-    """Number of responses sampled for self-consistency; the paper has 4, at temperature 1."""
+    """The number of responses sampled for self-consistency; the paper samples 4 at temperature 1."""
     seed: int = 0
-    """The seed that samples the answers."""
+    """The seed of the sample of answers."""
 
 
 class BaselineLabel(Label):
@@ -66,20 +68,20 @@ class BaselineLabel(Label):
 
 
 class ClaimSupport(Label):
-    """Whether a claim has support, or a sample says the same. The judge writes the words capitalised."""
+    """Whether the sources support a claim, or a sample agrees. The judge writes the words capitalised."""
 
     YES = "yes", "", 1.0
     NO = "no", "", 0.0
     NULL = "null"
-    """The sources do not tell."""
+    """The sources neither support nor contradict the claim."""
     UNPARSED = "unparsed"
 
 
 @dataclass(frozen=True)
 class BaselinePart:
-    """A claim, or a sampled response.
+    """A claim or a sampled response, with its verdict.
 
-    rule: the rule of equality by which a sample is the answer; empty where the judge was asked.
+    `rule` is the rule that found a sample equal to the response; it is empty if the judge was asked.
     """
 
     text: str
@@ -91,8 +93,8 @@ class BaselinePart:
 class BaselineVerdict:
     """A reference-free method's verdict on an answer.
 
-    verdict: None if unscored; then `problem` says why. share: of supported claims, or
-    of samples that agree, 0 to 1. parts: the claims or samples with their verdicts.
+    `verdict` is None if the answer is unscored; `problem` then says why. `share` is the share of supported
+    claims or of agreeing samples, 0 to 1. `parts` contains the claims or samples with their verdicts.
     """
 
     id: str
@@ -117,9 +119,9 @@ async def baselines(
     params: Baselines,
     ask: Ask,
 ) -> Drafts[BaselineVerdict]:
-    """Judge a seeded sample of the answers by both methods; no rows if the assessment has no baselines.
+    """Judge a random sample of the answers by both methods; no rows if the assessment has no baselines.
 
-    An abstention is unscored: it makes no claim, and samples of it agree on nothing.
+    An abstention is unscored, because it makes no claim and states no answer that samples could agree with.
     """
     if not entry.baselines:
         return Drafts(())
@@ -146,7 +148,7 @@ async def baselines(
 
 
 def choose_answers(answers: Sequence[AssessedAnswer], params: Baselines) -> list[AssessedAnswer]:
-    """Sample answers by seed, among those with a response."""
+    """Choose a random sample of the answers that have a response, by the seed of `params`."""
     given = (answer for answer in answers if answer.response is not None)
     return sorted(given, key=lambda answer: make_id("baseline", params.seed, answer.id))[: params.sample]
 
@@ -199,7 +201,8 @@ async def _check_consistency(
     responses = [sample.text or "" for sample in samples]
     given = answer.response or ""
     rules = {text: find_equality(given, text, question.question) for text in responses}
-    # The same sample twice is compared once; by seed, so that no place in the list is one sample's own.
+    # Identical samples are compared once. The order depends on a seed, so that a sample's position in the
+    # prompt says nothing about it.
     others = sorted(
         {text for text in responses if not rules[text]}, key=lambda text: make_id("order", seed, given, text)
     )
@@ -227,10 +230,10 @@ async def _ask_support(
     ask: Ask,
     row: str,
 ) -> tuple[list[ClaimSupport], str]:
-    """Ask the judge for one of `labels` on each of `count` things, in one request.
+    """Ask the judge for one of `labels` on each of `count` claims or samples, in one request.
 
-    The prompt has `verdicts` beside the fields. Returns the labels, all
-    UNPARSED if the reply did not parse, and the call's key.
+    The prompt receives `fields` and the form `verdicts`. Returns the labels and the call's key. All labels
+    are UNPARSED if the reply does not parse.
     """
     shown = [text for value in fields.values() for text in (value if isinstance(value, list) else [value])]
     form = make_list([label.capitalize() for label in labels], count, shown)
@@ -284,10 +287,10 @@ def _make(
 
 
 def weigh_parts(parts: Sequence[BaselinePart]) -> tuple[float | None, str]:
-    """Return the share of parts that hold, and an empty text; or None and the reason.
+    """Return the share of parts with a positive verdict and an empty text, or None and the reason.
 
-    Parts without a score are excluded. Parts whose check did not parse make the share undefined, since
-    their verdicts could be either.
+    Parts without a score are excluded. If the check of any part did not parse, the share is undefined,
+    because the missing verdict could be positive or negative.
     """
     if any(part.holds is ClaimSupport.UNPARSED for part in parts):
         return None, "the check of the claims or samples did not parse"

@@ -1,4 +1,4 @@
-"""Stage: test the judge on cases with known verdicts, with the prompt and settings of the evaluation."""
+"""Stage: test the judge on cases with known verdicts, with the prompt and settings of the judgements."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from tasks.scoring.correctness import Correctness
 
 
 async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
-    """Have the judge label every canary once, those too that a rule decides.
+    """Have the judge label every canary once, including the canaries that a rule decides.
 
-    settings: those of `grammar.judgements`, by which answers are judged, and `judging.further_canaries`:
-    whether the second set is judged too. Raises StageFailed if rules decide a canary of theirs otherwise.
+    `settings` contains the settings of `grammar.judgements`, so that canaries are judged in the same way as
+    answers. It also contains `judging.further_canaries`: whether the second set is judged too. Raises
+    StageFailed if the rules give one of their own canaries another label than its known verdict.
     """
     feedback = bool(settings.get("grammar.judgements.feedback", False))
     rules = bool(settings.get("grammar.judgements.rules", True))

@@ -1,4 +1,4 @@
-"""Stage: find the groups of which a system answered nothing; for a model alone, its closed domain."""
+"""Stage: find the groups in which a system answered no question; without retrieval, its closed domain."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from tasks.scoring.label import count_labels
 
 @dataclass(frozen=True)
 class ClosedDomain:
-    """A group in one assessment. Its id is the group's. scored, correct: numbers of its questions.
+    """A group in one assessment. `scored` and `correct` are numbers of its questions.
 
-    closed_domain: whether none is correct, so that a model alone does not know it; None if none is scored.
-    wording: in which a model alone was asked; empty for a system that retrieves, or may.
+    The row's id is the group's id. `closed_domain` is true if no scored question was answered correctly, so a
+    model without retrieval does not know the answer. It is None if no question is scored. `wording` is the
+    prompt wording of a model without retrieval; it is empty for a system that retrieves or may retrieve.
     """
 
     id: str
@@ -34,7 +35,8 @@ def closed_domain(
 ) -> Drafts[ClosedDomain]:
     """Determine for each group whether the system answered none of its texts; unscored rows do not count.
 
-    settings: the system's, which say whether it is a model alone, and in which wording it is asked.
+    `settings` contains the system's settings. They say whether the system is a model without retrieval, and
+    which prompt wording it gets.
     """
     groups: defaultdict[str, list[Judgement]] = defaultdict(list)
     for judgement in judgements:
@@ -44,7 +46,7 @@ def closed_domain(
 
 
 def find_wording(system: str, settings: Mapping[str, object]) -> str:
-    """Return the wording in which a model alone is asked; empty for a system that retrieves, or may."""
+    """Return the prompt wording of a model without retrieval; empty for a system that may retrieve."""
     if settings.get(f"systems.{system}.retriever") != "none":
         return ""
     return str(settings.get(f"systems.{system}.wording", "ours"))

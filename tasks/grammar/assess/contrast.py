@@ -22,22 +22,29 @@ from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import LEAST, correct_holm, describe_difference, draw_weights, number_clusters
 
 NONE_SHOWN = "none shown"
+"""The value of `module` if no module is shown to be at fault."""
 ACCURACY = "accuracy"
 ALPHA, POWER = 0.05, 0.8
+"""The significance level of the tests, and the power for which the detectable difference is computed."""
 Place = tuple[str, Mode]
-"""A set of rows, and a mode."""
+"""A set of rows (its name) and a mode."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A rate under criteria A and B, each 0 to 1; None if the rate is undefined.
+    """A rate under criteria A and B, each 0 to 1, or None if the rate is undefined.
 
-    difference: a - b. low, high: its 95% interval by a bootstrap that draws whole clusters. error: standard
-    deviation of the drawn differences. p_value: two-sided, twice the smaller share of draws on either side of
-    zero, and no less than turning the signs of so many clusters could give. p_holm: the same after Holm over
-    all that was tested by the same kind of rule; None where nothing is concluded from it. n_a, n_b: the
-    rates' denominators, in rows. clusters: those with a row in either denominator. Fewer than LEAST have no
-    interval, error or p; an interval without a width is none.
+    - `difference` is a - b. `low` and `high` are its 95% interval by a bootstrap over whole clusters.
+    - `error` is the standard deviation of the bootstrapped differences.
+    - `p_value` is two-sided: twice the smaller share of draws on either side of zero. It is at least the
+      smallest p value that a sign-flip test over this number of clusters could give.
+    - `p_holm` is `p_value` after Holm's correction over all tests by the same kind of rule. It is None if the
+      rate is not tested.
+    - `n_a` and `n_b` are the denominators of the rates, in rows.
+    - `clusters` is the number of clusters with a row in either denominator.
+
+    With fewer than LEAST clusters there is no interval, error or p value. An interval of zero width is not
+    reported.
     """
 
     a: float | None
@@ -54,7 +61,7 @@ class Contrast:
 
     @property
     def is_shown(self) -> bool:
-        """Return whether the difference holds after Holm."""
+        """Return whether the difference is significant after Holm's correction."""
         return self.p_holm is not None and self.p_holm <= ALPHA
 
 
@@ -62,7 +69,8 @@ class Contrast:
 class RuleFault:
     """The module at fault by one rule of attribution.
 
-    module: None if it cannot be told. shown: all modules whose share differs, sorted. why: the reason.
+    `module` is None if it cannot be determined. `shown` has all modules whose share of wrong answers differs
+    significantly, sorted. `why` is the reason.
     """
 
     module: str | None
@@ -72,11 +80,11 @@ class RuleFault:
 
 @dataclass(frozen=True)
 class CriteriaTest:
-    """Criterion A compared with B over one set of rows, in one mode.
+    """The test of criterion A against B over one set of rows, in one mode.
 
-    rates: by name, see `compare_criteria`. fault: by rule of attribution. clusters: number of those drawn.
-    detectable: the least difference of the accuracies, 0 to 1, that so many rows show in four of five
-    samples; None if it cannot be told.
+    `rates` maps the names that `compare_criteria` lists to rates. `fault` maps each rule of attribution to
+    the module at fault. `clusters` is the number of clusters in the bootstrap. `detectable` is the smallest
+    difference in accuracy, 0 to 1, that the test detects with a power of 0.8; None if unknown.
     """
 
     rates: Mapping[str, Contrast]
@@ -90,8 +98,8 @@ def contrast_parts(
 ) -> dict[Place, CriteriaTest]:
     """Compare criteria A and B in each part, and name the modules at fault.
 
-    parts: (set, mode) -> its tagged rows. What is tested by sufficiency, over all parts, is one family
-    for Holm's correction; what is tested by the paper's rules, over all of these and all parts, another.
+    `parts` maps (set, mode) to tagged rows. Holm's correction is applied to two families of tests over all
+    parts: the tests by sufficiency, and the tests by all of the paper's rules.
     """
     found = {place: compare_criteria(rows, a, b, intervals) for place, rows in parts.items()}
     families = {rule: (SUFFICIENCY,) if rule == SUFFICIENCY else RULES for rule in ATTRIBUTIONS}
@@ -112,16 +120,17 @@ def contrast_parts(
 def compare_criteria(
     tagged: Sequence[TaggedRow], a: str, b: str, intervals: Bootstrap
 ) -> dict[str, Contrast]:
-    """Compare rates under two criteria by a bootstrap over clusters: SQL templates, where they are known.
+    """Compare rates under two criteria by a bootstrap over clusters: SQL templates, if they are known.
 
-    tagged: rows of one set, tagged over both criteria together, so that a gap is a mutual gap: a group
-    without a correct text under either. a, b: the criteria. Returns the rates by name, nothing if there are
-    no rows of either criterion:
+    `tagged` contains the rows of one set, tagged over both criteria together. A gap is therefore a mutual
+    gap: a group without a correct text under either criterion. Returns the rates by name, or an empty dict if
+    there are no rows under either criterion:
 
-    - accuracy; robustness: correct rows / rows outside of mutual gaps;
+    - accuracy: the share of correct rows;
+    - robustness: correct rows / rows outside of mutual gaps;
     - context.<rule>: share of rows with sufficient context, outside of mutual gaps;
-    - module.<rule>.<module>: share of rows that are wrong and attributed to the module. Summed over the
-      modules, the differences b - a of these shares give the difference a - b of the accuracy.
+    - module.<rule>.<module>: share of rows that are wrong and attributed to the module. The differences b - a
+      of these shares, summed over the modules, equal the difference a - b of the accuracy.
 
     A rule is left out if it cannot decide for every row.
     """
@@ -155,9 +164,10 @@ def name_fault(
 ) -> RuleFault:
     """Name the module that a difference in accuracy is attributed to, by one rule.
 
-    contrasts: with `p_holm`. A module is named only where the accuracies differ (p at most ALPHA) and the
-    module's own shares do after Holm's correction; of several, the one that adds most to the difference. Else
-    the module is `NONE_SHOWN`. detectable, clusters: told with it.
+    `contrasts` must have `p_holm`. A module is named only if two differences are significant: the accuracies
+    (p at most ALPHA), and the module's share of wrong answers (after Holm's correction). If several modules
+    qualify, the module that adds most to the difference in accuracy is named. If none does, the module is
+    `NONE_SHOWN`. `detectable` and `clusters` appear in the reason.
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
     if not contrasts or any(share is None for share in shares.values()):
@@ -172,7 +182,8 @@ def name_fault(
             else f"; with {clusters} templates, the test can detect a difference of {detectable:.2f}"
         )
         return RuleFault(NONE_SHOWN, names, f"the accuracies do not differ significantly{limit}")
-    # A module that fails more often under b adds to a's lead; one that pulls the other way explains nothing.
+    # A module that fails more often under B adds to A's lead. A module that fails more often under A cannot
+    # explain that lead.
     sign = 1 if (accuracy.difference or 0.0) >= 0 else -1
     adding = [(-(share.difference or 0.0) * sign, module) for module, share in shown.items()]
     best = max((pair for pair in adding if pair[0] > 0), default=None)
@@ -195,7 +206,7 @@ def _list_modules(rule: str) -> Sequence[str]:
 
 
 def _read_rule(name: str) -> str:
-    """Return the rule that a rate is of; empty for those of no rule."""
+    """Return the rule in a rate's name; empty for a rate that does not depend on a rule."""
     return name.split(".")[1] if "." in name else ""
 
 
@@ -206,7 +217,7 @@ def _is_tested(name: str, rules: Iterable[str]) -> bool:
 def _correct(
     found: Mapping[Place, Mapping[str, Contrast]], rules: Sequence[str]
 ) -> dict[Place, dict[str, Contrast]]:
-    """Correct the p values of one family; return its rates alone, by place."""
+    """Apply Holm's correction to the p values of one family; return only this family's rates, by place."""
     tested = [
         (place, name, rate.p_value)
         for place, rates in found.items()
@@ -224,7 +235,7 @@ def _correct(
 
 
 def _find_detectable(rates: Mapping[str, Contrast]) -> float | None:
-    """Return the least difference of the accuracies that is shown with a power of 0.8."""
+    """Return the smallest difference in accuracy that the test detects with a power of 0.8, at most 1."""
     error = rates[ACCURACY].error if ACCURACY in rates else None
     if not error:
         return None
@@ -234,7 +245,7 @@ def _find_detectable(rates: Mapping[str, Contrast]) -> float | None:
 
 
 def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return each rate's numerator and denominator as indicators, each of shape (rows,)."""
+    """Return each rate's numerator and denominator as 0/1 indicators, each of shape (rows,)."""
     every = np.ones(len(rows))
     correct = np.array([row.correct for row in rows], dtype=np.float64)
     kept = np.array([row.tag != GAP for row in rows], dtype=np.float64)

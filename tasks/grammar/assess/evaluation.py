@@ -1,6 +1,6 @@
-"""`benchloom evaluate grammar`: GRAMMAR-Eval's figures (section 4.3) on a dataset of the user's own.
+"""Implement `benchloom evaluate grammar`: GRAMMAR-Eval's figures (section 4.3) on the user's dataset.
 
-The stages of an assessment ask and judge the questions; sets, templates and baselines do not apply.
+The stages of an assessment ask the system and judge its answers. Sets, templates and baselines do not apply.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, read_items, sample_groups, take_text
 
 QUESTIONS = "balanced.jsonl"
-"""The file of a dataset folder whose questions are asked."""
+"""The file in a dataset folder that contains the questions to ask."""
 RESERVED = frozenset({"all", "mutual"})
-"""Names that figures use for all criteria together; no criterion may have them."""
+"""Names that figures use for all criteria together, so no criterion may have them."""
 SCORED = tuple(label for label in Correctness if label.score is not None)
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
@@ -51,7 +51,10 @@ MOST_CRITERIA = 12
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the questions and documents. read: of params.yaml. Raises BadInput, one line."""
+    """Read and check the questions and documents. Raises BadInput with a one-line message.
+
+    `read` returns a section of params.yaml.
+    """
     found = read_questions(options.dataset)
     place = options.documents or find_documents(options.dataset, entry)
     check_documents(options.system, entry, given=options.documents is not None, found=place is not None)
@@ -107,10 +110,10 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 def read_questions(path: Path) -> OwnItems[AskedQuestion]:
     """Read a folder that contains `balanced.jsonl`, or one .jsonl, .jsonl.gz or .parquet file.
 
-    Required fields of a row: `question` (or `query`) and `answer`. Optional: `id` (default: a hash of the
-    row), `group` (default: the id), `criterion` and `sql_template` (default: empty) and `true_document_ids`
-    (default: unknown; for a folder, those of `true_documents.parquet` beside it). Raises BadInput if no row
-    can be read.
+    Required fields of a row are `question` (or `query`) and `answer`. Optional fields are `id` (default: a
+    hash of the row), `group` (default: the id), `criterion` and `sql_template` (default: empty) and
+    `true_document_ids` (default: unknown, or from `true_documents.parquet` beside the folder). Raises
+    BadInput if no row can be read.
     """
     found = read_items(path, ItemReader(make_question, names=(QUESTIONS,), page="docs/assessment.md"))
     if not path.is_dir():
@@ -120,13 +123,13 @@ def read_questions(path: Path) -> OwnItems[AskedQuestion]:
 
 
 def read_columns(path: Path) -> tuple[AnswerColumn, ...]:
-    """Read `answer_columns.parquet` beside a folder of questions; nothing where there is none."""
+    """Read `answer_columns.parquet` beside a folder of questions; empty if the file does not exist."""
     file = path.parent / "answer_columns.parquet"
     return tuple(read_rows(file, AnswerColumn)) if path.is_dir() and file.is_file() else ()
 
 
 def make_question(record: Record, source: ItemSource) -> AskedQuestion:
-    """Convert one row to a question. Raises BadItem, one clause."""
+    """Convert one row to a question. Raises BadItem with a one-clause message."""
     question = read_text(record, "question" if record.get("question") is not None else "query")
     answer, criterion = read_text(record, "answer"), read_text(record, "criterion", "")
     if criterion in RESERVED:
@@ -149,7 +152,10 @@ def make_question(record: Record, source: ItemSource) -> AskedQuestion:
 
 
 def read_text(record: Record, name: str, default: str | None = None) -> str:
-    """Return a text as it stands, with the blanks around it, since calls are asked by it. Raises BadItem."""
+    """Return a text unchanged, with its leading and trailing blanks, because it is part of the call's key.
+
+    Raises BadItem if it is not a text, or if it is missing and has no default.
+    """
     return take_text(record, name, default=default, verbatim=True)
 
 
@@ -166,7 +172,7 @@ def read_documents(record: Record) -> tuple[str, ...] | None:
 
 
 def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[AskedQuestion]:
-    """Add the true documents of their groups to questions without any. path: true_documents.parquet."""
+    """Add true document ids, by group, to questions without any. `path` is true_documents.parquet."""
     if not path.is_file():
         return list(questions)
     true = {row.id: row.documents for row in read_rows(path, TrueDocument) if not row.untold}
@@ -179,7 +185,7 @@ def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[Asked
 
 
 def read_facts(documents: Path | None, questions: Iterable[AskedQuestion]) -> list[AnswerFacts]:
-    """Read which of the documents state what the questions' answers need; a user's own have no such file."""
+    """Read which documents state the facts that the answers need; empty for the user's own documents."""
     path = documents and documents.with_name("answer_facts.parquet")
     if path is None or not path.is_file():
         return []
@@ -188,7 +194,7 @@ def read_facts(documents: Path | None, questions: Iterable[AskedQuestion]) -> li
 
 
 def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) -> list[AskedQuestion]:
-    """Keep questions whose true documents are all in a corpus; any other would count as a gap."""
+    """Keep the questions whose true documents are all in a corpus; the others would count as gaps."""
     there = set(documents)
     return [
         question
@@ -198,7 +204,7 @@ def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) 
 
 
 def find_documents(dataset: Path, entry: SystemEntry) -> Path | None:
-    """Return the corpus beside a dataset folder; None if there is none, or the system needs none."""
+    """Return the corpus beside a dataset folder; None if it does not exist or the system needs none."""
     if not dataset.is_dir() or not needs_documents(entry):
         return None
     beside = dataset.parent / "documents.parquet"
@@ -220,9 +226,10 @@ def make_figures(
 ) -> dict[str, Any]:
     """Compute the figures of an evaluation; rates have 95% intervals by a bootstrap over groups.
 
-    rows: without `documents` the system has its own. preferred: criteria A and B, in this order, if the
-    dataset has exactly these two. counts: unscored are answers without a verdict; of the grounded rows true
-    and retrieved documents are both known, and for the others closed mode equals open mode.
+    If `rows` has no `documents`, the system has its own corpus. `preferred` gives the order of criteria A and
+    B, if the dataset has exactly these two. In the counts, `unscored` counts answers without a verdict, and
+    `grounded` counts rows whose true and retrieved documents are both known. For all other rows, closed mode
+    equals open mode.
     """
     corpus = rows["documents"] or None
     judged = join_rows(rows["judgements"], rows["answers"], rows["questions"], corpus, rows["answer_facts"])
@@ -240,7 +247,7 @@ def make_figures(
         else None,
     }
     if not grounded:
-        # Without true and retrieved documents, closed mode would repeat open mode.
+        # Without true and retrieved documents, closed mode would equal open mode.
         sections = {
             name: modes and {mode: part for mode, part in modes.items() if mode != "closed"}
             for name, modes in sections.items()
@@ -259,10 +266,10 @@ def make_figures(
 
 
 def count_rows(rows: OwnRows) -> dict[str, Derivation]:
-    """Count rows and groups.
+    """Derive the numbers of rows and groups.
 
-    failed: the system gave no answer. by_rule: a rule decided, no judge was asked. unanswered: those of them
-    where nothing was answered.
+    `failed` counts rows without a response. `by_rule` counts rows that a rule decided, without the judge.
+    `unanswered` counts the rows among these whose response answers nothing.
     """
     rules = {judgement.rule for judgement in rows["judgements"]} - {""}
     counted = {
@@ -277,7 +284,7 @@ def count_rows(rows: OwnRows) -> dict[str, Derivation]:
 
 
 def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
-    """Say how accuracies, their counts and the figures on canaries are computed, by their places."""
+    """Return the derivations of accuracies, their counts and the canaries' figures, by JSON pointer."""
     known: dict[str, Derivation] = {}
     for part in ("all", *criteria):
         where = {} if part == "all" else {"criterion": part}
@@ -293,7 +300,7 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
-    """List the dataset's criteria, in the preferred order if they are the preferred ones, else sorted."""
+    """List the dataset's criteria: in the preferred order if they are the preferred two, else sorted."""
     found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
@@ -309,7 +316,10 @@ def list_failures(rows: OwnRows) -> list[str]:
 
 
 def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Say what closed mode is over, and how accuracy differs between two criteria, x100."""
+    """Describe which rows closed mode covers, and the difference in accuracy between two criteria.
+
+    The difference is in percentage points.
+    """
     counts, criteria = figures["counts"], figures["criteria"]
     if "closed" not in figures["rates"]:
         yield "True or retrieved documents are not known: there is no closed mode."
@@ -331,7 +341,7 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def show_rate(name: str, label: str) -> Rows:
-    """Declare the lines of one rate, x100: open and closed mode side by side."""
+    """Declare the printed lines of one rate, times 100, with open and closed mode side by side."""
     modes = (
         PrintedColumn(
             mode, f"/rates/{mode}/{{0}}/{name}", f"/rates/{mode}/{{0}}/ci/{name}", scale=100, digits=1

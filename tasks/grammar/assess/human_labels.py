@@ -18,7 +18,7 @@ FORM = ("id", "question", "answer", "response", "label", "rater")
 
 @dataclass(frozen=True)
 class AnswerLabel:
-    """A human label of an answer. rater: empty if the file names none."""
+    """A human label of an answer. `rater` is empty if the file names no rater."""
 
     id: str
     answer: str
@@ -29,11 +29,14 @@ class AnswerLabel:
 
 
 def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Drafts[AnswerLabel]:
-    """Match labels to answers; no rows if the assessment names no file.
+    """Match labels to answers; no rows if the assessment names no label file.
 
-    A line's id is that of an answer or of its question. Drop reasons, with the line in `detail`: those of
-    `read_human_labels`; `unknown_answer` (no such answer, or it has no response); `other_response` (the line
-    shows another response, so it labels another run); `labelled_twice` (by the same rater).
+    A line's id is the id of an answer or of its question. Drop reasons, with the line in `detail`, are those
+    of `read_human_labels` and three more:
+
+    - `unknown_answer`: there is no such answer, or it has no response;
+    - `other_response`: the line shows another response, so it labels another run;
+    - `labelled_twice`: the same rater already labelled this answer.
     """
     if entry.labels is None:
         return Drafts([])
@@ -58,10 +61,10 @@ def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Draft
 
 
 def make_form(rows: Sequence[tuple[str, str, str, str]]) -> str:
-    """Write the CSV form for labels. rows: (answer's id, question, true answer, response).
+    """Return the CSV form for labels. `rows` has (answer id, question, true answer, response) tuples.
 
-    Rows are sorted by id, a hash, so that the first hundred are a random sample. The judge's verdicts are
-    not shown.
+    Rows are sorted by id, which is a hash, so the first hundred rows are a random sample. The form does not
+    show the judge's verdicts.
     """
     return write_form(FORM, [(*row, "", "") for row in sorted(rows)])
 

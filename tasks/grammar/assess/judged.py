@@ -1,9 +1,9 @@
 """Apply GRAMMAR-Eval's rules to judged answers: tag groups and attribute wrong answers (section 4.3).
 
-The rules are those of the metric (tasks/scoring/grammar.py), applied in open and in closed mode. Each wrong
-answer is attributed to the database, the retrieval or the model, by each of the paper's rules, and first by
-what the retrieved documents state, which the paper does not do. Rows of one SQL template share their texts,
-and are drawn together, as clusters.
+The rules are those of the metric (tasks/scoring/grammar.py), in open and in closed mode. Each wrong answer is
+attributed to a module by each of the paper's rules. The rule `sufficiency`, which is not in the paper,
+attributes it by what the retrieved documents state. Rows of one SQL template share their texts, so the
+bootstrap draws them together, as one cluster.
 """
 
 from __future__ import annotations
@@ -20,27 +20,33 @@ from tasks.scoring.running import Bootstrap, compute_figures, count_units
 from tasks.scoring.statistics import number_clusters
 
 FEW = 20
-"""Below so many clusters, intervals of a bootstrap are narrower than they should be; pages say so."""
+"""With fewer clusters, bootstrap intervals are too narrow, and pages say so."""
 TEMPLATES = "SQL templates"
-"""What the clusters are."""
+"""The name of the clusters on pages."""
 
 Mode = Literal["open", "closed"]
 MODES: tuple[Mode, ...] = ("open", "closed")
-"""closed: before tagging, an answer whose retrieval did not bring every true document counts as incorrect."""
+"""In closed mode, an answer counts as incorrect unless the system retrieved every true document."""
 RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
-"""Context rules. A row's context is sufficient if its retrieved ids equal those of a correct row of its
-group, share an id with them, equal the true ids, or include all true ids."""
+"""The context rules. Each rule says when the ids that a row retrieved make its context sufficient.
+
+- `siblings`: they equal the ids that a correct row of the group retrieved;
+- `siblings_overlap`: they share an id with those of a correct row of the group;
+- `gold`: they equal the true ids;
+- `gold_contained`: they include all true ids.
+"""
 SETS = ("balanced", "unbalanced")
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
+"""The tags of a group: no correct answer, only correct answers, or both kinds."""
 DATABASE, RETRIEVAL, MODEL, JUDGE = "database", "retrieval", "model", "judge"
 MODULES = (DATABASE, RETRIEVAL, MODEL, JUDGE)
-"""The judge is at fault by `SUFFICIENCY` alone."""
+"""The modules at fault. Only the rule `sufficiency` can name the judge."""
 SUFFICIENCY = "sufficiency"
 ATTRIBUTIONS = (SUFFICIENCY, *RULES)
-"""Rules by which wrong rows are put down to modules."""
+"""The rules that attribute wrong rows to modules."""
 Rate = float | int | None
 ContextRates = dict[str, dict[str, Rate] | None]
-"""Context rule -> accuracy and robustness; None if the rule cannot decide for every row."""
+"""Accuracy and robustness by context rule; None if the rule cannot decide for every row."""
 RateIntervals = TypedDict(
     "RateIntervals",
     {
@@ -51,11 +57,11 @@ RateIntervals = TypedDict(
         "context": dict[str, dict[str, list[float] | None] | None],
     },
 )
-"""The 95% intervals of a report's rates, each (low, high)."""
+"""The 95% intervals of a report's rates, each as (low, high)."""
 
 
 class RateSize(TypedDict):
-    """A rate's own denominator. n: how many rows or groups (`of`); clusters: how many these are from."""
+    """The denominator of a rate: `n` rows or groups (`of` says which), from `clusters` clusters."""
 
     n: int
     of: str
@@ -77,18 +83,21 @@ RateReport = TypedDict(
         "ci": NotRequired[RateIntervals],
     },
 )
-"""What the metric `grammar` computes of some rows; figures.json holds it as it is."""
+"""The rates that the metric `grammar` computes over some rows, in the form of figures.json."""
 
 
 @dataclass(frozen=True)
 class JudgedRow:
     """A question with its judgement and the ids of its documents.
 
-    judgement: None if unscored. retrieved: None if the system does not report it.
-    true: None if the true documents are unknown. balanced, unbalanced: the sets that it belongs to. template:
-    of its SQL; empty if unknown. enough: what was retrieved states all that the answer needs. obtainable: the
-    whole corpus does; both are None where it cannot be told. holds: the response has the true answer in it,
-    whatever the judgement.
+    - `judgement` is None if the answer is unscored.
+    - `retrieved` is None if the system does not report the retrieved documents.
+    - `true` is None if the true documents are unknown.
+    - `balanced` and `unbalanced` say which sets contain the question.
+    - `template` is the SQL template; empty if unknown.
+    - `enough` is whether the retrieved documents state all facts that the answer needs.
+    - `obtainable` is whether the whole corpus states them. Both are None if unknown.
+    - `holds` is whether the response contains the true answer, whatever the judgement.
     """
 
     id: str
@@ -111,11 +120,11 @@ class JudgedRow:
 
     @property
     def cluster(self) -> str:
-        """Return the unit of resampling: the rows of one SQL template share their texts."""
+        """The row's cluster in the bootstrap: its SQL template, or its group if the template is unknown."""
         return self.template or self.group
 
     def is_in(self, name: str) -> bool:
-        """Return whether the row belongs to a set: `balanced`, or else `unbalanced`."""
+        """Return whether the row belongs to the balanced set, or for any other name to the unbalanced set."""
         return self.balanced if name == "balanced" else self.unbalanced
 
 
@@ -123,8 +132,9 @@ class JudgedRow:
 class TaggedRow:
     """A scored row with its group's tag.
 
-    retrieves: whether the system retrieves, and shows what; no module is told without. sufficient: context
-    rule -> whether the row's context is sufficient; None if the rule cannot decide.
+    `retrieves` is whether the system retrieves documents and reports them; without that, sufficiency names no
+    module. `sufficient` maps each context rule to whether the row's context is sufficient, or to None if the
+    rule cannot decide.
     """
 
     judged: JudgedRow
@@ -134,11 +144,11 @@ class TaggedRow:
     sufficient: Mapping[str, bool | None]
 
     def has_context(self, rule: str) -> bool | None:
-        """Return whether the row's context is enough by a rule; None if the rule cannot decide."""
+        """Return whether the row's context is sufficient by a rule; None if the rule cannot decide."""
         return self.judged.enough if rule == SUFFICIENCY else self.sufficient[rule]
 
     def find_module(self, rule: str) -> str | None:
-        """Return the module that a wrong row is attributed to; None if correct, or the rule is undecided."""
+        """Return the module that a wrong row is attributed to; None if correct, or the rule cannot decide."""
         if self.correct:
             return None
         if rule == SUFFICIENCY:
@@ -150,11 +160,17 @@ class TaggedRow:
 
 
 def find_cause(row: JudgedRow) -> str | None:
-    """Return what a wrong row is put down to by what documents state; None where it cannot be told.
+    """Return the module that a wrong row is attributed to by `sufficiency`; None if it cannot be determined.
 
-    The judge, if the response has the true answer in it but was judged incorrect; the model, if what was
-    retrieved states all that the answer needs; the database, if the corpus does not; else the retrieval. An
-    answer that closed mode alone takes as incorrect was not retrieved for, as that mode has it.
+    The first matching case decides:
+
+    - the judge, if the response contains the true answer but was judged incorrect;
+    - the model, if the retrieved documents state all that the answer needs;
+    - the database, if the whole corpus does not state all of it;
+    - otherwise the retrieval.
+
+    An answer that is incorrect only in closed mode lacks a true document, so only the database or the
+    retrieval can be at fault.
     """
     if row.judgement is Correctness.INCORRECT:
         if row.holds:
@@ -165,12 +181,12 @@ def find_cause(row: JudgedRow) -> str | None:
 
 
 def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:
-    """Compute the metric's rates, with those of the two wider context rules in addition.
+    """Compute the metric's rates, and also those of the two wider context rules.
 
-    intervals: parameters of the 95% intervals, by draws of whole clusters, as `settle_interval` has them;
-    none are computed without them. `over` has each rate's own denominator. Context rates are None if the
-    system does not report what it retrieved. Raises ArithmeticError if accuracy is not R (1 - lambda), which
-    would be a programming error.
+    `intervals` sets the bootstrap of the 95% intervals, which draws whole clusters (see `settle_interval`);
+    if None, no intervals are computed. `over` has each rate's denominator. Context rates are None if the
+    system does not report the retrieved documents. Raises ArithmeticError if accuracy is not R (1 - lambda),
+    which would be a programming error.
     """
     strict = _accumulate(rows, closed=mode == "closed")
     figures = cast("RateReport", _compute(strict, rows, intervals))
@@ -253,9 +269,10 @@ def tag_rows(rows: Sequence[JudgedRow], mode: Mode) -> list[TaggedRow]:
 
 
 def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
-    """Tag groups by their scored rows: gap (none correct), robust (all), non-robust (some).
+    """Tag groups by their scored rows: gap (none correct), robust (all correct), non-robust (some correct).
 
-    rows: (group, whether correct; None if unscored). Groups without a scored row are left out.
+    `rows` contains (group, correct) pairs; `correct` is None if the row is unscored. Groups without a scored
+    row are left out.
     """
     outcomes: defaultdict[str, set[bool]] = defaultdict(set)
     for group, correct in rows:
@@ -268,9 +285,9 @@ def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
 
 
 def shows_retrieval(rows: Iterable[JudgedRow]) -> bool:
-    """Return whether the system retrieves at all, and reported what for every scored row.
+    """Return whether the system retrieves documents, and reported them for every scored row.
 
-    Otherwise, as for a model alone, no context rule applies.
+    If not, as for a model without retrieval, no context rule applies.
     """
     shown = [row.retrieved for row in rows if row.scored]
     return None not in shown and any(shown)
@@ -306,13 +323,13 @@ def _list_context(accumulator: GroupAccumulator, rule: str) -> list[bool | None]
 
 
 def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
-    """Store the outcome of closed mode as the judgement, so that a change of the ids cannot undo it."""
+    """Store the outcome of closed mode as the judgement, so that replacing the ids cannot change it."""
     label = Correctness.CORRECT if correct else Correctness.INCORRECT
     return replace(row, judgement=None if correct is None else label)
 
 
 def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Replace the ids of each wrong row by those of the first correct row of its group that shares one."""
+    """Replace the ids of each wrong row by those of the first correct row of its group that shares an id."""
     right: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for row, outcome in zip(rows, correct, strict=True):
         if outcome:
@@ -326,7 +343,7 @@ def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) ->
 
 
 def _join_true(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Reduce the ids of each row that retrieved all of its true documents to these."""
+    """Reduce the retrieved ids of each row that retrieved all of its true documents to the true ids."""
     return [
         _settle(
             replace(row, retrieved=row.true)

@@ -1,6 +1,7 @@
-"""Stage: label every answer correct or incorrect, by a rule or by the judge; else it stays unscored.
+"""Stage: label every answer correct or incorrect, by a rule or by the judge.
 
-The judge may be asked the same question several times: then the majority of its verdicts counts.
+The judge may be asked about an answer several times; the majority of its verdicts counts. An answer without a
+verdict is unscored.
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ V = TypeVar("V", bound=Hashable)
 
 @dataclass(frozen=True)
 class Majority(Generic[V]):
-    """The majority of several answers to one question."""
+    """The majority of several replies to one question."""
 
     value: V | None
-    """The most frequent answer; None on a tie, or if fewer than half of the replies parsed."""
+    """The most frequent verdict; None on a tie, or if fewer than half of the replies parsed."""
     agreement: float | None
-    """Share of the most frequent answer among the parsed ones, 0 to 1; None if none parsed."""
+    """The share of the most frequent verdict among the parsed ones, 0 to 1; None if none parsed."""
     calls: tuple[str, ...]
-    """Ledger keys, in the order of the samples."""
+    """The ledger keys of the calls, in the order of the samples."""
     problem: str = ""
-    """Why `value` is None."""
+    """The reason if `value` is None."""
 
 
 async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: int) -> Majority[V]:
-    """Ask `repeats` times and take the majority.
+    """Ask the same question `repeats` times and take the majority.
 
-    ask_once: asks with the given sample number (0, 1, ...). At temperature 0 all samples are the same, so
+    `ask_once` asks with the given sample number (0, 1, ...). At temperature 0 all samples are the same, so
     repeats are useful only above it. Raises what `ask_once` raises, and ValueError for fewer than one repeat.
     """
     if repeats < 1:
@@ -57,7 +58,7 @@ async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: 
 
 
 def count_votes(answers: list[Answer[V]]) -> Majority[V]:
-    """Take the majority of the answers to one question."""
+    """Take the majority of the replies to one question."""
     votes = Counter(answer.value for answer in answers if answer.value is not None)
     n, parsed = len(answers), votes.total()
     calls = tuple(answer.call for answer in answers)
@@ -72,23 +73,23 @@ def count_votes(answers: list[Answer[V]]) -> Majority[V]:
 
 
 class Judgements(Settings):
-    """`grammar.judgements` in params.yaml; the canaries are judged in the same way."""
+    """`grammar.judgements` in params.yaml. The canaries are judged with the same settings."""
 
     repeats: int = Field(default=1, ge=1)
-    """Number of verdicts per answer; the majority counts, a tie is unscored."""
+    """The number of verdicts per answer. The majority counts, and a tie is unscored."""
     feedback: bool = False
-    """Let the judge write a line before its verdict."""
+    """Ask the judge to write a line of feedback before its verdict."""
     rules: bool = True
-    """Apply rules on the true answer and the column's values first; ask the judge about the rest."""
+    """First apply rules on the true answer and the column's values; ask the judge about the rest."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on an answer. Its id is the answer's.
+    """The verdict on an answer, with the answer's id.
 
-    judgement: None if unscored; then `problem` says why. rule: the rule that decided (see
-    `tasks/judging/rules.py`); empty if the judge did. found: the value in the response by which it did, where
-    there is one. verdicts: the judge's parsed ones, one for each time that it was asked.
+    `judgement` is None if the answer is unscored; `problem` then says why. `rule` is the rule that decided
+    (see `tasks/judging/rules.py`); it is empty if the judge did. `found` is the value in the response on
+    which the rule relied, if any. `verdicts` contains the judge's parsed verdicts, at most one per repeat.
     """
 
     id: str
@@ -161,8 +162,8 @@ def make_judgement(
 ) -> Judgement:
     """Make a judgement's row.
 
-    finding: of the rule that decided, if one did. judged: the majority and its verdicts; None if the judge
-    was not asked, for a rule or since the system gave no answer.
+    `finding` is the finding of the rule that decided, if any. `judged` is the majority with its verdicts; it
+    is None if the judge was not asked, because a rule decided or the system gave no answer.
     """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
     label: Correctness | None = None
@@ -189,7 +190,7 @@ def make_judgement(
 
 
 def list_scored(judgements: Iterable[Judgement]) -> list[Scored]:
-    """Convert judgements to scores for nightly comparisons; unscored None."""
+    """Convert judgements to scores for nightly comparisons; the score of an unscored answer is None."""
     return [
         Scored(judgement.question, judgement.group, score_label(judgement.judgement))
         for judgement in judgements
@@ -199,7 +200,7 @@ def list_scored(judgements: Iterable[Judgement]) -> list[Scored]:
 def list_answered(
     questions: list[AskedQuestion], answers: list[AssessedAnswer], judgements: list[Judgement]
 ) -> list[Answered]:
-    """List the answer behind each score, for comparisons."""
+    """List the question, reference and answer behind each score, for comparisons."""
     asked, given = {row.id: row for row in questions}, {row.id: row for row in answers}
     return [
         Answered(
@@ -221,9 +222,10 @@ async def judge_once(
 ) -> Answer[Correctness]:
     """Ask for one verdict on a response, given the true answer.
 
-    row: id of the row that the call belongs to. feedback: let the judge write a line before its verdict.
-    sample: raised to ask the same again. Any other reply is unparsed. How long a reply may be is the role's
-    `max_tokens`: a model that reasons needs more than its verdict's.
+    `row` is the id of the row that the call belongs to. `feedback` asks for a line of feedback before the
+    verdict. A higher `sample` repeats the same request. Any reply other than a verdict is unparsed. The
+    role's `max_tokens` limits the reply, because a model that reasons needs more tokens than the verdict
+    alone.
     """
     fields = {"query": query, "answer": answer, "response": quote(response)}
     form = make_form(tuple(Correctness), fields.values(), feedback=feedback)

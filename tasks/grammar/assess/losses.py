@@ -1,7 +1,7 @@
-"""Say which module most wrong answers are put down to, under all criteria together.
+"""Find the module that loses the most answers, over all criteria together.
 
-The paper asks what a difference between wordings comes from. A system that fails by one module whatever the
-wording shows no difference, and its fault is found here.
+The paper asks which module causes a difference between phrasings. A system whose errors do not depend on the
+phrasing shows no such difference; this module finds its fault anyway.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from tasks.scoring.statistics import (
 
 NOT_TOLD = "not told"
 LEAST_SHARE = 0.1
-"""Of all answers: what a module must lose at least, by the lower end of its interval, to be named."""
+"""A module is named only if the lower end of its interval is at least this share of all answers."""
 
 
 @dataclass(frozen=True)
 class ModuleLoss:
-    """The answers that a module lost. share: of n rows, 0 to 1, of so many clusters.
+    """The answers that a module lost.
 
-    low, high: its 95% interval; None of too few clusters.
+    `share` is the share of `n` rows from `clusters` clusters, 0 to 1. `low` and `high` are its 95% interval;
+    they are None if there are too few clusters.
     """
 
     module: str
@@ -49,10 +50,12 @@ class ModuleLoss:
 class Losses:
     """The wrong answers of a set by module, the largest loss first.
 
-    module: None if it cannot be told of any wrong row; NONE_SHOWN if none is shown to lose more than the
-    others, and LEAST_SHARE of the answers. n, wrong: numbers of scored rows. parts: with NOT_TOLD where the
-    module is not known of some wrong rows. of_enough: what the model lost of the rows alone whose retrieved
-    documents state all that the answer needs; None without such rows.
+    - `module` is None if it is unknown for all wrong rows. It is NONE_SHOWN if no module loses significantly
+      more answers than the other modules, and significantly at least LEAST_SHARE of all answers.
+    - `n` and `wrong` are numbers of scored rows.
+    - `parts` includes NOT_TOLD if the module is unknown for some wrong rows.
+    - `of_enough` is the model's loss among the rows whose retrieved documents state all that the answer
+      needs; None if there are no such rows.
     """
 
     module: str | None
@@ -64,12 +67,15 @@ class Losses:
 
 
 def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
-    """Attribute wrong rows to modules by sufficiency, with intervals that draw whole SQL templates.
+    """Attribute wrong rows to modules by sufficiency, with bootstrap intervals over whole SQL templates.
 
-    rows: the scored rows of one set. A module is named where its share of the rows exceeds every other
-    module's in 97.5% of the draws, whatever the rows lost by that are not told, and is LEAST_SHARE or more by
-    its interval's lower end; where all rows are alike, to which a bootstrap is blind, that is Wilson's over
-    the templates.
+    `rows` contains the scored rows of one set. A module is named if it meets two conditions:
+
+    - In 97.5% of the draws, its share exceeds every other module's share, even if all wrong rows of unknown
+      module are added to the other module.
+    - The lower end of its interval is at least LEAST_SHARE.
+
+    If all rows are alike, a bootstrap interval has no width, so the interval is Wilson's over the templates.
     """
     wrong = [row for row in rows if not row.correct]
     found = [None if row.correct else row.find_module(SUFFICIENCY) or NOT_TOLD for row in rows]
@@ -92,7 +98,7 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
 
 
 def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLoss | None:
-    """Measure what the model lost of the rows whose retrieved documents state all that the answer needs."""
+    """Measure the model's loss among the rows whose retrieved documents state all that the answer needs."""
     if not rows:
         return None
     marks = np.array([[row.find_module(SUFFICIENCY) == MODEL] for row in rows], dtype=np.float64)
@@ -103,7 +109,7 @@ def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLo
 def _draw_shares(
     rows: Sequence[TaggedRow], marks: FloatArray, intervals: Bootstrap
 ) -> tuple[FloatArray, int]:
-    """Draw the modules' shares of the rows, of shape (draws, modules); return the number of clusters too."""
+    """Draw the modules' shares of the rows, of shape (draws, modules); also return the number of clusters."""
     cluster = number_clusters(row.judged.cluster for row in rows)
     columns = [np.bincount(cluster, weights=column) for column in (np.ones(len(rows)), *marks.T)]
     kinds, counts = count_kinds(np.column_stack(columns))

@@ -1,4 +1,4 @@
-"""An `ask` that makes a system sample another response: only its answering role is replaced."""
+"""Wrap an `ask` so that a system samples another response: only the answering role is replaced."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Value = TypeVar("Value")
 
 
 class ResampledAsk:
-    """Wraps an `ask`: calls of role `replaced` go to `role`, of a higher temperature, as a row's n-th sample.
+    """Wrap an `ask`: send calls of role `replaced` to `role`, which has a higher temperature, as sample n.
 
-    A system built on it retrieves as before and answers differently. The seed follows from row and n: with n
-    alone, the samples of all rows would share their luck. Systems called by `system` have no role, so they
-    cannot be sampled.
+    A system built with this wrapper retrieves as before but answers differently. The sample's number is
+    derived from the row and n: with n alone, all rows would be sampled with the same seed. Systems called by
+    `system` have no role, so they cannot be sampled.
     """
 
     def __init__(self, ask: Ask, replaced: str, role: str, n: int) -> None:
@@ -39,7 +39,7 @@ class ResampledAsk:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Ask a role one question, with the replaced role exchanged; parameters as in `Ask`."""
+        """Ask a role one question, after replacing the role if it is `replaced`; parameters as in `Ask`."""
         swapped = role == self.replaced
         return await self.ask(
             prompt,
@@ -75,5 +75,5 @@ class ResampledAsk:
 
 
 def number_sample(row: str, n: int) -> int:
-    """Derive the number of a row's n-th sample, from 1 to 2^28: it is added to the role's seed."""
+    """Derive the sample number of a row's n-th sample, from 1 to 2^28; it is added to the role's seed."""
     return 1 + int(make_id("sample", row, n)[:7], 16)

@@ -25,13 +25,13 @@ from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import find_share_interval
 
 Criteria = tuple[str, str]
-"""A against B."""
+"""Criteria A and B."""
 
 
 def rate_set(
     rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap
 ) -> dict[str, dict[str, dict[str, object]]]:
-    """Compute the rates of all rows together (`all`) and of each criterion by itself.
+    """Compute the rates of all rows together (`all`) and of each criterion separately.
 
     Returns mode -> `all` or criterion -> rates, in the form of figures.json.
     """
@@ -42,7 +42,7 @@ def rate_set(
         for name, part in parts.items():
             figures = measure(part, mode, intervals)
             scored = sum(row.scored for row in part)
-            # accuracy = R (1 - lambda), Eq. 3: measure() raises where it does not hold.
+            # accuracy = R (1 - lambda), Eq. 3: `measure` raises ArithmeticError if this does not hold.
             counts = {"n": len(part), "n_scored": scored}
             rates[mode][name] = {**counts, **figures, "identity": check_identity(figures)}
     return rates
@@ -51,9 +51,9 @@ def rate_set(
 def contrast_sets(
     parts: Mapping[str, Sequence[JudgedRow]], criteria: Criteria, intervals: Bootstrap
 ) -> dict[str, dict[str, CriteriaTest]]:
-    """Test criterion A against B in each set and mode; tags are over both together, so that gaps are mutual.
+    """Test criterion A against B in each set and mode. A gap is mutual: tags cover both criteria together.
 
-    parts: set -> its rows. Returns set -> mode -> test.
+    `parts` maps each set to its rows. Returns set -> mode -> test.
     """
     tagged = {(name, mode): tag_rows(rows, mode) for name, rows in parts.items() for mode in MODES}
     tests = contrast_parts(tagged, *criteria, intervals)
@@ -89,7 +89,7 @@ def _count_modules(tagged: Sequence[TaggedRow], rule: str) -> dict[str, int]:
 
 
 def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
-    """Count groups by tag, under each criterion by itself and over all rows (`mutual`).
+    """Count groups by tag, under each criterion separately and over all rows (`mutual`).
 
     Returns mode -> criterion or `mutual` -> tag -> number of groups.
     """
@@ -106,8 +106,9 @@ def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, 
 def diagnose_gaps(rows: Sequence[JudgedRow], withheld: DocumentAblation | None) -> PlantedGaps | None:
     """Compare detected gaps with those that an ablation planted; None without an ablation.
 
-    Rule `gap`: a group without a correct answer, as in the paper. Rule `gap_without_document`: of these
-    groups, those for which no question retrieved a true document; the others had theirs and did not use it.
+    Rule `gap` detects each group without a correct answer, as in the paper. Rule `gap_without_document`
+    detects only those of these groups in which no question retrieved a true document. In the remaining gap
+    groups, the system retrieved a true document and did not use it.
     """
     if withheld is None:
         return None

@@ -1,8 +1,8 @@
-"""Return whether documents together state every fact that an answer needs.
+"""Determine whether documents together state every fact that an answer needs.
 
-Of documents that were written from a database's rows, their facts are known. Of a user's own documents it is
-what can be found in them: a document that has the answer and all that the question names. Where neither
-tells, nothing is said.
+For documents that were written from a database's rows, the stated facts are known. In a user's own documents,
+the facts are searched for: a document suffices if it contains the answer and all names in the question. If
+neither way decides, sufficiency is unknown.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ NAMED = re.compile(
     r"|(?<=[a-z,;:] )([A-Z][\w'\u2019.-]*(?: (?:(?:of|the|and|for|in|de|la) )*[A-Z0-9][\w'\u2019.-]*)*)"
     r"|(\d[\d.,:-]*\d|\d)"
 )
-"""What a question names: a text in quotes, words with capitals that do not begin a sentence, and numbers."""
+"""The names in a question: quoted texts, capitalised words that do not begin a sentence, and numbers."""
 
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """Whether an answer's facts are stated. retrieved: by what was retrieved. corpus: by all documents.
+    """Whether the facts of an answer are stated by the retrieved documents, and by the whole corpus.
 
-    None where it cannot be told.
+    Each field is None if that is unknown.
     """
 
     retrieved: bool | None
@@ -43,10 +43,11 @@ UNKNOWN = Sufficiency(None, None)
 
 @dataclass
 class SufficiencyReader:
-    """Reads the sufficiency of what was retrieved for each question of an assessment.
+    """Determine, for each question of an assessment, whether the retrieved documents were sufficient.
 
-    corpus: the documents that the system could retrieve; None if it has its own, and nobody knows. facts: by
-    group; groups without any are those of a user's own documents.
+    `corpus` contains the documents that the system could retrieve; it is None if the system has its own,
+    unknown corpus. `facts` maps groups to the facts that their answers need; a group that is missing belongs
+    to a user's own documents.
     """
 
     corpus: Sequence[Document] | None
@@ -57,7 +58,7 @@ class SufficiencyReader:
         self._there = {document.id: document for document in self.corpus or ()}
 
     def read(self, question: AskedQuestion, answer: AssessedAnswer) -> Sufficiency:
-        """Return whether what was retrieved for a question states what its answer needs."""
+        """Return whether the documents retrieved for a question state all that its answer needs."""
         if answer.retrieved_document_ids is None:
             return UNKNOWN
         shown = dict.fromkeys(answer.retrieved_document_ids, "") | join_passages(answer.passages or ())
@@ -66,7 +67,8 @@ class SufficiencyReader:
         cut = {name: text for name, text in shown.items() if self._is_cut(name, text)}
 
         def says(document: str, value: str) -> bool:
-            # What is not found in all of the document either is told there in other words.
+            # If the value is not in the whole document either, the document states it in other words, so the
+            # shown part counts as sufficient.
             wanted = normalise(value) if document in cut else ""
             return (
                 not wanted
@@ -79,7 +81,7 @@ class SufficiencyReader:
         )
 
     def _is_cut(self, document: str, shown: str) -> bool:
-        """Return whether a part of a document is shown; a system may give its id alone, for all of it."""
+        """Return whether only a part of a document is shown; an id without text means the whole document."""
         known = self._there.get(document)
         return known is not None and bool(shown.strip()) and known.text.strip() not in shown
 
@@ -90,7 +92,7 @@ class SufficiencyReader:
         return self._texts[document]
 
     def _search(self, question: AskedQuestion, shown: Mapping[str, str]) -> Sufficiency:
-        """Find the facts in a user's own documents, of which only the true ones may be known."""
+        """Search for the facts in a user's own documents, of which only the true ones may be known."""
         true = question.true_document_ids
         if true and all(name in shown for name in true):
             return Sufficiency(True, True)
@@ -110,7 +112,7 @@ class SufficiencyReader:
 
 
 def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
-    """Join what was retrieved of each document, titles included. Returns document -> text."""
+    """Join the retrieved passages of each document, titles included. Returns document -> text."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for passage in passages:
         found[passage.document] += [passage.title, passage.text]
@@ -118,10 +120,11 @@ def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
 
 
 def list_wanted(question: AskedQuestion, titles: Sequence[str] = ()) -> list[str]:
-    """List what a document that answers has in it, normalised: the answer's parts and what is named.
+    """List the normalised texts that a sufficient document must contain: the answer's parts and the names.
 
-    titles: of documents, that stand in the question. Empty where a document need not have it: the answer is a
-    yes or no, or may be counted or computed, or the question names nothing.
+    `titles` contains the document titles that occur in the question. The list is empty if a sufficient
+    document need not contain the answer, because it is yes or no, or may be counted or computed. It is also
+    empty if the question has no names.
     """
     items = [normalise(item) for item in question.answer.split(";")]
     found = (next(filter(None, match.groups())) for match in NAMED.finditer(question.question))
@@ -133,7 +136,8 @@ def list_wanted(question: AskedQuestion, titles: Sequence[str] = ()) -> list[str
 
 
 def _has_all(wanted: Iterable[str], text: str) -> bool:
-    # What is searched for is mostly not there, and plain text is told so at once.
+    # Most texts do not contain the item. The substring test is fast and rejects those texts before `take_out`
+    # is called.
     return all(
         (item in text or QUANTITY.fullmatch(item) or read_date(item)) and take_out(item, text) is not None
         for item in wanted

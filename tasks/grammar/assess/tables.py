@@ -1,4 +1,4 @@
-"""The paper's tables 1 to 4: every cell has its rule and mode, and a value or the reason for none."""
+"""Build the paper's tables 1 to 4. Every cell has its rule, its mode, and a value or the reason for none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tasks.scoring.statistics import (
 )
 
 JUDGEMENT = "judgement"
-"""The rule of a rate that is over judgements, not over contexts."""
+"""The name of the rule of a rate that counts judgements rather than sufficient contexts."""
 WORDINGS = {"ours": "in our wording", "concise": "asked for a concise answer as in the paper"}
 Figure = Literal["accuracy", "robustness", "retrieval_db_accuracy"]
 
@@ -48,13 +48,13 @@ def make_cell(
     of: str = "rows",
     why: str = "",
 ) -> Cell:
-    """Make the cell of a figure that a rule gives in a mode."""
+    """Make a cell with a figure, and with its rule and mode."""
     return Cell(value, n, 0, interval, of, why, kind=", ".join(filter(None, (rule, mode))))
 
 
 @dataclass(frozen=True)
 class TriedAnswer:
-    """An answer that a reference-free method tried: the method's verdict and the judgement."""
+    """An answer that a reference-free method judged: the method's verdict and the judgement."""
 
     method: str
     verdict: BaselineLabel | None
@@ -62,9 +62,9 @@ class TriedAnswer:
 
 
 def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
-    """Count the answers that both scored, that the method calls correct, that are judged so, and both.
+    """Return four numbers of answers: scored by both, called correct by the method, judged correct, and both.
 
-    Answers that the method or the judge left unscored are in none of these.
+    Answers that the method or the judge left unscored are not counted.
     """
     pairs = [
         (answer.verdict is BaselineLabel.CORRECT, answer.judgement is Correctness.CORRECT)
@@ -76,7 +76,7 @@ def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
 
 
 def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Measure the share of right answers among those that the method calls correct; Wilson's interval."""
+    """Measure the share of right answers among those that the method calls correct (Wilson's interval)."""
     n, said, _, both = count_agreement(tried)
     word = BaselineLabel.CORRECT.shown
     return _share(
@@ -85,7 +85,7 @@ def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
 
 
 def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Measure the share that the method calls correct among the right answers; Wilson's interval."""
+    """Measure the share that the method calls correct among the right answers (Wilson's interval)."""
     n, _, judged, both = count_agreement(tried)
     word = Correctness.CORRECT.shown
     return _share(both, judged, f"answers judged {word}", f"none of {n} is judged {word}")
@@ -106,9 +106,9 @@ METHOD_MEASURES = (
 def compare_baselines(
     baselines: Sequence[BaselineVerdict], judgements: Mapping[str, Correctness | None]
 ) -> FigureTable:
-    """Table 1: each reference-free method, with the judgement as reference.
+    """Make Table 1: precision and recall of each reference-free method, with the judgement as reference.
 
-    judgements: answer's id -> the judgement.
+    `judgements` maps each answer's id to its judgement.
     """
     tried = [TriedAnswer(row.method, row.verdict, judgements.get(row.answer)) for row in baselines]
     methods: dict[CellValue, str] = {
@@ -142,7 +142,10 @@ def _share(part: int, whole: int, of: str, why: str) -> Cell:
 
 
 def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[str]) -> FigureTable:
-    """Table 2: sizes. counts: `whole` (the dataset) or `asked` (the sample) -> column -> number."""
+    """Make Table 2: sizes of the dataset (`whole`) and of the sample (`asked`).
+
+    `counts` maps `whole` or `asked`, and the name of a column, to a number.
+    """
     columns = (
         "SQL templates",
         "SQL queries (groups)",
@@ -161,10 +164,10 @@ def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[st
 
 
 def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> FigureTable:
-    """Table 3: rates per criterion, with gap groups kept, removed, or balanced.
+    """Make Table 3: rates per criterion, with gap groups kept, removed, or balanced.
 
-    The first two use the unbalanced set, the third the balanced one. A group is tagged only by its rows of
-    the column's criterion, as in the paper.
+    The first two actions use the unbalanced set, the third the balanced set. A group is tagged only by its
+    rows of the column's criterion, as in the paper.
     """
     own = {
         (name, criterion): [row for row in rows if row.criterion == criterion and row.is_in(name)]
@@ -202,7 +205,7 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
 def _explain_texts(
     own: Mapping[tuple[str, str], Sequence[JudgedRow]], criteria: Sequence[str]
 ) -> tuple[str, ...]:
-    """Say where a column's groups have one text each, whose robustness is 1 whatever a system does."""
+    """Name the columns with one text per group: their robustness is 1 whatever the system answers."""
     single = [
         criterion
         for criterion in criteria
@@ -218,7 +221,7 @@ def _explain_texts(
 
 
 def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: Mode, figure: Figure) -> Cell:
-    """Make the cell of one rate. rule: `JUDGEMENT`, or the context rule whose rate is wanted."""
+    """Make the cell of one rate. `rule` is `JUDGEMENT`, or the context rule of the rate."""
     over = figures["over"][figure]
     if rule == JUDGEMENT:
         value, bounds = figures[figure], figures["ci"][figure] if "ci" in figures else None
@@ -255,19 +258,22 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
 
 @dataclass(frozen=True)
 class ModelAlone:
-    """The groups of an assessment, by its name; of a model alone if they have its wording."""
+    """The groups of an assessment, and its name.
+
+    The groups have a wording only if the assessment is of a model without retrieval.
+    """
 
     name: str
     groups: Sequence[ClosedDomain]
 
     @property
     def wording(self) -> str:
-        """The wording in which the model alone was asked, empty if it is none."""
+        """The prompt wording of the model without retrieval; empty for any other system."""
         return next((group.wording for group in self.groups), "")
 
     @property
     def known(self) -> dict[str, bool]:
-        """Group -> whether the model answered something of it; without those that have no scored row."""
+        """Map each group with a scored row to whether the model answered at least one of its texts."""
         return {group.id: not group.closed_domain for group in self.groups if group.closed_domain is not None}
 
 
@@ -279,11 +285,12 @@ def compare_domains(
     own: ModelAlone,
     other: ModelAlone | None,
 ) -> FigureTable:
-    """Table 4: rates over all groups, and over those that the model alone does not answer.
+    """Make Table 4: rates over all groups, and over the groups that a model without retrieval cannot answer.
 
-    closed: the groups of the assessment of the model alone; None, with a reason `why`, if there is none. own,
-    other: of this assessment and of the one that `llm_only` names. Each that is of a model alone has a line
-    with its wording; of two the groups that they answer are compared in pairs.
+    `closed` contains the groups of the assessment of the model without retrieval; if it is None, `why` says
+    why. `own` is this assessment, and `other` the assessment that `llm_only` names. If one of them is of a
+    model without retrieval, it has a line with its wording. If both are, the groups that they answer are
+    compared in pairs.
     """
     kept = {group.id for group in closed or () if group.closed_domain}
     unscored = sum(group.closed_domain is None for group in closed or ())
@@ -318,7 +325,7 @@ def compare_domains(
 
 
 def _describe_alone(run: ModelAlone) -> Line:
-    """Describe a model alone over all its texts, of both sets."""
+    """Describe a model without retrieval in one line, over all its texts of both sets."""
     known = run.known
     correct, scored = (sum(getattr(group, name) for group in run.groups) for name in ("correct", "scored"))
     inside = sum(group.scored for group in run.groups if known.get(group.id))
@@ -332,7 +339,7 @@ def _describe_alone(run: ModelAlone) -> Line:
 
 
 def _rate(part: int, whole: int, why: str) -> Cell:
-    """Make a cell without an interval: texts of a group are not drawn alone."""
+    """Make a cell without an interval, because the texts of a group are not independent."""
     return make_cell(part / whole if whole else None, whole, "open", why="" if whole else why)
 
 

@@ -1,4 +1,4 @@
-"""Data of the item viewer for an assessment: each question with its answer, verdicts and documents."""
+"""Build the data of an assessment's item viewer: each question with its answer, verdicts and documents."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ TONES: Mapping[Label, str] = {Correctness.CORRECT: GOOD, Correctness.INCORRECT: 
 
 @dataclass(frozen=True)
 class AssessedQuestion:
-    """A question with all that came of it. tagged: mode -> its row with its group's tag; scored rows alone.
+    """A question with its answer, judgement, tagged rows and reference-free verdicts.
 
-    Groups are tagged over all texts that were asked, whatever their set.
+    `tagged` maps each mode to the question's row with its group's tag; it has only scored rows. The tag
+    considers all texts of the group that were asked, whatever their set.
     """
 
     question: AskedQuestion
@@ -53,7 +54,7 @@ class AssessedQuestion:
 
     @property
     def sets(self) -> list[str]:
-        """The sets that it belongs to."""
+        """The sets that contain the question."""
         flags = zip(SETS, (self.question.in_balanced, self.question.in_unbalanced), strict=True)
         return [name for name, is_in in flags if is_in]
 
@@ -72,7 +73,7 @@ class AssessedQuestion:
         return Correctness.CORRECT if tagged.correct else Correctness.INCORRECT
 
     def find_module(self, mode: str, rule: str) -> str:
-        """Return the module that a wrong answer is put down to; empty if there is none."""
+        """Return the module that a wrong answer is attributed to; empty if there is none."""
         tagged = self.tagged.get(mode)
         return (tagged.find_module(rule) if tagged else None) or ""
 
@@ -86,7 +87,7 @@ def join_questions(
     entry: AssessmentEntry,
     facts: Iterable[AnswerFacts],
 ) -> list[AssessedQuestion]:
-    """Join the judged questions with what came of them, sorted by group and criterion."""
+    """Join the judged questions with their answers and verdicts, sorted by group and criterion."""
     answer_of = {answer.question: answer for answer in answers}
     judgement_of = {judgement.question: judgement for judgement in judgements}
     corpus = ablate_corpus(documents, questions, entry.withheld)
@@ -119,7 +120,10 @@ def view_questions(
     entry: AssessmentEntry,
     artifact: Path,
 ) -> Viewer:
-    """Show every assessed question. fault: whose mode and rule are chosen at first; artifact: the answers."""
+    """Show every assessed question.
+
+    `fault` sets the mode and rule that are selected at first. `artifact` is the file of answers.
+    """
     true = {question.group: question.true_document_ids for question in questions}
     withheld = plan_ablation(true, entry.withheld).documents if entry.withheld else ()
     groups: defaultdict[str, list[AssessedQuestion]] = defaultdict(list)
@@ -185,12 +189,12 @@ def _view_question(row: AssessedQuestion, group: Sequence[AssessedQuestion]) -> 
 
 
 def tag_label(label: Label | None) -> Tag:
-    """Make the tag of a verdict."""
+    """Make the coloured tag of a verdict."""
     return (UNSCORED, OFF) if label is None else (label.shown, TONES.get(label, OFF))
 
 
 def _tell_why(judgement: Judgement) -> str:
-    """Tell the rule that decided and the value that it found, the judge's verdicts, or the problem."""
+    """Return the rule that decided and the value that it found, the judge's verdicts, or the problem."""
     if judgement.rule:
         return f"by rule: {judgement.rule}{f' ({judgement.found})' if judgement.found else ''}"
     said = ", ".join(verdict.shown for verdict in judgement.verdicts)
@@ -255,7 +259,7 @@ def _show_document(name: str, document: Document | None, withheld: bool) -> Bloc
 
 
 def _show_modes(row: AssessedQuestion) -> Block:
-    """Show how the row counts in each mode and by each rule."""
+    """Show the outcome, the tag and the module of a row, in each mode and by each rule."""
     if not row.tagged:
         return blocks.dim("An unscored answer is in no group and is attributed to no module.")
     contexts = {None: "not told", True: "enough", False: "not enough"}

@@ -17,13 +17,14 @@ from tasks.grammar.closed.closed_entry import ClosedVariant, Renaming
 from tasks.grammar.closed.rewriting import rewrite
 
 Cell = str | bytes | int | float | None
+"""A value that SQLite stores in a cell."""
 
 
 def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Counts:
     """Write the variant's SQLite file; the same input gives the same bytes.
 
-    Foreign keys to a name change with it. Raises BadInput if a constraint of the database forbids a new
-    name, or a name has no new one.
+    Foreign keys that refer to a name change with it. Raises BadInput if a constraint of the database forbids
+    a new name, or if a name in the database has no new name.
     """
     with write_beside(out) as draft:
         shutil.copyfile(entry.file, draft)
@@ -38,7 +39,8 @@ def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Cou
 def _replace_names(connection: sqlite3.Connection, renamings: list[Renaming], variant: ClosedVariant) -> int:
     """Replace all names; return the number of changed cells."""
     connection.execute("PRAGMA journal_mode = MEMORY")
-    # Keys and the columns that refer to them change one after the other; they are checked at the end.
+    # Keys and the columns that refer to them change one after the other. `_check_integrity` checks the
+    # foreign keys at the end.
     connection.execute("PRAGMA foreign_keys = OFF")
     connection.execute("PRAGMA trusted_schema = OFF")
     columns: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
@@ -61,7 +63,7 @@ def _replace_names(connection: sqlite3.Connection, renamings: list[Renaming], va
 
 
 def split_names(renamings: list[Renaming]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return old name -> new name: of all renamings, and of people only."""
+    """Return two maps from old to new names: one with all renamings, and one with people's names only."""
     names = {renaming.old: renaming.new for renaming in renamings}
     return names, {renaming.old: renaming.new for renaming in renamings if renaming.kind == "person"}
 
@@ -87,7 +89,7 @@ def _replace_in_column(
 def _rewrite_texts(
     connection: sqlite3.Connection, name: str, names: Mapping[str, str], people: Mapping[str, str]
 ) -> int:
-    """Replace names in the running texts of the column `name` (its id)."""
+    """Replace the names in the running texts of the column with the id `name`; return the number of cells."""
 
     def convert(cell: Cell) -> Cell:
         return rewrite(cell, names, people) if isinstance(cell, str) else cell
@@ -108,7 +110,7 @@ def _convert_column(
 
 
 def _drop_triggers(connection: sqlite3.Connection) -> list[str]:
-    """Drop all triggers; return the statements that create them again."""
+    """Drop all triggers; return the SQL statements that create them again."""
     found = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
     ).fetchall()
@@ -118,7 +120,7 @@ def _drop_triggers(connection: sqlite3.Connection) -> list[str]:
 
 
 def _check_integrity(connection: sqlite3.Connection, variant: ClosedVariant) -> None:
-    """Raise BadInput if a foreign key that held in the original is broken, or the file is not intact."""
+    """Raise BadInput if a foreign key that was intact in the original is broken, or the file is damaged."""
     broken = set(connection.execute("PRAGMA foreign_key_check")) - set(_list_broken_keys(variant.file))
     if broken:
         raise BadInput(variant.file, f"cannot be closed: a foreign key of {sorted(broken)[0][0]} would break")
@@ -128,7 +130,7 @@ def _check_integrity(connection: sqlite3.Connection, variant: ClosedVariant) -> 
 
 
 def _list_broken_keys(file: Path) -> Iterator[tuple[object, ...]]:
-    """List the foreign keys that are already broken in a file."""
+    """List the rows of a SQLite file that already violate a foreign key."""
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
         yield from connection.execute("PRAGMA foreign_key_check").fetchall()
 

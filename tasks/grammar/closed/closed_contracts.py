@@ -17,7 +17,7 @@ from tasks.systems.contract import Document
 
 
 def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
-    """Check the new names and the documents in which they were replaced; write the results.
+    """Check the new names, and the documents in which they replaced the old names; write the results.
 
     Raises ContractBroken after writing, with one line that names artifact, contract, count and ids.
     """
@@ -32,7 +32,7 @@ def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
 
 
 def declare(closed_names: Path, documents: Path, origins: RowRule) -> Rules:
-    """Declare the rules: names are new and unique, and no document contains an old one."""
+    """Declare the rules: new names are new and unique, and no document contains an old name."""
     renamings = read_valid_rows(closed_names, Renaming)
     return {
         closed_names: [expect_hash(), expect_new(renamings), expect_one_each(renamings), origins],
@@ -41,7 +41,7 @@ def declare(closed_names: Path, documents: Path, origins: RowRule) -> Rules:
 
 
 def expect_new(renamings: Sequence[Renaming]) -> RowRule:
-    """Expect a new name neither to be nor to contain a name of the database."""
+    """Expect that a new name neither equals nor contains a name of the database."""
     find = make_finder(renaming.old for renaming in renamings)
 
     def check(record: Record) -> str:
@@ -76,7 +76,7 @@ def expect_one_each(renamings: Sequence[Renaming]) -> RowRule:
 
 
 def expect_closed(renamings: Sequence[Renaming]) -> RowRule:
-    """Expect no old name in a document's title or text, new names excepted."""
+    """Expect no old name in a document's title or text, except inside a new name."""
     find = make_finder(renaming.old for renaming in renamings)
     blanked = {renaming.new: " " for renaming in renamings}
 

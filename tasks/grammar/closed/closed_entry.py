@@ -1,4 +1,4 @@
-"""Settings of a closed-domain variant: `closed: {<name>: {file, documents, columns}}` in params.yaml."""
+"""Define the settings of a closed-domain variant: `closed: {<name>: {file, documents, columns}}`."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tasks.settings import Settings
 
 
 class ClosedVariant(Settings):
-    """One database whose names become fictitious (GRAMMAR, section 5, appendix G.2)."""
+    """A database whose names are replaced by fictitious names (GRAMMAR, section 5 and appendix G.2)."""
 
     file: Path
-    """The original SQLite file; paths are relative to the project."""
+    """The original SQLite file, relative to the project's folder."""
     documents: Path
-    """The documents about the original; the same names are replaced in them."""
+    """The documents about the original database; the same names are replaced in them."""
     columns: Mapping[str, str] = Field(min_length=1)
-    """`table.column` -> what its values name: person, company, town, film."""
+    """For each `table.column` of names, the kind of thing named: person, company, town, film."""
     texts: tuple[str, ...] = ()
-    """Columns of running text, in which mentioned names are replaced."""
+    """Columns of running text in which names are replaced, each as `table.column`."""
     seed: int = 0
     """The seed of the fictitious names."""
     tries: int = Field(default=6, ge=1)
-    """Maximum number of candidates for a name before a generic one is used: Company 17."""
+    """The maximum number of candidates for a name. Then a generic name such as Company 17 is used."""
     sure: float = Field(default=0.85, ge=0, le=1)
-    """Maximum probability, by the judge, that it knows the name. Without probabilities, its yes or no
-    decides."""
+    """A name is rejected if the reader knows it with a higher probability than this. If the endpoint returns
+    no probabilities, the reader's yes or no decides."""
 
 
 @dataclass(frozen=True)
@@ -43,5 +43,5 @@ class Renaming:
     old: str
     new: str
     generic: bool
-    """True if the new name was made by code, since the model produced no valid one."""
+    """True if code made the new name, because the model produced no valid name."""
     origin: tuple[Origin, ...]

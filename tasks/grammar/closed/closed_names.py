@@ -30,17 +30,17 @@ from tasks.models.ask import Ask
 from tasks.settings import read_section
 
 PLACES = frozenset(["town", "city", "place", "country", "village", "river"])
+"""The kinds whose new names have the shape of a town's name."""
 ROOM = 24
-"""Characters by which a new name may be longer than the old one, if its column allows it."""
+"""A new name may have this many characters more than the old name, if its column allows that."""
 
 
 async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask: Ask) -> Drafts[Renaming]:
-    """Invent one name per distinct value of the configured columns, used wherever the value occurs.
+    """Invent one name per distinct value of the configured columns, and use it wherever the value occurs.
 
-    settings: `grammar.columns`, by which the cells of a column say whether it is text.
-
-    A value for which the model produces no valid name gets a generic one and is listed among the dropped
-    rows as well. Raises BadInput if a column does not exist or is not text.
+    `settings` contains `grammar.columns`: the rules that determine from a column's cells whether it is text.
+    A value for which the model produces no valid name gets a generic name, and is also listed among the
+    dropped rows. Raises BadInput if a column does not exist or is not text.
     """
     source = DatabaseEntry(name=entry.file.stem, file=entry.file)
     rules = read_section(settings, "grammar.columns", ColumnRules)
@@ -102,7 +102,7 @@ async def _invent(
 
 
 def choose_shape(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
-    """Choose a new name's shape by its kind and the old name's number of words; letters are random."""
+    """Choose a new name's shape by its kind and the old name's number of words; first letters are random."""
 
     def shape(sample: int) -> Shape:
         first, last = (random_letter(seed, place, old, sample) for place in ("first", "last"))
@@ -116,7 +116,7 @@ def choose_shape(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
 
 
 def read_names(entry: DatabaseEntry, columns: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Read each column's distinct texts, and its maximum length if it declares one."""
+    """Read each column's distinct texts, and the maximum length of each column that declares one."""
     names = list(columns)
     engine = entry.connect()
     try:
@@ -150,8 +150,8 @@ def _read_lengths(connection: Connection, names: Sequence[str]) -> dict[str, int
 def group_columns(variant: ClosedVariant, schema: Sequence[Column]) -> dict[str, str]:
     """Map every column whose names are replaced to the kind of thing that its values name.
 
-    Columns that a foreign key connects change together. Raises BadInput if a column does not exist, is not
-    text, or gets two kinds.
+    Columns that a foreign key connects get the same new names. Raises BadInput if a column does not exist, is
+    not text, or is listed with two kinds.
     """
     columns = {column.id: column for column in schema}
     kinds: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Replace names in running text: whole words, longest first, keeping upper and lower case."""
+"""Replace names in running text: whole words, longest names first, preserving upper and lower case."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 
 
 def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | None = None) -> str:
-    """Replace old names by new ones, all at once, so that no new name is mistaken for an old one.
+    """Replace all old names by new names in one pass, so that a new name is never replaced again.
 
-    names: old -> new. A name of one word is found as it is spelt, or in capitals; a name of several words in
-    any case. A name in capitals or in lower case is replaced in the same case.
+    `names` maps old names to new names. A name of one word is found as it is spelt or in capitals; a name of
+    several words is found in any case. A name in capitals or in lower case is replaced in the same case.
 
-    people: full names, old -> new. If a text holds one, its surname alone is replaced as well, unless two of
-    the people in the text share it, or it is a name by itself.
+    `people` maps full names of people to new names. If a text contains a full name, the surname alone is
+    replaced too. It is not replaced if two people in the text share it, or if `names` contains it.
     """
     surnames = _find_surnames(text, people or {})
     replacements = {**{old: new for old, new in surnames.items() if old not in names}, **names}
@@ -25,7 +25,7 @@ def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | Non
         found = match.group()
         new = replacements.get(found) or folded.get(found.casefold())
         if new is None:
-            # One word in capitals: DELTA is Delta.
+            # The match is a name of one word in capitals, such as DELTA for Delta.
             new = next(new for old, new in replacements.items() if old.upper() == found)
         return keep_case(found, new, found in replacements)
 
@@ -33,7 +33,10 @@ def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | Non
 
 
 def keep_case(found: str, new: str, exact: bool) -> str:
-    """Give a new name the case in which the old one was found. exact: it was found as it is spelt."""
+    """Return a new name in the letter case of the old name that was found.
+
+    `exact` is true if the old name was found exactly as it is spelt.
+    """
     if exact:
         return new
     if found.isupper():
@@ -42,7 +45,7 @@ def keep_case(found: str, new: str, exact: bool) -> str:
 
 
 def make_finder(names: Iterable[str]) -> Callable[[str], str]:
-    """Return a function that finds the first of these names in a text, as `rewrite` does, or ""."""
+    """Return a function that finds the first of these names in a text, as `rewrite` does, or returns ""."""
     pattern = _compile(names)
 
     def find(text: str) -> str:

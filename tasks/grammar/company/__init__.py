@@ -1,1 +1,1 @@
-"""A fictitious company, made from nothing in six steps (GRAMMAR, appendix G.1)."""
+"""Generate a fictitious company in six steps (GRAMMAR, appendix G.1)."""

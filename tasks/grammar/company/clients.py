@@ -1,4 +1,4 @@
-"""Stage: invent the company's clients, each with its own industry and a town (appendix G.1, step 4)."""
+"""Stage: invent the company's clients, each with an industry and a town (appendix G.1, step 4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.models.ask import Ask
 
 @dataclass(frozen=True)
 class CompanyClient:
-    """Step 4: a client."""
+    """A client of the company (appendix G.1, step 4)."""
 
     id: str
     number: int
@@ -27,7 +27,7 @@ class CompanyClient:
 
 
 async def clients(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Drafts[CompanyClient]:
-    """Invent the clients, one detail per request; drop clients without a valid detail.
+    """Invent the clients, one detail per request; drop each client without a valid detail.
 
     Raises StageFailed if no client is left.
     """
@@ -58,7 +58,7 @@ async def clients(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Dr
 async def _invent_client(
     number: int, industries: list[str], inventor: Inventor, settings: Company
 ) -> list[Invention]:
-    """Ask for the industry, then the name, then the town; stop at the first without a valid answer."""
+    """Ask for the industry, then the name, then the town; stop at the first detail without a valid answer."""
     seed, row = settings.seed, f"client {number}"
     found = [
         await inventor.invent(

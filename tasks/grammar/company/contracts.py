@@ -48,6 +48,7 @@ from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, re
 from tasks.systems.contract import Document
 
 PARTS = ("profile", "employees", "clients", "projects")
+"""The artifacts that must be consistent with each other."""
 ROWS: Mapping[str, type] = {
     "profile": CompanyProfile,
     "organisation": Position,
@@ -56,11 +57,12 @@ ROWS: Mapping[str, type] = {
     "projects": CompanyProject,
     "documents": Document,
 }
+"""The row type of each artifact."""
 
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """A fault of a row. part: the stem of its artifact, such as `employees`."""
+    """A row that contradicts other rows. `part` is the stem of its artifact, such as `employees`."""
 
     part: str
     row: str
@@ -93,10 +95,10 @@ def contracts(
 
 
 def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rules:
-    """Declare the rules of each artifact by itself, of the company as a whole, and of its documents.
+    """Declare the rules of each artifact, of the company as a whole, and of its documents.
 
-    Rules across artifacts are declared only if no cell is missing, those of documents only if the company is
-    consistent.
+    Rules that compare artifacts are declared only if no cell is missing. Rules on the documents are declared
+    only if the company is consistent.
     """
     company = read_company(paths)
     inconsistencies = find_inconsistencies(company) if company else []
@@ -114,7 +116,7 @@ def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rule
 
 
 def read_company(paths: Mapping[str, Path]) -> CompanyData | None:
-    """Read a company's rows; None if a cell is missing in any of them, or there is no profile."""
+    """Read a company's rows; None if any row lacks a cell, or there is no profile."""
     parts: dict[str, list[Any]] = {stem: read_valid_rows(paths[stem], ROWS[stem]) for stem in PARTS}
     if any(len(rows) != count_rows(paths[stem]) for stem, rows in parts.items()) or not parts["profile"]:
         return None
@@ -122,7 +124,7 @@ def read_company(paths: Mapping[str, Path]) -> CompanyData | None:
 
 
 def expect_consistent(part: str, inconsistencies: Sequence[Inconsistency]) -> RowRule:
-    """Expect a row to contradict nothing in the rest of the company."""
+    """Expect that a row contradicts nothing in the rest of the company."""
     problems: defaultdict[str, list[str]] = defaultdict(list)
     for inconsistency in inconsistencies:
         if inconsistency.part == part:
@@ -132,7 +134,7 @@ def expect_consistent(part: str, inconsistencies: Sequence[Inconsistency]) -> Ro
 
 
 def expect_filled(employees: Path) -> RowRule:
-    """Expect every position to be filled, or to be among the dropped rows."""
+    """Expect that every position is filled or is among the dropped rows."""
     held = {record["number"] for record in read_records(employees, ["number"])}
     dropped = read_ids(name_beside(employees, "dropped"))
 
@@ -150,7 +152,7 @@ def expect_filled(employees: Path) -> RowRule:
 
 
 def expect_written(plans: Sequence[DocumentPlan], documents: Path) -> RowRule:
-    """Expect every planned document in the corpus or among the dropped rows."""
+    """Expect that every planned document is in the corpus or among the dropped rows."""
     known = read_ids(documents) | read_ids(name_beside(documents, "dropped"))
     missing = [plan.title for plan in plans if plan.id not in known]
     problem = f"{len(missing)} planned documents are missing: {missing[0]}" if missing else ""
@@ -159,7 +161,7 @@ def expect_written(plans: Sequence[DocumentPlan], documents: Path) -> RowRule:
 
 
 def expect_planned(planned: Collection[str]) -> RowRule:
-    """Expect a document to be a planned one."""
+    """Expect that each document is one of the planned documents."""
     says = "The document is one of the company's planned documents."
     return RowRule(
         "planned",
@@ -172,7 +174,7 @@ def expect_planned(planned: Collection[str]) -> RowRule:
 def declare_documents(
     plans: Sequence[DocumentPlan], grounds: Grounds, documents: Path, settings: ReportSettings
 ) -> list[Expectation | RowRule]:
-    """Declare the rules of the documents: planned, of due length and true sentences, readable."""
+    """Declare the rules of the documents: planned, long enough, true in every sentence, readable."""
     facts = {plan.id: plan.facts for plan in plans}
     left_out = read_valid_rows(name_beside(documents, "dropped"), Dropped)
     dropped = {row.id: row.reason for row in left_out}
@@ -199,7 +201,7 @@ def find_inconsistencies(company: CompanyData) -> list[Inconsistency]:
 
 
 def _check_names(company: CompanyData) -> Iterator[Inconsistency]:
-    """Find names that several things of one kind have, ignoring case."""
+    """Find names that several things of one kind share, ignoring case."""
     profile = company.profile
     firms = [("profile", profile.id, profile.name)]
     firms += [("clients", client.id, client.name) for client in company.clients]
@@ -301,6 +303,9 @@ def _check_project(
 
 
 def find_overload(directors: Iterable[int]) -> set[int]:
-    """Find who directs more than half of all projects, the odd one not counted. directors: one a project."""
+    """Return the numbers of the employees who direct more than half of all projects, rounded up.
+
+    `directors` contains the director of each project.
+    """
     counts = Counter(directors)
     return {number for number, count in counts.items() if count > -(-counts.total() // 2)}

@@ -37,16 +37,17 @@ from tasks.sources.tables import write_database
 
 SCHEMA = MetaData()
 NAME = 60
-"""Maximum length of a name, in characters."""
+"""The maximum length of a name, in characters."""
 TEXT_CHECKS = "{name} <> ''"
+"""The check of every text column, on every engine."""
 SQLITE_CHECKS: dict[type[types.TypeEngine[Any]], str] = {
     Integer: "typeof({name}) IN ('integer', 'null')",
     String: "typeof({name}) IN ('text', 'null') AND length({name}) <= " + str(NAME),
     Date: "{name} IS date({name}, '+0 days')",
 }
-"""SQLite accepts any value in any column; these checks make it as strict about types as the servers are."""
+"""Checks that make SQLite as strict about types as the servers; without them it accepts any value."""
 SERVERS: Mapping[str, Callable[[], Dialect]] = {
-    # Other parameter styles would double the percent signs in texts.
+    # Only the parameter style `named` leaves a percent sign in a text as it is; other styles would double it.
     "postgresql": lambda: postgresql.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]  # SQLAlchemy: untyped
     "mariadb": lambda: mysql.dialect(paramstyle="named", is_mariadb=True),
 }
@@ -83,7 +84,7 @@ def _reference(name: str, target: str, *, nullable: bool = False, unique: bool =
 
 
 def _key_reference(name: str, target: str) -> Column[int]:
-    """Make a foreign key that is (part of) the primary key too."""
+    """Make a foreign key column that is also the primary key, or a part of it."""
     return Column(name, Integer, ForeignKey(target), primary_key=True, autoincrement=False)
 
 
@@ -172,7 +173,7 @@ def database(
 
 
 def list_statements(dialect: Dialect, tables: TableRows) -> Iterator[str]:
-    """List the statements that create and fill the tables on one engine, in an order that keys allow."""
+    """List the statements that create and fill the tables on one engine, referenced tables first."""
     for table in SCHEMA.sorted_tables:
         yield str(CreateTable(table).compile(dialect=dialect)).strip()
     for table in SCHEMA.sorted_tables:
@@ -186,7 +187,7 @@ def _to_sqlite(cell: CellValue) -> str | int | None:
 
 
 def tabulate(company: CompanyData) -> dict[str, list[dict[str, CellValue]]]:
-    """Convert a company to rows of its database tables: table -> rows, in an order that foreign keys allow.
+    """Convert a company to table -> rows, in an order that foreign keys allow.
 
     An employee comes after their supervisor.
     """

@@ -14,11 +14,12 @@ from tasks.grammar.invent.seeded_random import middle_year, random_letter, rando
 from tasks.models.ask import Ask
 
 EXTENSIONS = range(100, 1000)
+"""The phone extensions, with three digits each."""
 
 
 @dataclass(frozen=True)
 class Employee:
-    """Step 3: the holder of a position. supervisor: another employee's number; None for number 1 only."""
+    """The holder of a position. `supervisor` is an employee's number; only the chief executive has None."""
 
     id: str
     number: int
@@ -29,7 +30,7 @@ class Employee:
     """Whether the employee leads their department."""
     supervisor: int | None
     hired: str
-    """ISO date."""
+    """The hire date in ISO format."""
     extension: int
     origin: tuple[Origin, ...]
 
@@ -37,8 +38,8 @@ class Employee:
 async def employees(organisation: list[Position], entry: Company, ask: Ask) -> Drafts[Employee]:
     """Invent a person for every position; drop positions without a valid name.
 
-    The first employee of a department leads it and reports to the first employee of all; everybody else
-    reports to their department's head. Raises StageFailed if no position got a name.
+    The first employee of a department leads it and reports to the chief executive. All other employees report
+    to the head of their department. Raises StageFailed if no position got a name.
     """
     inventor = Inventor(ask, entry.tries, entry.sure)
     found: list[tuple[Position, Invention]] = []
@@ -73,7 +74,7 @@ def _make_employee(
     leads = position.number == head
     supervisor = None if position.number == top else top if leads else head
     years = (date(settings.years[0], 1, 1), date(middle_year(settings.years), 12, 31))
-    # Everybody is hired in the first half of the years, so that every project of the second has its staff.
+    # Everybody is hired in the first half of the years, so that every project in the second half has staff.
     hired = random_working_day(*years, settings.seed, "hired", position.number)
     extensions = shuffle(EXTENSIONS, settings.seed, "extensions")
     return Employee(

@@ -14,12 +14,12 @@ from tasks.grammar.invent.invented_names import Inventor, shape_phrase
 from tasks.models.ask import Ask
 
 TOP = ("Management", "Chief Executive Officer")
-"""Department and title of position 1 in every company."""
+"""The department and the title of position 1 in every company."""
 
 
 @dataclass(frozen=True)
 class Position:
-    """Step 2: a job. Number 1 leads the company; the lowest number of a department leads the department."""
+    """A job in the company (step 2). The lowest number leads its department; number 1 leads the company."""
 
     id: str
     number: int
@@ -31,9 +31,9 @@ class Position:
 async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Drafts[Position]:
     """Invent the departments, then a job title for each position; all titles differ.
 
-    Departments without a valid name are dropped. A job title that suits no such position is dropped as
-    `odd_title`, and where the model has none that does, a plain one stands instead. Raises StageFailed if no
-    department is left.
+    Departments without a valid name are dropped. A job title that does not suit its position is dropped as
+    `odd_title`. If the model produces no suitable title, code writes a plain title instead. Raises
+    StageFailed if no department is left.
     """
     company = profile[0]
     inventor = Inventor(ask, entry.tries, entry.sure, TOP)
@@ -85,7 +85,7 @@ async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) 
 
 
 def spread_people(departments: list[str], people: int) -> list[str]:
-    """List the department of each person, spread as evenly as possible and grouped by department."""
+    """Return the department of each person, grouped by department and distributed as evenly as possible."""
     size, rest = divmod(people, len(departments))
     return [name for place, name in enumerate(departments) for _ in range(size + (1 if place < rest else 0))]
 

@@ -1,4 +1,4 @@
-"""Collect all rows of a company, and plan its documents: sections, and the facts about one thing in each."""
+"""Collect all rows of a company, and plan its documents: the sections, and the facts in each section."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CompanyData:
 
     @property
     def departments(self) -> list[str]:
-        """The departments that have employees, in order."""
+        """The departments that have employees, in the order of their first employee."""
         return list(dict.fromkeys(employee.department for employee in self.employees))
 
     def find_employee(self, number: int) -> Employee:
@@ -55,24 +55,24 @@ def collect_company(
 
 @dataclass(frozen=True)
 class PlannedSection:
-    """A paragraph: a few facts about one thing."""
+    """A paragraph of a document: a few facts about one thing."""
 
     kind: str
-    """What the thing is: project, client, employee."""
+    """The kind of thing, such as project, client or employee."""
     name: str
     facts: tuple[ProfileFact, ...]
 
 
 @dataclass(frozen=True)
 class DocumentPlan:
-    """A document. sources: the rows that its facts come from."""
+    """A planned document. `sources` has the rows that its facts come from."""
 
     id: str
     title: str
     sections: tuple[PlannedSection, ...]
     sources: tuple[Origin, ...]
     words: tuple[int, int] | None
-    """Minimum and maximum number of words; None if there are no limits."""
+    """The minimum and maximum number of words; None if there are no limits."""
 
     @property
     def facts(self) -> list[ProfileFact]:
@@ -81,7 +81,10 @@ class DocumentPlan:
 
 
 def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues) -> list[KnownFacts]:
-    """Make the ground that each section of a document stands on. known: of the company."""
+    """Collect the facts and values that the sentences of each section are checked against.
+
+    `known` has all names, places and titles of the company.
+    """
     names = [(section.name, company.profile.name) for section in plan.sections]
     return [
         KnownFacts(section.kind, section_names, section.facts, known)
@@ -90,7 +93,7 @@ def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues
 
 
 def list_known_values(company: CompanyData) -> KnownValues:
-    """List all names, places and titles of a company, by what they are."""
+    """List all names, places and titles of a company, grouped by kind."""
     profile, clients = company.profile, company.clients
     columns = {
         "employee": [employee.name for employee in company.employees],
@@ -177,7 +180,7 @@ def plan_company(company: CompanyData) -> DocumentPlan:
 
 
 def plan_department(company: CompanyData, department: str) -> DocumentPlan:
-    """Plan the document on one department: its head and the facts of its employees."""
+    """Plan the document on one department: its head and the facts about its employees."""
     staff = [employee for employee in company.employees if employee.department == department]
     head = next(employee for employee in staff if employee.leads)
     sections = [_plan_section("department", department, ("head", head.name))]
@@ -211,7 +214,7 @@ def _plan_employee(company: CompanyData, employee: Employee) -> PlannedSection:
 
 
 def _plan_section(kind: str, name: str, *attributes: tuple[str, ...]) -> PlannedSection:
-    """Plan a section from attributes, each a name followed by its values."""
+    """Plan a section from attributes; each attribute is a name followed by its values."""
     facts = (
         ProfileFact(make_id("fact", kind, name, attribute), name, attribute, tuple(values))
         for attribute, *values in attributes

@@ -12,12 +12,12 @@ from tasks.grammar.invent.seeded_random import random_integer, random_letter
 from tasks.models.ask import Ask
 
 OLDEST = 40
-"""Maximum number of years between the founding and the first year of `Company.years`."""
+"""The maximum number of years between the founding and the first year of `Company.years`."""
 
 
 @dataclass(frozen=True)
 class CompanyProfile:
-    """Step 1: the company itself; one row."""
+    """The company itself, in one row (appendix G.1, step 1)."""
 
     id: str
     name: str

@@ -25,13 +25,14 @@ from tasks.grammar.invent.seeded_random import (
 from tasks.models.ask import Ask
 
 SHORTEST = timedelta(days=60)
+"""The minimum duration of a project."""
 ROUND = 10_000
-"""Budgets are round figures, in euros."""
+"""Budgets are multiples of this amount, in euros."""
 
 
 @dataclass(frozen=True)
 class CompanyProject:
-    """Step 5: a project. Client and staff are referred to by their numbers."""
+    """A project (step 5). `client`, `director`, `manager` and `members` have the numbers of other rows."""
 
     id: str
     number: int
@@ -41,7 +42,7 @@ class CompanyProject:
     start: str
     end: str
     budget: int
-    """Euros."""
+    """The budget in euros."""
     client: int
     director: int
     manager: int
@@ -56,10 +57,11 @@ async def projects(
     entry: Company,
     ask: Ask,
 ) -> Drafts[CompanyProject]:
-    """Invent the projects: the model names them and their towns, everything else is drawn by seed.
+    """Invent the projects: the model names projects and towns, and everything else is drawn by seed.
 
-    Clients take turns, so that each has a project if there are enough. Projects without a valid name or town
-    are dropped. Raises StageFailed if there are fewer than two employees, or no project is left.
+    Clients take turns, so that each client has a project if there are enough projects. Projects without a
+    valid name or town are dropped. Raises StageFailed if there are fewer than two employees, or no project is
+    left.
     """
     company = profile[0]
     if len(employees) < 2:
@@ -138,9 +140,10 @@ async def _invent_project(
 def draw_team(
     staff: list[Employee], service: str, directed: Mapping[int, int], settings: Company, number: int
 ) -> list[int]:
-    """Draw a director who fits the service, then a manager and members among the others; returns numbers.
+    """Draw a director who fits the service, then a manager and members from all other employees.
 
-    directed: how many projects each directs already; of those who fit, one with the fewest is drawn.
+    `directed` maps each employee to the number of projects that they already direct. The director is drawn
+    from the fitting employees with the fewest projects. Returns employee numbers: director, manager, members.
     """
     fitting = [employee.number for employee in list_directors(service, staff)]
     fewest = min(directed.get(candidate, 0) for candidate in fitting)
@@ -154,10 +157,11 @@ def draw_team(
 
 
 def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
-    """List who may direct a project of a service: the heads and seniors of the departments that fit best.
+    """List the employees who may direct a project of a service: heads and seniors of the best departments.
 
-    Seniors are the upper half of a department, two people at least. The head of the company directs where
-    there is nobody else.
+    The best departments are those with the highest `rate_department` for the service. Seniors are the upper
+    half of a department, and at least two people. The head of the company directs only if there is nobody
+    else.
     """
     top = min(staff, key=lambda employee: employee.number)
     others = [employee for employee in staff if employee.department != top.department]
@@ -176,7 +180,7 @@ def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
 
 
 def draw_span(settings: Company, number: int) -> tuple[date, date]:
-    """Draw the first and last day of a project, at least 60 days apart."""
+    """Draw the first and the last day of a project, at least 60 days apart."""
     opening = date(middle_year(settings.years) + 1, 1, 1)
     closing = date(settings.years[1], 12, 31)
     start = random_working_day(opening, closing - 2 * SHORTEST, settings.seed, "start", number)

@@ -1,9 +1,10 @@
-"""Stage: write the company's documents: project reports, and pages on it and its staff.
+"""Stage: write the company's documents: project reports, and pages on the company and its staff.
 
-A model writes a document section by section, and every sentence is checked; what breaks a rule is written
-plainly, or all of it is. Its facts are then read back: by rule in plain sentences, by the reader in a
-model's. Sections with facts that are not read are written again; facts that are still missing are dropped, or
-the document with them (appendix G.1, step 6).
+A model writes a document section by section. Every sentence is checked, and sentences that break a rule are
+removed. Code writes plain sentences for the facts that are then missing. With `written_by: plain`, code
+writes all sentences. Then the facts are read back from the text: by rule from plain sentences, and by the
+reader from a model's sentences. Sections with facts that were not read are written again. Facts that are
+still missing are dropped; if there are too many, the document is dropped (appendix G.1, step 6).
 """
 
 from __future__ import annotations
@@ -43,14 +44,17 @@ from tasks.models.ask import Answer, Ask
 from tasks.systems.contract import Document
 
 MISSING = "facts_missing"
-"""Drop reason of a fact that no sentence can say."""
+"""The drop reason of a fact that no sentence can state."""
 WORDS_PER_FACT = 20
-"""The words per fact that the prompt asks for at most."""
+"""The prompt asks for at most this many words per fact."""
 
 
 @dataclass
 class SectionDraft:
-    """The current state of a section: its newest sentences, all calls so far, and what it cannot say."""
+    """The current state of a section: its newest sentences, all calls so far, and the facts left out.
+
+    `untold` maps the id of each fact that no sentence can state to the reason.
+    """
 
     section: PlannedSection
     ground: KnownFacts
@@ -60,10 +64,10 @@ class SectionDraft:
     untold: dict[str, str] = field(default_factory=dict)
     faults: list[SentenceFault] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
-    """ProfileFact id -> how often it was not read."""
+    """The number of attempts in which a fact was not read, by the fact's id."""
 
     def list_unread(self, readings: Mapping[str, Reading]) -> list[ProfileFact]:
-        """List the facts that the section tells and that no reading has found."""
+        """List the facts that the section should state and that no reading has found."""
         told = (fact for fact in self.section.facts if fact.id not in self.untold)
         return [fact for fact in told if fact.id not in readings or not readings[fact.id].found]
 
@@ -78,9 +82,9 @@ async def reports(
 ) -> Drafts[Document]:
     """Write and check every document.
 
-    Drop reasons of a document: `unreadable` (too few facts were read in it), `length`. Drop reasons of a
-    single fact in a document that is kept: `facts_missing` (no sentence can say it), `fact_unread` (it was
-    not read). Of a model's sentence: those of corpus/sentence_rules.py.
+    A document is dropped as `unreadable` if too few of its facts were read, or as `length`. A single fact in
+    a kept document is dropped as `facts_missing` if no sentence can state it, or as `fact_unread` if it was
+    not read. The drop reasons of a model's sentence are those of corpus/sentence_rules.py.
     """
     company = collect_company(profile, employees, clients, projects)
     known = list_known_values(company)

@@ -1,4 +1,4 @@
-"""Which job titles suit a department, and which departments suit a service."""
+"""Check which job titles suit a department, and rate how well departments suit a service."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ KINDS: dict[str, tuple[str, ...]] = {
     "supply": ("procurement", "purchasing", "supply"),
     "administration": ("administration", "management", "office"),
 }
-"""Kind of a department -> words that name it."""
+"""For each kind of department, the words that name it."""
 INTERNAL = frozenset(["administration", "finance", "legal", "people", "quality", "sales", "supply"])
-"""Kinds of departments that do no work for clients: they direct projects of services of their kind alone."""
+"""Kinds of department that do no work for clients, and direct only projects of services of their own kind."""
 ROLES = frozenset([
     "accountant", "administrator", "adviser", "advisor", "agent", "analyst", "architect", "assistant",
     "auditor", "buyer", "chemist", "clerk", "consultant", "controller", "coordinator", "designer",
@@ -36,13 +36,16 @@ ROLES = frozenset([
     "secretary", "specialist", "strategist", "superintendent", "supervisor", "surveyor", "technician",
     "technologist", "tester", "trainer", "writer",
 ])  # fmt: skip
-"""What a job title calls its holder: its last word, or the word before `of`."""
+"""Words for roles. A job title must end with one of them, or have one before `of`."""
 HEADS = frozenset(["chief", "head", "president"])
-"""Words of titles for the head of a department alone."""
+"""Words that only the title of a department's head may contain."""
 
 
 def check_title(title: str, department: str, leads: bool) -> str:
-    """Return what is odd about a job title in a department, or "". leads: whether it is the head's."""
+    """Return what is wrong with a job title in a department, or "".
+
+    `leads` is whether the title is for the head of the department.
+    """
     words = title.casefold().split()
     allowed = department.casefold().split()
     if unknown := [word for word in words if word not in allowed and not is_word(word)]:
@@ -59,7 +62,7 @@ def check_title(title: str, department: str, leads: bool) -> str:
 
 
 def write_title(department: str, leads: bool, taken: Collection[str]) -> str:
-    """Write a plain job title for a department that is not taken."""
+    """Write a plain job title for a department that is not among the titles already taken."""
     names = [f"Head of {department}"] if leads else []
     ranks = ("", "Senior ", "Junior ", "Deputy ")
     names += [f"{rank}{department} {role}" for role in ("Specialist", "Lead", "Clerk") for rank in ranks]
@@ -68,18 +71,21 @@ def write_title(department: str, leads: bool, taken: Collection[str]) -> str:
 
 
 def find_kinds(text: str) -> set[str]:
-    """Find the kinds of department that a text names by a word."""
+    """Find the kinds of department that are named by a word of a text."""
     stems = list_stems(text)
     return {kind for kind, words in KINDS.items() if stems.intersection(map(stem, words))}
 
 
 def list_stems(text: str) -> set[str]:
-    """List the stems of a text's words, without `of` and the like."""
+    """List the stems of a text's words, without stop words such as `of`."""
     return {stem(word) for word in text.split() if word.casefold() not in STOP_WORDS}
 
 
 def rate_department(department: str, service: str) -> int:
-    """Rate how a department fits a service: shared words, a shared kind, work for clients at all."""
+    """Rate how well a department fits a service; a higher number is better.
+
+    Each shared word counts 4, a shared kind 2, and working for clients 1.
+    """
     own, due = find_kinds(department), find_kinds(service)
     shared = len(list_stems(department) & list_stems(service))
     return 4 * shared + 2 * bool(own & due) + (not own or not own <= INTERNAL)

@@ -1,4 +1,4 @@
-"""Settings of a company: `companies: {<name>: {seed, employees, ...}}` in params.yaml."""
+"""Define the settings of a company: `companies: {<name>: {seed, employees, ...}}` in params.yaml."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.settings import Settings
 
 
 class ReportSettings(Settings):
-    """Which documents the company has (appendix G.1, step 6), what they contain, and how they are checked."""
+    """The documents of a company (appendix G.1, step 6): which exist, their contents, and their checks."""
 
     written_by: Literal["model", "plain"] = "model"
     """`model`: a model writes each section, and code rewrites a section that breaks a rule. `plain`: code
@@ -22,44 +22,44 @@ class ReportSettings(Settings):
     staff_pages: bool = True
     """Write further documents: one on the company, and one on the staff of each department."""
     words: tuple[int, int] = (150, 400)
-    """Minimum and maximum number of words of a report; other reports are dropped. The minimum is lower for
-    few facts."""
+    """The minimum and maximum number of words of a report; other reports are dropped. The minimum is lower
+    for reports with few facts."""
     drafts: int = Field(default=2, ge=1)
-    """Maximum number of attempts at a section in which the reader does not find a fact."""
+    """The maximum number of attempts at a section in which the reader does not find a fact."""
     readable: float = Field(default=0.8, ge=0, le=1)
-    """Minimum share of its facts that the reader must find in a document; others are dropped."""
+    """The minimum share of a document's facts that the reader must find; other documents are dropped."""
     at_once: int = Field(default=7, ge=1)
-    """Number of questions per request to the reader."""
+    """The number of questions per request to the reader."""
 
 
 class Company(Settings):
-    """A company. The model invents names; numbers, dates and assignments are drawn by seed."""
+    """The settings of a company. The model invents names; a seed determines numbers, dates and staff."""
 
     seed: int = 0
     """The seed of numbers, dates and assignments."""
     about: str = "engineering and design"
     """The company's field; the model chooses an industry in it."""
     departments: int = Field(default=4, ge=1, le=12)
-    """Number of departments besides the management."""
+    """The number of departments besides the management."""
     employees: int = Field(default=14, ge=3, le=200)
-    """Number of employees."""
+    """The number of employees."""
     clients: int = Field(default=10, ge=1, le=200)
-    """Number of clients; ten in appendix G.1."""
+    """The number of clients; 10 in appendix G.1."""
     projects: int = Field(default=10, ge=1, le=500)
-    """Number of projects."""
+    """The number of projects."""
     services: int = Field(default=4, ge=1, le=12)
-    """Number of services that the company offers."""
+    """The number of services that the company offers."""
     members: tuple[int, int] = (1, 3)
-    """Minimum and maximum number of project members besides the director and the manager."""
+    """The minimum and maximum number of project members besides the director and the manager."""
     years: tuple[int, int] = (2016, 2030)
-    """First and last year in which anything may happen."""
+    """The first and last year of all dates, except the founding year."""
     budget: tuple[int, int] = (40_000, 2_400_000)
-    """Minimum and maximum budget of a project, in euros."""
+    """The minimum and maximum budget of a project, in euros."""
     tries: int = Field(default=8, ge=1)
-    """Maximum number of candidates for a name before its row is dropped."""
+    """The maximum number of candidates for a name before its row is dropped."""
     sure: float = Field(default=0.85, ge=0, le=1)
-    """Maximum probability, by the judge, that it knows the name. Without probabilities, its yes or no
-    decides."""
+    """A name is rejected if the reader knows it with a higher probability than this. If the endpoint returns
+    no probabilities, the reader's yes or no decides."""
     reports: ReportSettings = ReportSettings()
 
     @model_validator(mode="after")

@@ -1,1 +1,1 @@
-"""From a schema to questions with answers (GRAMMAR, sections 4.1 and 4.2)."""
+"""Build questions with answers from a database schema (GRAMMAR, sections 4.1 and 4.2)."""

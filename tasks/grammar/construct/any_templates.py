@@ -1,19 +1,19 @@
-"""Read a model's SELECT of any shape as a template of a kind about a subject, with the word for each flaw.
+"""Check a model's SELECT of any shape as a template of a kind about a subject; list the drop reasons.
 
-The reader is that of a person's templates (`free_reading.py`). A model is held to more, since nobody looks at
-what it writes before it runs, and it sees no cell:
+`free_reading.py` reads the SQL, as it reads a person's templates. A model's SQL must satisfy more rules,
+because nobody looks at it before it runs, and the model has not seen any cell:
 
-unreadable      it is longer than a query is
-copied_example  it is the prompt's example
-star            it selects `*`
-no_placeholder  it leaves no value open
-constant        it compares a column with a text of its own: it sees no cell, so that this is a guess
-other_operator  it calls a function that SQLite may not have, or recurs
-unconnected     it joins a table by no condition
-not_descriptive it asks for keys alone
-answer_given    it asks for what is given
-other_subject   it does not ask about the request's subject
-other_kind      it is not of the request's kind
+- `unreadable`: the SQL is longer than `MAX_SQL` characters.
+- `copied_example`: the SQL is the prompt's example.
+- `star`: the SQL selects `*`.
+- `no_placeholder`: the SQL has no placeholder.
+- `constant`: the SQL compares a column with a constant text, which is a guess, because the model saw no cell.
+- `other_operator`: the SQL calls a function that SQLite may not have, or uses WITH RECURSIVE.
+- `unconnected`: the SQL joins a table without a condition.
+- `not_descriptive`: the SQL selects only keys.
+- `answer_given`: the SQL selects a column that a placeholder already gives.
+- `other_subject`: the SQL does not use the request's subject.
+- `other_kind`: the SQL is not of the request's kind.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.models.ask import Unparsed
 
 MAX_SQL = 4_000
-"""In characters: parsing takes time that grows with the square."""
+"""The maximum length in characters, because the time to parse SQL grows with the square of its length."""
 SAFE_FUNCTIONS = frozenset(["julianday", "instr", "total", "printf", "format", "unixepoch", "iif"])
-"""Functions of SQLite that sqlglot has no node for."""
+"""Functions of SQLite that are allowed although sqlglot parses them as anonymous functions."""
 COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.In, exp.Between, exp.Glob)
+"""The comparisons in which a constant text would be a guess."""
 BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Case, exp.NEQ, exp.If)
+"""The expressions of which a query of the kind `comparison` must contain at least one."""
 TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
     "count": (exp.Count,),
     "group": (exp.Group,),
@@ -44,11 +46,11 @@ TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
     "ranking": (exp.Limit, exp.Window, exp.Max, exp.Min),
     "comparison": BOUNDS,
 }
-"""Kind of question -> what its SQL has one of."""
+"""For each of these kinds of question, the syntax nodes of which its SQL must contain at least one."""
 
 
 def strip_reply(text: str) -> str:
-    """Strip a reply down to its SQL: without a code fence and the last semicolon."""
+    """Remove the code fence and the last semicolon around the SQL of a reply."""
     return text.strip().removeprefix("```sql").removeprefix("```").removesuffix("```").strip().rstrip(";")
 
 
@@ -76,7 +78,7 @@ def read_any(sql: str, schema: Sequence[Column], example: str) -> Query:
 
 
 def check_any(query: Query, schema: Sequence[Column]) -> None:
-    """Check what a model's SQL of any shape is held to. Raises BrokenRule."""
+    """Check the rules for a model's SQL of any shape. Raises BrokenRule."""
     statement = parse_free(write_template(query))
     if any(not isinstance(star.parent, exp.Count) for star in statement.find_all(exp.Star)):
         raise BrokenRule("star", "names no columns")
@@ -93,7 +95,7 @@ def check_any(query: Query, schema: Sequence[Column]) -> None:
 
 
 def check_operators(statement: exp.Expr) -> None:
-    """Check that SQL calls known functions, does not recur, and joins tables by conditions.
+    """Check that SQL calls known functions, is not recursive, and joins tables by conditions.
 
     Raises BrokenRule.
     """
@@ -119,7 +121,7 @@ def check_operators(statement: exp.Expr) -> None:
 
 
 def _gives_one_row(source: exp.Expr) -> bool:
-    """Return whether a joined subquery gives one row: aggregates without groups."""
+    """Return whether a joined subquery returns exactly one row: it has aggregates and no GROUP BY."""
     select = source.this if isinstance(source, exp.Subquery) else None
     return (
         isinstance(select, exp.Select)
@@ -129,7 +131,7 @@ def _gives_one_row(source: exp.Expr) -> bool:
 
 
 def _check_constants(statement: exp.Expr) -> None:
-    """Check that texts which are compared with a column are placeholders, whole or in a pattern."""
+    """Check that each text that is compared with a column is or contains a placeholder. Raises BrokenRule."""
     for literal in statement.find_all(exp.Literal):
         if not literal.is_string or not literal.this.strip() or WHOLE.fullmatch(literal.this):
             continue
@@ -148,7 +150,7 @@ def _stands_in_call(literal: exp.Expr, within: exp.Expr) -> bool:
 
 
 def _list_fixed(statement: exp.Expr, schema: Sequence[Column]) -> Iterable[str]:
-    """Yield the columns that the outer SELECT sets equal to a placeholder, where nothing is chosen by OR."""
+    """Yield the columns that the outer SELECT sets equal to a placeholder; none if its WHERE has an OR."""
     where = statement.args.get("where")
     if where is None or where.find(exp.Or, exp.SetOperation):
         return
@@ -161,7 +163,7 @@ def _list_fixed(statement: exp.Expr, schema: Sequence[Column]) -> Iterable[str]:
 
 
 def check_request(query: Query, request: PlannedRequest, schema: Sequence[Column]) -> None:
-    """Check that a template is about a request's subject and of its kind. Raises BrokenRule."""
+    """Check that a template uses its request's subject and is of the request's kind. Raises BrokenRule."""
     subject = request.subject
     if subject.column and subject.column not in query.columns:
         raise BrokenRule("other_subject", f"nothing of {subject.column}")
@@ -172,7 +174,7 @@ def check_request(query: Query, request: PlannedRequest, schema: Sequence[Column
 
 
 def fits_kind(query: Query, kind: Kind, schema: Sequence[Column]) -> bool:
-    """Return whether a template's SQL is of a kind of question."""
+    """Return whether a template's SQL fits a kind of question."""
     statement = parse_free(write_template(query))
     if kind in TELLING:
         return statement.find(*TELLING[kind]) is not None

@@ -19,17 +19,18 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.settings import Settings
 
 LETTERS = "ABCD"
+"""The letters of the choices in a request."""
 
 
 class BackCheck(Settings):
     """`grammar.back_check` in params.yaml."""
 
     choices: int = Field(default=4, ge=2, le=4)
-    """Number of SQL templates to choose from per text, with the correct one."""
+    """The number of SQL templates to choose from per text, including the correct one."""
     orders: int = Field(default=1, ge=1, le=2)
-    """Number of orders in which the choices are shown; the model must pick the right one in each."""
+    """The number of orders in which the choices are shown; the model must pick the right one in each."""
     seed: int = 0
-    """The seed that orders the candidates."""
+    """The seed of the order of the choices."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,9 @@ async def back_check(
 ) -> Drafts[TextTemplate]:
     """Keep the texts for which the model picks their SQL template among the most similar ones.
 
-    Where a person's templates stand instead of a model's, their texts are kept as they are.
-
-    Drop reasons: `misread` (another template was picked), `no_verdict` (the reply did not parse), `unchecked`
-    (there is no other template to choose from).
+    If a person's templates replace the model's, their texts are kept without a check. Drop reasons are
+    `misread` (another template was picked), `no_verdict` (the reply did not parse) and `unchecked` (there is
+    no other template to choose from).
     """
     if any(template.instead for template in own_templates):
         return Drafts([replace(text, origin=_list_rows(text)) for text in text_templates])
@@ -84,9 +84,10 @@ async def back_check(
 
 
 def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> list[str]:
-    """Find the templates most similar to one, by shared columns and joins; ties by id.
+    """Find the templates that are most similar to a template, by shared columns and joins; ties by id.
 
-    Templates with the same placeholders come first, since a text's placeholders rule out all others.
+    Templates with the same placeholders come first, because a text's placeholders exclude all other
+    templates.
     """
     own = queries[name]
     features = _features(own)
@@ -101,7 +102,7 @@ def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> lis
 def order_choices(
     text: TextTemplate, templates: Mapping[str, SqlTemplate], distractors: Sequence[str], seed: int, turn: int
 ) -> BackCheckRequest:
-    """Put the right template and its distractors into a seeded order; the second turn reverses it."""
+    """Put the right template and its distractors into a seeded order; the second turn reverses the order."""
     order = sorted([text.sql_template, *distractors], key=lambda name: make_id(seed, text.id, name))
     return BackCheckRequest(text, tuple(templates[name] for name in (order if turn == 0 else order[::-1])))
 

@@ -19,16 +19,16 @@ class Balanced(Settings):
     """`grammar.balanced` in params.yaml."""
 
     criteria: tuple[str, ...] = Field(min_length=1)
-    """The criteria that every group must have texts of."""
+    """The criteria of which every group must have texts."""
     texts: int = Field(default=1, ge=1)
-    """Texts per group and criterion; the same number everywhere, so that criteria can be compared."""
+    """The number of texts per group and criterion; the same for all, so that criteria are comparable."""
 
 
 def count_texts(own_templates: Iterable[OwnTemplate], params: Balanced) -> int:
-    """Count the texts that every group gets of each criterion.
+    """Count the texts that every group gets per criterion: at least `params.texts`.
 
-    Where a person's templates stand instead of a model's, it is as many as all of them have, so that a file
-    with ten texts a template and criterion is used whole; `params.texts` at least.
+    If a person's templates replace the model's, the number is the largest that all of them have. A file with
+    ten texts per template and criterion is therefore used completely.
     """
     counts = [
         sum(text.criterion == criterion for text in template.texts)
@@ -47,9 +47,8 @@ def balanced(
 ) -> Drafts[Question]:
     """Pair every group with the same number of texts of each criterion; drop groups with too few texts.
 
-    The number is that of `count_texts`.
-
-    Groups and questions are streamed, since there may be more of them than memory holds.
+    The number is that of `count_texts`. Groups and questions are streamed, because they may not fit into
+    memory.
     """
     texts = group_texts(second_reading)
     wanted = count_texts(own_templates, params)

@@ -1,4 +1,4 @@
-"""Stage: measure what the cells of every column are, from which its kind follows. No prompt holds a cell."""
+"""Stage: profile the cells of every column to determine its kind. No prompt contains a cell."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from tasks.databases.profile.profiling import list_losses, name_unread, profile_
 
 
 def columns(database: DatabaseEntry, params: ColumnRules) -> Drafts[ColumnProfile]:
-    """Profile every column: its kind by its cells, and how queries read them.
+    """Profile every column: its kind by its cells, and how queries read the cells.
 
-    Drop reasons, of cells or columns: `no_value` (cells that do not fit their column's kind, and count as no
-    value), `unfit_cells` (too many do not fit: the column is not ranked, bounded or averaged), `unreadable`,
-    `undecodable` (texts that are not valid UTF-8).
-    Of parts of the database: `other_schema`, `partition`, `internal_table`, `view`, `foreign_table`,
-    `unreadable_table`, `foreign_key` (its table is not read).
-    Raises BadInput if the database cannot be opened, or an override is not valid.
+    Drop reasons for cells and columns:
+
+    - `no_value`: cells that do not fit their column's kind, and count as missing;
+    - `unfit_cells`: too many cells do not fit, so the column is not ranked, bounded or averaged;
+    - `undecodable`: texts that are not valid UTF-8;
+    - `unreadable`.
+
+    Drop reasons for parts of the database are `other_schema`, `partition`, `internal_table`, `view`,
+    `foreign_table`, `unreadable_table`, and `foreign_key` (its table is not read). Raises BadInput if the
+    database cannot be opened, or an override is not valid.
     """
     profiles = profile_columns(database, params)
     return Drafts(profiles, [*list_losses(profiles), *name_unread(database)])

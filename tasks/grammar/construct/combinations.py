@@ -1,4 +1,4 @@
-"""Read every combination of values that a SQL template can be filled with, by one query, with its answers."""
+"""Read all combinations of values for a SQL template's placeholders, with their answers, by one query."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ from tasks.grammar.construct.queries import NOT_LIMITED, Among, Query, column_of
 
 Rows = tuple[tuple[Value, ...], ...]
 IDLE, FEW, OVER = "idle_value", "few_rows", "over_cap"
-"""Drop reasons: leaving one of the values out would not change the answer; it comes from too few rows; there
-are enough others."""
+"""Drop reasons: a value that does not change the answer, too few rows, more combinations than the cap."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,16 @@ class Combination:
     values: tuple[Value, ...]
     rows: Rows
     fitting: int = 1
-    """Number of rows that the answer is computed from."""
+    """The number of rows that the answer is computed from."""
     problem: str = ""
-    """The drop reason, if they make no good question."""
+    """The drop reason if the combination does not make a good question, otherwise empty."""
 
 
 class DrawnCombinations:
-    """As many combinations as a cap allows: those whose values hash lowest with a salt, in any order."""
+    """Collect at most `cap` combinations: those whose values have the lowest hashes with a salt.
+
+    The result does not depend on the order in which combinations are added.
+    """
 
     def __init__(self, salt: tuple[object, ...], cap: int) -> None:
         self._salt, self._cap = salt, cap
@@ -55,15 +57,18 @@ class DrawnCombinations:
         self._seen = 0
 
     def rank(self, values: tuple[Value, ...]) -> str:
-        """Rank the combinations of these values, which come first in the order."""
+        """Return the hash by which combinations of these values are ordered; the lowest hashes are kept."""
         return make_id(*self._salt, values)
 
     def is_full(self) -> bool:
-        """Return whether no more are wanted."""
+        """Return whether the cap is reached."""
         return len(self._kept) >= self._cap
 
     def add(self, combination: Combination, *, ordered: bool) -> bool:
-        """Add a combination; return whether none had to give way. ordered: they come by rank."""
+        """Add a combination, and return whether no combination was discarded.
+
+        `ordered` says that combinations are added in the order of their rank.
+        """
         self._seen += 1
         rank = -self._seen if ordered else -int(self.rank(combination.values), 16)
         entry = (rank, self._seen, combination)
@@ -74,7 +79,7 @@ class DrawnCombinations:
         return False
 
     def list_all(self) -> list[Combination]:
-        """List what is kept, by rank."""
+        """List the kept combinations, by rank."""
         return [combination for _, _, combination in sorted(self._kept, key=lambda e: (-e[0], e[1]))]
 
 
@@ -97,12 +102,15 @@ def read_combinations(
 ) -> Iterator[Combination]:
     """Stream every combination of values with its answer, in the same order on all engines.
 
-    idle: find combinations of which one value changes nothing; they have the problem `idle_value`. limits:
-    from how many rows a measure may be computed; of others it is not found out whether a value is idle. draw:
-    where not all combinations are wanted; a measure is then computed in its order, until there are enough,
-    and what is left has the problem `over_cap`. Of a measure, the rows are held in memory; else what is held
-    grows with the number of combinations of a template with several placeholders, by some bytes each. Raises
-    SqlError.
+    - `limits`: the minimum and maximum number of rows that a measure may be computed from. Combinations
+      outside these limits are not checked for idle values.
+    - `draw`: set if a cap applies. A measure is then computed in the order of `draw` until the cap is
+      reached; the remaining combinations have the problem `over_cap`.
+    - `idle`: whether to find combinations in which one value changes nothing. They have the problem
+      `idle_value`.
+
+    For a measure, all rows are held in memory. Otherwise memory grows by some bytes per combination of a
+    template with several placeholders. Raises SqlError.
     """
     if query.measure:
         yield from _measure_combinations(query, schema, database, limits, draw, idle=idle)
@@ -153,7 +161,7 @@ def _read_groups(
     distinct: bool = True,
     among: Among = NOT_LIMITED,
 ) -> Iterator[tuple[tuple[Value, ...], Rows]]:
-    """Stream the cells of columns by the values of `query.equal`."""
+    """Stream the cells of columns, grouped by the values of `query.equal`."""
     count = len(query.equal)
     rows = write_rows(query, columns, distinct=distinct, among=among, readings=list_readings(schema))
     sql = translate(rows, database.dialect, schema)
@@ -162,7 +170,7 @@ def _read_groups(
     for batch in database.stream(sql):
         for row in batch:
             given = row[:count]
-            # Group by type as well: 1, 1.0 and '1' are written as different literals.
+            # Also compare types: 1, 1.0 and '1' are written as different literals.
             if given == values and list(map(type, given)) == list(map(type, values)):
                 cells.append(row[count:])
                 continue
@@ -175,13 +183,16 @@ def _read_groups(
 
 @dataclass(frozen=True)
 class _Measured:
-    """The query that reads the rows of a measure. ends: in a row, of key, varied, ranked and projected."""
+    """The columns that the query for a measure reads.
+
+    `ends` contains the positions in a row at which the key, varied, ranked and projected cells end.
+    """
 
     columns: tuple[str, ...]
     ends: tuple[int, int, int, int]
 
     def read(self, cells: Rows) -> list[MeasuredRow]:
-        """Name the cells of rows by what they are for."""
+        """Split the cells of each row into key, varied, ranked, projected and further cells."""
         key, varied, ranked, projected = self.ends
         return [
             MeasuredRow(
@@ -222,14 +233,14 @@ def _measure_combinations(
     large = [values for values, cells in groups.items() if len(cells) >= least]
     yield from repeat(Combination((), (), 0, FEW), len(groups) - len(large))
     order = large if draw is None else sorted(large, key=draw.rank)
-    # Where not all are wanted, one range for each thing comes before a second one for any.
+    # With a cap, each combination of equal values gets one range before any of them gets a second one.
     turns = range(SETTINGS if draw is not None and query.varied and query.equal else 1)
     for turn, (number, values) in product(turns, enumerate(order)):
         if draw is not None and draw.is_full():
             yield from repeat(Combination((), (), 0, OVER), len(order) - number)
             return
         rows = measured.read(groups[values])
-        # SQL would count a row twice that two rows of a joined table belong to.
+        # SQL would count a row twice if two rows of a joined table belong to it.
         multiplied = query.measure == "average" and len({row.key for row in rows}) < len(rows)
         whole = measure_rows(query, rows).rows if query.varied else None
         settings = list(list_settings(query, rows, values))
@@ -255,7 +266,7 @@ def _measure_combinations(
 def _group_without_one(
     groups: Mapping[tuple[Value, ...], object],
 ) -> Mapping[tuple[object, ...], list[tuple[Value, ...]]]:
-    """Group combinations by all of their values but one: (its place, the others) -> combinations."""
+    """Group combinations by all their values except one: (position, all other values) -> combinations."""
     wider: defaultdict[tuple[object, ...], list[tuple[Value, ...]]] = defaultdict(list)
     for values in groups:
         for place in range(len(values)):
@@ -270,7 +281,7 @@ def _is_idle(
     read: Callable[[tuple[Value, ...]], list[MeasuredRow]],
     wider: Mapping[tuple[object, ...], list[tuple[Value, ...]]],
 ) -> bool:
-    """Return whether leaving one of the values out would let no row in that alters the answer."""
+    """Return whether leaving out one of the values would add no row that changes the answer."""
     fits = make_test(given)
     for place in range(len(values)):
         others = wider.get((place, *values[:place], *values[place + 1 :]), [])
@@ -294,22 +305,22 @@ def _note_each(
 
 
 class _IdleValues:
-    """Find combinations in which one value may be left out: the others alone have the same single answer."""
+    """Find combinations with an idle value: whatever it is, the other values have the same single answer."""
 
     def __init__(self, placeholders: int) -> None:
         self._places = range(placeholders)
         self._answers: dict[int, int | None] = {}
-        """Hash of (place, the other values) -> hash of the only answer; None where there are several."""
+        """Hash of (position, other values) -> hash of the only answer; None if there are several answers."""
 
     def add(self, values: tuple[Value, ...], rows: Rows) -> None:
-        """Note the answer of one combination."""
+        """Record the answer of one combination."""
         answer = _digest(rows) if len(rows) == 1 else None
         for key in self._list_keys(values):
             if self._answers.setdefault(key, answer) != answer:
                 self._answers[key] = None
 
     def has(self, values: tuple[Value, ...]) -> bool:
-        """Return whether one of the values changes nothing."""
+        """Return whether one of the values does not change the answer."""
         return any(self._answers[key] is not None for key in self._list_keys(values))
 
     def _list_keys(self, values: tuple[Value, ...]) -> list[int]:
@@ -317,5 +328,5 @@ class _IdleValues:
 
 
 def _digest(cells: tuple[object, ...]) -> int:
-    """Hash cells as they are written: -1 and -2 have one hash, and so have 1 and 1.0."""
+    """Hash the text of the cells, because -1 and -2 have the same hash, and so have 1 and 1.0."""
     return hash(repr(cells))

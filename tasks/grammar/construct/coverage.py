@@ -1,8 +1,8 @@
-"""Plan what is asked about: every table and column of a schema, each in some kinds of question.
+"""Plan the requests for SQL templates: every table and column of a schema, each in some kinds of question.
 
-A subject is a table, a column or a link of two tables. Each draws its kinds of question, and the further
-columns that its request shows, by hashes of its own id: a new table or a renamed column changes only the
-requests that mention it.
+A subject is a table, a column or a link between two tables. The kinds of question and the further columns
+that a request shows are chosen by hashes of the subject's id. A new table or a renamed column therefore
+changes only the requests that mention it.
 """
 
 from __future__ import annotations
@@ -26,38 +26,40 @@ Kind = Literal[
     "lookup", "list", "count", "group", "having", "nested", "set_operation", "ranking", "comparison", "date"
 ]
 BOUND: tuple[Kind, ...] = ("comparison", "date")
-"""Kinds of question that turn on the subject's own column, if it is one."""
+"""Kinds of question that depend on the subject's column, if the subject is a column."""
 UNCOVERED = "uncovered"
+"""The drop reason of a table or column that no template asks about."""
 
 
 class Coverage(Settings):
     """`grammar.sql_templates.coverage` in params.yaml."""
 
     column: int = Field(default=2, ge=1)
-    """Number of requests per column."""
+    """The number of requests per column."""
     table: int = Field(default=1, ge=1)
-    """Number of requests per table."""
+    """The number of requests per table."""
     link: int = Field(default=1, ge=0)
-    """Number of requests per pair of tables with a foreign key."""
+    """The number of requests per pair of tables with a foreign key."""
     rounds: int = Field(default=2, ge=1)
-    """Maximum number of requests per table or column until a template is kept."""
+    """The maximum number of rounds; each round asks again about tables and columns without a template."""
     requests: int | None = Field(default=None, ge=1)
-    """Maximum number of requests in a round; null sends all of the plan. A preview sets it."""
+    """The maximum number of requests in a round; null sends the whole plan. A preview sets this."""
     shown: int = Field(default=3, ge=1)
-    """Number of columns that a request shows besides keys, names and the subject. With fewer columns, fewer
-    templates change after a renaming."""
+    """The number of columns that a request shows besides keys, names and the subject. With fewer columns, a
+    renaming changes fewer templates."""
     shares: Mapping[Kind, float] = {
         "lookup": 1, "list": 1, "count": 1, "group": 3, "having": 1, "nested": 2, "set_operation": 1,
         "ranking": 1, "comparison": 1, "date": 1,
     }  # fmt: skip
-    """Kind of question -> its weight in each sample; 0 excludes the kind."""
+    """The weight of each kind of question in the sample for a subject; 0 excludes the kind."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a request. column: its id; empty if the request is about whole tables.
+    """The subject of a request: a table, a column, or a link between tables.
 
-    A table that only joins others is asked about together with these.
+    `column` is the column's id, or empty if the request is about whole tables. If a table only joins other
+    tables, `tables` also has these tables.
     """
 
     id: str
@@ -66,7 +68,7 @@ class Subject:
 
     @property
     def what(self) -> Literal["column", "table", "link"]:
-        """Return the kind of the subject."""
+        """Return whether the subject is a column, a table or a link."""
         return "column" if self.column else "table" if self.id == self.tables[0] else "link"
 
 
@@ -78,7 +80,7 @@ class PlannedRequest:
     subject: Subject
     kind: Kind
     columns: tuple[Column, ...]
-    """What the model is shown."""
+    """The columns that the prompt shows."""
 
 
 def list_subjects(schema: Sequence[Column]) -> list[Subject]:
@@ -90,14 +92,18 @@ def list_subjects(schema: Sequence[Column]) -> list[Subject]:
 
 
 def may_be_asked(column: Column) -> bool:
-    """Return whether people may ask about a column: no key, and of a type that can be compared."""
+    """Return whether people may ask about a column: it is not a key, and its type can be compared."""
     return column.descriptive and column.type != "other"
 
 
 def plan_requests(
     schema: Sequence[Column], coverage: Coverage, seed: int, turn: int, among: Collection[str] | None = None
 ) -> list[PlannedRequest]:
-    """Plan the requests of a turn, sorted by id. among: ids of the subjects to ask about; None is all."""
+    """Plan the requests of a round, sorted by id.
+
+    `turn` is the round's number, from 0. `among` contains the ids of the subjects to ask about; None means
+    all.
+    """
     counts = {"column": coverage.column, "table": coverage.table, "link": coverage.link}
     planned = []
     for subject in list_subjects(schema):
@@ -118,7 +124,7 @@ def plan_requests(
 
 
 def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, seed: int) -> list[Kind]:
-    """Order the kinds that fit a subject: a weighted draw, each kind by a hash of its own."""
+    """Order the kinds that fit a subject by a weighted random draw, by a hash of each kind and subject."""
     fitting = _list_fitting(subject, schema)
 
     def rank(kind: Kind) -> float:
@@ -129,7 +135,7 @@ def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, 
 
 
 def _list_fitting(subject: Subject, schema: Sequence[Column]) -> list[Kind]:
-    """List the kinds of question that a subject's types allow."""
+    """List the kinds of question that the column types of a subject allow."""
     own = [column for column in schema if column.table in subject.tables]
     about = [column for column in own if column.id == subject.column]
     asked = [column for column in own if may_be_asked(column)]
@@ -143,7 +149,7 @@ def _list_fitting(subject: Subject, schema: Sequence[Column]) -> list[Kind]:
 
 
 def _serves(column: Column, kind: Kind) -> bool:
-    """Return whether a column is what a kind of question turns on: its values have an order, or are times."""
+    """Return whether a kind of question can use a column: its values have an order, or are dates."""
     if kind == "date":
         return column.type == "date" or tells_year(column)
     return kind in ("ranking", "comparison") and has_order(column)
@@ -152,9 +158,9 @@ def _serves(column: Column, kind: Kind) -> bool:
 def _show_columns(
     subject: Subject, kind: Kind, schema: Sequence[Column], shown: int, seed: int
 ) -> tuple[Column, ...]:
-    """Choose the columns that a request shows of its tables: keys, names, its subject, and some others.
+    """Choose the columns that a request shows: keys, names, the subject, and some other columns.
 
-    One that the kind of question turns on is among them.
+    If the kind of question needs an ordered column or a date, at least one such column is included.
     """
     chosen: list[Column] = []
     telling: list[Column] = []
@@ -186,7 +192,7 @@ def _list_links(schema: Sequence[Column]) -> Iterator[tuple[str, ...]]:
 
 
 def _find_reach(table: str, schema: Sequence[Column]) -> tuple[str, ...]:
-    """Find the tables that one is asked about with: those that it joins, if it has nothing else to ask."""
+    """Return the tables for requests about a table: itself, and those it joins if it has nothing to ask."""
     own = [column for column in schema if column.table == table]
     targets = {table_of(column.references) for column in own if column.references} - {table}
     return (table,) if any(map(may_be_asked, own)) else (table, *sorted(targets))
@@ -199,10 +205,10 @@ def list_uncovered(
     why: str,
     lost: Sequence[tuple[Subject, str]] = (),
 ) -> list[Dropped]:
-    """List the tables and columns that no template asks about, with what became of their requests.
+    """List the tables and columns that no template asks about, with the outcomes of their requests.
 
-    tables, columns: what the templates read. why: said of those that no request was lost for. lost: the
-    subject of each request without a template, and the drop reason.
+    `tables` and `columns` are those that the templates read. `lost` contains the subject of each request
+    without a template, and its drop reason. `why` is the reason given if no request was lost.
     """
     due = [
         *((table, "table", table) for table in sorted({column.table for column in schema})),

@@ -1,4 +1,4 @@
-"""Describe a thing by all that a query gives of it and of what it is joined to: the film directed by ..."""
+"""Describe a table's row in words by its given values and those of joined rows: the film directed by X."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from tasks.grammar.construct.queries import Query, comparison_of, table_of
 from tasks.grammar.construct.verbalisation import TableRelation, find_scope, list_used_relations
 
 BARE = re.compile(r"(?:between|from|of|on|(?:not )?(?:after|before)) \[")
-"""What begins a time at which nothing is said to have happened: one does not say that a film is between."""
+"""Matches a time without an event, such as `between [x]`: one does not say that a film is between dates."""
 
 
 @dataclass(frozen=True)
 class Described:
-    """A noun and what stands behind it, in the order of the fields."""
+    """A noun and the phrases after it, in the order of the fields."""
 
     noun: str
-    """With its name, and with what it is confined to: `films in the catalogue`."""
+    """The noun with the name and scope of the thing: `films in the catalogue`."""
     ties: tuple[str, ...] = ()
-    """`directed by [x]`, `released in [y]`, `with the genre [g]`"""
+    """Phrases such as `directed by [x]`, `released in [y]`, `with the genre [g]`."""
     traits: tuple[str, ...] = ()
-    """`content rating [x]`: what it is with."""
+    """Properties that follow `with`, such as `content rating [x]`."""
     belongs: tuple[str, ...] = ()
-    """`of the film [x]`"""
+    """Phrases for the owners of the thing, such as `of the film [x]`."""
     whose: tuple[str, ...] = ()
-    """`whose origin airport is [x]`"""
+    """Clauses such as `whose origin airport is [x]`."""
     within: str = ""
-    """What a thing is confined to that another table's rows are: `in the catalogue`"""
+    """The scope of the rows of another table, such as `in the catalogue`."""
 
     @property
     def rest(self) -> str:
         """The words after the noun."""
-        # A participle stands right behind the noun, then what begins with a preposition.
+        # A participle follows the noun directly, and phrases that begin with a preposition come after it.
         ties = sorted(self.ties, key=lambda tie: not is_participle(tie))
         events = [tie for tie in ties if is_participle(tie)]
         others = [tie for tie in ties if not is_participle(tie)]
@@ -63,13 +63,13 @@ class Described:
 
     @property
     def words(self) -> str:
-        """Noun and all."""
+        """The noun and all words after it."""
         return f"{self.noun} {self.rest}".strip()
 
     def say(self, *, plural: bool = False) -> str:
-        """Say of the thing what is given of it last: `film directed by [x] has the genre [g]`.
+        """Make a clause from the last given property: `film directed by [x] has the genre [g]`.
 
-        Empty where that would leave open what has what.
+        Returns an empty text if the clause would be ambiguous.
         """
         events = [tie for tie in (*self.ties, *self.belongs) if is_participle(tie)]
         others = [tie for tie in (*self.ties, *self.belongs) if not is_participle(tie)]
@@ -94,12 +94,12 @@ class Described:
 
 @dataclass
 class Describer:
-    """A query with the words for its tables."""
+    """Describes the tables of a query in words."""
 
     query: Query
     columns: Sequence[Column]
     called: bool = False
-    """Whether to say `the film called X`, else `the film X`."""
+    """Whether to write `the film called X` instead of `the film X`."""
     relations: Sequence[TableRelation] = field(init=False)
     scope: tuple[str, str] = field(init=False)
 
@@ -108,12 +108,12 @@ class Describer:
         self.scope = find_scope(self.query, self.columns)
 
     def name(self, table: str) -> str:
-        """Name a table by its role for another one, if it has one: director, origin airport."""
+        """Name a table by its role for another table, if it has one: director, origin airport."""
         roles = [relation.noun for relation in self.relations if relation.ends[1] == table and relation.words]
         return roles[0] if roles else name_table(table, self.columns)
 
     def describe(self, table: str, origin: str = "", *, plural: bool = False) -> Described:
-        """Describe a table's row by all that is given of it, and of what it is joined to except `origin`."""
+        """Describe a table's row by all given values, its own and those of joined rows, except `origin`'s."""
         own = [name for name in self.query.equal if table_of(name) == table]
         called = [(name, name_column(name, self.columns)) for name in own]
         naming = [name for name, words in called if is_name(words) or words.split()[-1] == "number"][:1]
@@ -131,7 +131,7 @@ class Describer:
         for relation in self.relations:
             owner, owned = relation.ends
             if owned == table and owner not in (origin, table):
-                # One airport has many flights, whatever is measured of them.
+                # One airport has many flights, whatever the query measures.
                 many = plural or bool(self.query.measure)
                 further = self._describe_if_given(owner, table, plural=many)
                 belongs += [self._tie_to_owner(relation, further, plural=many)] if further else []
@@ -144,7 +144,7 @@ class Describer:
         return Described(head, tuple(ties), tuple(traits), tuple(belongs), tuple(whose), within)
 
     def is_given(self, table: str, origin: str) -> bool:
-        """Return whether anything is given of a table's row, or of what it leads to."""
+        """Return whether the query gives any value of a table's row, or of rows that it leads to."""
         reached, waiting = {table, origin}, [table]
         while waiting:
             current = waiting.pop()
@@ -160,7 +160,7 @@ class Describer:
         role = self.name(table)
         if further.startswith(make_plural(self.name(owner))):
             return f"{OF_MANY.get(role, 'of')} {further}"
-        # Of what there may be several, a database lists some.
+        # If an owner may have several such things, the database only lists some of them.
         listed = plural or (relation.linked and role not in VERBS)
         return f"{'listed for' if listed else BELONGINGS.get(role, 'of')} the {further}"
 
@@ -187,7 +187,7 @@ class Describer:
             traits.append(f"{words} [{name}]")
 
     def _add_owned(self, table: str, origin: str, ties: list[str], whose: list[str]) -> None:
-        """Describe what a row refers to: as a tie, or by `whose`."""
+        """Describe the row that a foreign key refers to, in `ties` or by a `whose` clause."""
         whole = self._describe_if_given(table, origin)
         if not whole:
             return

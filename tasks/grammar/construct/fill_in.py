@@ -34,7 +34,7 @@ from tasks.settings import Settings
 
 ROWS_JSON = json.JSONEncoder(ensure_ascii=False)
 TEMPLATES = 8
-"""Number of SQL templates in a shard."""
+"""The number of SQL templates in a shard."""
 Rows = Sequence[tuple[Value, ...]]
 
 
@@ -42,23 +42,24 @@ class FillIn(Settings):
     """`grammar.fill_in` in params.yaml."""
 
     cap: int | None = Field(default=None, ge=1)
-    """Maximum number of groups per SQL template; null keeps all."""
+    """The maximum number of groups per SQL template; null keeps all."""
     single_answer: bool = True
     """Keep only combinations with one distinct answer row. Lists are exempt."""
     look_alikes: Literal["leave_out", "keep"] = "leave_out"
-    """Also use values that differ from another value only in case, spaces, punctuation or Unicode form."""
+    """`keep` also uses values that differ from another value only in case, spaces, punctuation or Unicode
+    form. `leave_out` does not use them."""
     every_value_matters: bool = True
     """Drop combinations in which one value does not change the answer."""
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
-    """Measure -> minimum and maximum number of rows to compute it from; null sets no limit."""
+    """The minimum and maximum number of rows to compute each measure from; null sets no limit."""
     tries: int = Field(default=1_000, ge=1)
-    """Maximum number of combinations to run for a template that a single query cannot answer."""
+    """The maximum number of combinations to run for a template that a single query cannot answer."""
     free_rows: int = Field(default=20, ge=1)
-    """Maximum number of answer rows for a model's free SQL, so that people can read them."""
+    """The maximum number of answer rows for a model's free SQL, so that people can read them."""
     seed: int = 0
-    """The seed that chooses among the values."""
+    """The seed of the choice of values."""
     limits: QueryLimits = QueryLimits()
-    """Limits of the one query per template."""
+    """The limits of the one query per template."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Filling:
     placeholder: str
     value: str
     kind: str = ""
-    """How it is written in a sentence (tasks/databases/rendering.py)."""
+    """The format of the value in a sentence (tasks/databases/rendering.py)."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,9 @@ class Group:
     sql: str
     fillings: tuple[Filling, ...]
     answer: str
-    """The answer as people read it."""
+    """The answer as text for people: cells joined by commas, rows by semicolons."""
     answer_rows: str
-    """The result rows, as a JSON list of lists; distinct, unless a person's SQL repeats some."""
+    """The result rows as a JSON list of lists. They are distinct, unless a person's SQL repeats rows."""
     origin: tuple[Origin, ...]
 
 
@@ -92,15 +93,14 @@ def fill_in(
 ) -> Drafts[Group]:
     """Fill every SQL template with every combination of values that has an answer (GRAMMAR, section 4.2).
 
-    One query per template yields the same as the Cartesian product of each placeholder's distinct
-    values, filtered for non-empty answers. Combinations that are left out are counted per template and
-    reason. A person's templates, and SQL of any shape, are not held to the rules for plain SQL (`relax`);
-    for SQL of any shape combinations are enumerated, `params.tries` at most.
+    One query per template yields the same as the Cartesian product of each placeholder's distinct values,
+    filtered for non-empty answers. Combinations that are left out are counted per template and reason. The
+    rules for plain SQL do not apply to a person's templates and to SQL of any shape (`relax`). For SQL of any
+    shape, at most `params.tries` combinations are enumerated.
 
-    Where the database is a part of a world, a group with another answer there is left out too, unless its
-    question says what it is confined to.
-
-    Raises StageFailed if a query exceeds its time limit, since that depends on the machine and its load.
+    If the database is a part of a larger database (its world), groups whose answer differs there are left
+    out, unless their question names the scope. Raises StageFailed if a query exceeds its time limit, because
+    that depends on the machine and its load.
     """
     groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
@@ -121,12 +121,12 @@ def fill_in(
 
 
 def relax(params: FillIn) -> FillIn:
-    """Return the parameters without the rules that keep a small model in check."""
+    """Return the parameters without the rules that only a small model's SQL must satisfy."""
     return params.model_copy(update={"single_answer": False, "every_value_matters": False, "rows": {}})
 
 
 def relax_free(params: FillIn) -> FillIn:
-    """Return the parameters for a model's SQL of any shape: an answer has `free_rows` rows at most."""
+    """Return the parameters for a model's SQL of any shape: an answer has at most `free_rows` rows."""
     return relax(params).model_copy(update={"rows": {"": (1, params.free_rows)}})
 
 
@@ -137,7 +137,10 @@ def drop_other_answers(
     limits: QueryLimits,
     dropped: list[Dropped],
 ) -> Drafts[Group]:
-    """Leave out these templates' groups whose answer is another one in the world that the database is of."""
+    """Leave out the groups of some templates whose answer differs in the world (the larger database).
+
+    `sql_templates` contains the templates whose groups are compared; all other groups are kept.
+    """
     held = {template.id for template in sql_templates}
     asked_there = (group for group in groups if group.sql_template in held)
     other = {group for group, _ in find_other_answers(asked_there, world, limits)}
@@ -167,10 +170,10 @@ def fill_template(
     groups: Spool[Group],
     look_alikes: LookAlikes | None = None,
 ) -> list[Dropped]:
-    """Append one SQL template's groups to `groups`; return a drop per reason.
+    """Append one SQL template's groups to `groups`; return one dropped row per reason.
 
-    look_alikes: the values that no question may give; None leaves out none. Memory is bounded by the cap, the
-    spool, and what `read_combinations` holds.
+    `look_alikes` finds the values that no question may contain; None leaves out none. The cap, the spool, and
+    the memory that `read_combinations` needs bound the memory.
     """
     left_out: Counter[str] = Counter()
     before = len(groups)
@@ -205,7 +208,8 @@ def fill_template(
                 for combination in drawn.list_all():
                     groups.add(writer.write(combination))
     except SqlTimeout as error:
-        # Whether a query ends in time depends on the machine, so dropping it would change the bytes.
+        # Whether a query ends in time depends on the machine. Dropping its template would make the output
+        # depend on the machine too.
         raise StageFailed(
             f"the query of SQL template {template.id} did not end within "
             f"{database.limits.timeout_s:g} s of work ({template.sql}); raise "
@@ -217,7 +221,8 @@ def fill_template(
     if not kept and not left_out:
         return [_drop(template, "no_rows", "the joined tables have no row with these columns set")]
     seen = kept + left_out.total()
-    # Whether a value is idle is found out of those that are drawn, or of all where no measure is computed.
+    # With a measure, idle values are looked for only in the drawn combinations; otherwise in all
+    # combinations.
     sought = kept + left_out[IDLE] + (0 if query.measure else left_out[OVER])
     return [
         _drop(template, reason, f"{n} of {sought if reason == IDLE else seen} combinations")
@@ -227,7 +232,7 @@ def fill_template(
 
 
 class GroupWriter:
-    """Write the combinations of one template as semantic groups."""
+    """Convert the combinations of one template to semantic groups."""
 
     def __init__(self, template: SqlTemplate, query: Query, schema: Sequence[Column]) -> None:
         self._template = template
@@ -259,7 +264,10 @@ def _filter_combinations(
     alike: Sequence[frozenset[str]],
     left_out: Counter[str],
 ) -> Iterator[Combination]:
-    """Yield the combinations that make a good question. alike: look-alikes, for each placeholder."""
+    """Yield the combinations that make a good question, and count all others by reason in `left_out`.
+
+    `alike` contains the look-alikes for each placeholder.
+    """
     single = params.single_answer and query.measure != "list"
     least, most = params.rows.get(query.measure, (1, None))
     for combination in combinations:
@@ -290,9 +298,10 @@ def fits_text(value: Value) -> bool:
 
 
 class LookAlikes:
-    """Find the values of text columns that a reader cannot tell from another one.
+    """Find the values of text columns that a reader cannot distinguish from another value.
 
-    database: None finds none. Each column is read once. Memory grows with its number of distinct values.
+    If `database` is None, no look-alikes are found. Each column is read once. Memory grows with its number of
+    distinct values.
     """
 
     def __init__(self, schema: Sequence[Column], database: SafeDatabase | None) -> None:
@@ -319,14 +328,14 @@ def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:
 def find_other_answers(
     groups: Iterable[Group], world: DatabaseEntry, limits: QueryLimits
 ) -> Iterator[tuple[str, Rows]]:
-    """Yield each group whose SQL gives other rows in the world than its `answer_rows`: its id, and the rows.
+    """Yield each group's id and rows in the world, if they differ from the group's `answer_rows`.
 
-    world: a SQLite database with the tables and columns of the groups' own. limits: of each group's query.
-    Of the rows found there are at most one more than the answer has. Rows are compared whatever their order,
-    numbers to ten digits, since a mean may be summed up in another order there.
+    `world` is a SQLite database with the tables and columns of the groups' own database. `limits` apply to
+    each group's query. At most one row more than the answer has is read. Rows are compared in any order, and
+    numbers to ten digits, because a mean may be summed in another order there.
 
-    Raises BadInput if the SQL does not run in the world, StageFailed if it exceeds its time limit, since that
-    depends on the machine.
+    Raises BadInput if the SQL does not run in the world, and StageFailed if it exceeds its time limit,
+    because that depends on the machine.
     """
     with SafeDatabase(world, limits, children=1) as safe:
         for group in groups:
@@ -350,16 +359,16 @@ def find_other_answers(
 
 
 def read_some(safe: SafeDatabase, statement: str, values: tuple[Value, ...], count: int) -> Rows:
-    """Read the first rows of a query's result, so many at most. Raises SqlError."""
+    """Read at most the first `count` rows of a query's result. Raises SqlError."""
     for batch in safe.stream(statement, count, values):
         return batch
     return []
 
 
 def make_comparable(rows: Iterable[Sequence[Value]]) -> list[str]:
-    """Encode an answer's rows, whatever their order; numbers to ten digits.
+    """Encode an answer's rows for comparison, in any order and with numbers to ten digits.
 
-    A mean may be summed up in another order elsewhere, and a whole one is typed differently by engines.
+    A mean may be summed in another order elsewhere, and engines differ in the type of a whole number.
     """
     return sorted(json.dumps([_round(cell) for cell in row]) for row in rows)
 

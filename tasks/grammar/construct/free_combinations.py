@@ -1,8 +1,8 @@
-"""Fill a person's SQL of any shape: draw combinations of values, and run the SQL once for each.
+"""Fill SQL of any shape: draw combinations of values for its placeholders, and run the SQL once for each.
 
-No single query gives all answers of such a template, so that combinations are enumerated: first those that
-stand together in a row of the tables that a SELECT joins. How many are tried is bounded, and which ones
-depends on a seed where there are more.
+No single query returns all answers of such a template, so combinations are enumerated. Values for several
+placeholders come from the same row of the tables that a SELECT joins, if there is such a row. The number of
+combinations is bounded; if there are more, a seed chooses among them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from tasks.grammar.construct.free_reading import WHOLE, find_column, list_source
 from tasks.grammar.construct.queries import DIALECT, FilledSql, FreeQuery, table_of
 
 NO_ROWS, EMPTY, TIED, UNTRIED = "no_rows", "empty_answer", "tied", "not_tried"
-"""Problems of a combination: the SQL gives no row, or an empty cell; which row comes first is left open; it
-was not run."""
+"""Problems: no row, an empty cell, a tie for the last row, or a combination that was not run."""
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """Placeholders whose values are drawn together, and the SQL of their distinct values."""
+    """Placeholders whose values are drawn together, and the SQL that selects their distinct values."""
 
     placeholders: tuple[str, ...]
     sql: str
@@ -46,17 +45,18 @@ def enumerate_combinations(
     tries: int,
     most: int | None,
 ) -> Iterator[Combination]:
-    """Yield combinations of values with the rows that the filled SQL gives, as it gives them.
+    """Yield combinations of values with the rows that the filled SQL returns.
 
-    tries: the maximum number of combinations that are run. most: it ends at so many with an answer; None is
-    all. What is left has the problem `over_cap` or `not_tried`. Values of two placeholders for one column
-    differ. Rows without an ORDER BY are sorted. Raises SqlError.
+    At most `tries` combinations are run. `most` is the number of combinations with an answer after which the
+    function stops; None means no limit. Combinations that are not run have the problem `over_cap` or
+    `not_tried`. Values of two placeholders for the same column differ. Rows are sorted if the SQL has no
+    ORDER BY. Raises SqlError.
     """
     units: list[_Unit] = []
     values: list[Rows] = []
     for unit in list_units(query, schema):
         rows = _read_values(unit, schema, database)
-        # Where the joined tables have no row, a count is 0 whatever is given.
+        # If the joined tables have no row, draw each value separately: a count is then 0 for any values.
         parts = [unit] if rows else [_Unit((name,), _write_single(name)) for name in unit.placeholders]
         units += parts
         values += [rows] if rows else [_read_values(part, schema, database) for part in parts]
@@ -85,7 +85,7 @@ def enumerate_combinations(
 
 
 def _draw(total: int, count: int, seed: tuple[object, ...]) -> Iterator[int]:
-    """Draw distinct numbers below `total`, the same on every machine; all where so many are wanted."""
+    """Draw `count` distinct numbers below `total`, the same on every machine."""
     if count == total:
         yield from sorted(range(total), key=lambda number: make_id(*seed, number))
         return
@@ -100,13 +100,13 @@ def _draw(total: int, count: int, seed: tuple[object, ...]) -> Iterator[int]:
 
 
 def _repeats(query: FreeQuery, values: Sequence[Value]) -> bool:
-    """Return whether two placeholders for one column have the same value: then one of them asks nothing."""
+    """Return whether two placeholders for one column have the same value, so that one has no effect."""
     given = [(name_source(name), value) for name, value in zip(query.placeholders, values, strict=True)]
     return len(set(given)) < len(given)
 
 
 class _Runner:
-    """Runs one template with values."""
+    """Runs the SQL of one template with values."""
 
     def __init__(self, query: FreeQuery, schema: Sequence[Column], database: SafeDatabase) -> None:
         self._filled = FilledSql(query)
@@ -128,7 +128,7 @@ class _Runner:
         return Combination(values, rows if self._ordered else _sort(rows), len(rows), problem)
 
     def _is_tied(self, sql: str, count: int) -> bool:
-        """Return whether the last row that is given ranks as the first one that is not, and is another."""
+        """Return whether the first row beyond the LIMIT ties with the last row within it, and differs."""
         rows = self._query(sql)
         if len(rows) <= count:
             return False
@@ -141,9 +141,9 @@ class _Runner:
 
 
 def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
-    """Write the SQL of one row more, with what rows are ordered by behind their cells.
+    """Write the SQL with one row more than its LIMIT, and with the ORDER BY values as further columns.
 
-    None where no LIMIT cuts a plain SELECT.
+    Returns None unless the SQL is a plain SELECT with ORDER BY and a LIMIT.
     """
     order, limit = statement.args.get("order"), statement.args.get("limit")
     plain = isinstance(statement, exp.Select) and not statement.args.get("distinct") and not statement.is_star
@@ -165,7 +165,10 @@ def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
 
 
 def list_units(query: FreeQuery, schema: Sequence[Column]) -> list[_Unit]:
-    """List the placeholders whose values are drawn together, each once, with the SQL of these values."""
+    """List the groups of placeholders whose values are drawn together, with the SQL of these values.
+
+    Each placeholder occurs in one group.
+    """
     statement = parse_free(query.sql)
     together: dict[int, tuple[exp.Select, dict[str, exp.Column]]] = {}
     alone: list[str] = []
@@ -192,7 +195,7 @@ def list_units(query: FreeQuery, schema: Sequence[Column]) -> list[_Unit]:
 def _find_cell(
     literal: exp.Expr, name: str, select: exp.Select, schema: Sequence[Column]
 ) -> exp.Column | None:
-    """Find the column, under its table's alias, that a placeholder is compared with or named after."""
+    """Find the column, with its table's alias, that a placeholder is compared with or named after."""
     source = name_source(name)
     for node in literal.parent.find_all(exp.Column) if literal.parent else ():
         if (found := find_column(node, schema)) and found == (source, select):
@@ -210,7 +213,7 @@ def _find_cell(
 
 
 def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
-    """Return whether a SELECT reads tables alone, and no column of a SELECT around it."""
+    """Return whether a SELECT reads only tables, and no column of a SELECT around it."""
     joins = select.args.get("joins") or []
     plain = len(list_sources(select, schema)) == 1 + len(joins)
     found = [find_column(node, schema) for node in select.find_all(exp.Column)]
@@ -221,7 +224,7 @@ def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
 
 
 def _write_joint(select: exp.Select, columns: Mapping[str, exp.Column]) -> str:
-    """Write the SQL of the values that stand together in a row of a SELECT's joined tables."""
+    """Write the SQL of the values that occur together in a row of a SELECT's joined tables."""
     joint = select.copy()
     for part in ("group", "having", "order", "limit", "offset", "distinct", "windows", "with", "with_"):
         joint.set(part, None)

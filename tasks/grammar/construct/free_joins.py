@@ -1,7 +1,7 @@
 """Describe a person's SQL by the columns that it names and the foreign keys that it joins along.
 
-Code tells which rows an answer needs, and whether documents tell them, for one SELECT that joins tables along
-foreign keys, whatever it computes of these rows. For SQL of any other shape nothing is told.
+Code can determine which rows an answer needs, and whether documents state them, for one SELECT that joins
+tables along foreign keys, whatever it computes from these rows. For SQL of any other shape, this is unknown.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tasks.grammar.construct.queries import FreeQuery, Query
 def describe_joins(query: Query, schema: Sequence[Column]) -> Query:
     """Describe a free query as a projection of the columns that its SQL names outside of its joins.
 
-    Returns the query itself where it is not free, or where its SQL is more than one SELECT, reads a table
-    twice, or joins tables otherwise than by an inner join along one foreign key each.
+    Returns the query unchanged if it is not free. Also returns it unchanged if its SQL has more than one
+    SELECT, reads a table twice, or has a join that is not an inner join along one foreign key.
     """
     if not isinstance(query, FreeQuery):
         return query

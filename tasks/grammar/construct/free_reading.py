@@ -1,8 +1,8 @@
-"""Read a person's SQL of any shape as a template: one SELECT that the engine runs, whatever it computes.
+"""Read a person's SQL of any shape as a template: one SELECT that SQLite can run.
 
-The rules of `sql_rules.py` keep a small model in check, and a person's template that breaks one is kept. What
-cannot run stays an error, under the reasons of `sql_reading.py`: `unreadable`, `not_select`, `clock`,
-`unknown_name`, `wrong_placeholder`, and `cannot_run`, which SQLite itself says.
+The rules of `sql_rules.py` are for a small model's SQL; a person's template that breaks one is kept. SQL that
+cannot run is an error, with the reasons of `sql_reading.py`: `unreadable`, `not_select`, `clock`,
+`unknown_name`, `wrong_placeholder`, and `cannot_run` if SQLite itself rejects it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ from tasks.grammar.construct.sql_reading import BrokenRule, parse_select, parse_
 from tasks.grammar.construct.sql_rules import read_template
 
 NUMBERED = re.compile(r"#([2-9]|[1-9][0-9]+)$")
-"""What tells a further value of a column from the first: `[stadium.Capacity#2]`."""
+"""The suffix of a placeholder for a further value of the same column: `[stadium.Capacity#2]`."""
 QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`")
+"""Matches a quoted text or name in SQL."""
 WHOLE = re.compile(r"\[[^\[\]]*\]")
+"""Matches a text that consists of one placeholder."""
 
 
 def read_stored(sql: str, columns: Sequence[Column]) -> Query:
-    """Read the SQL of a template that was kept: a query as a model writes them, or a person's of any shape.
+    """Read the SQL of a kept template: a query in a model's form, or a person's SQL of any shape.
 
     Raises BrokenRule if it is neither.
     """
@@ -44,12 +46,13 @@ def read_stored(sql: str, columns: Sequence[Column]) -> Query:
         query = read_template(sql, columns)
     except BrokenRule:
         return read_free(sql, columns)
-    # A query is stored in its canonical form; a person's SQL may say something else than its nearest query.
+    # A query is stored in its canonical form. If the SQL differs from it, a person wrote the SQL, and it may
+    # mean something else.
     return query if write_template(query) == sql else read_free(sql, columns)
 
 
 def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | None]:
-    """Read a person's SQL: as a query as a model writes them where it is the same, otherwise of any shape.
+    """Read a person's SQL: in the form of a model's query if the meaning is the same, otherwise of any shape.
 
     Also returns the rule for a model's SQL that it breaks, if any. Raises BrokenRule if it cannot run.
     """
@@ -62,9 +65,10 @@ def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | N
 
 
 def _is_same(query: Query, free: FreeQuery) -> bool:
-    """Return whether a query gives the answer of the SQL that it was read from, under the same placeholders.
+    """Return whether a query has the same answers and placeholders as the SQL that it was read from.
 
-    A mean is rounded in a query; an extreme has a row there, which may be tied.
+    SQL with AVG, MAX or MIN does not: a query rounds means, and for an extreme it returns a row, which may be
+    tied.
     """
     select = parse_select(free.sql)
     computed = {type(expression.unalias()) for expression in select.expressions}
@@ -94,14 +98,14 @@ def read_free(sql: str, columns: Sequence[Column]) -> FreeQuery:
 
 
 def name_source(placeholder: str) -> str:
-    """Name the column that a free query's placeholder takes its values from."""
+    """Return the id of the column that a free query's placeholder takes its values from."""
     return column_of(NUMBERED.sub("", placeholder))
 
 
 def quote_placeholders(sql: str, columns: Sequence[Column]) -> str:
-    """Write placeholders as texts in single quotes, however a person wrote them.
+    """Convert all placeholders in a person's SQL to texts in single quotes.
 
-    `[table.column]` may stand bare, in double quotes, or within a text: `'%[table.column]%'`.
+    `[table.column]` may occur without quotes, in double quotes, or within a text: `'%[table.column]%'`.
     """
     names = {column.id.lower() for column in columns}
     parts, end = [], 0
@@ -120,7 +124,7 @@ def quote_placeholders(sql: str, columns: Sequence[Column]) -> str:
 
 
 def _quote_within(text: str, names: set[str]) -> str:
-    """Write a quoted text that holds a placeholder as that placeholder, joined to what stands around it."""
+    """Convert a quoted text around a placeholder to the placeholder, concatenated with the other text."""
     inner = text[1:-1]
     found = [part[0] for part in PLACEHOLDER.finditer(inner) if name_source(part[0][1:-1].lower()) in names]
     if text[0] == "`" or not found:
@@ -132,7 +136,7 @@ def _quote_within(text: str, names: set[str]) -> str:
 
 
 def parse_free(sql: str) -> exp.Query:
-    """Parse one SELECT of any shape whose answer is the same at any time. Raises BrokenRule."""
+    """Parse one SELECT of any shape whose answer does not depend on the time. Raises BrokenRule."""
     statements = parse_statements(sql.strip().rstrip(";"))
     if len(statements) != 1 or statements[0] is None:
         raise BrokenRule("unreadable", f"{len(statements)} statements")
@@ -152,7 +156,7 @@ def _find_placeholders(statement: exp.Expr) -> list[exp.Literal]:
 
 
 def _spell_placeholders(statement: exp.Expr, known: Mapping[str, str]) -> list[str]:
-    """Spell placeholders as the schema does, in place; list them, each once. Raises BrokenRule."""
+    """Spell placeholders as the schema does, in place; return each name once. Raises BrokenRule."""
     names: dict[str, None] = {}
     for literal in _find_placeholders(statement):
         name = literal.this[1:-1].strip()
@@ -176,7 +180,7 @@ def _check_names(statement: exp.Expr, columns: Sequence[Column]) -> None:
 
 
 def _try(sql: str, columns: Sequence[Column]) -> None:
-    """Have SQLite compile the SQL over empty tables of this schema. Raises BrokenRule if it cannot."""
+    """Compile the SQL in SQLite over empty tables of this schema. Raises BrokenRule if that fails."""
     tables: dict[str, list[str]] = {}
     for column in columns:
         tables.setdefault(column.table, []).append(column.name)
@@ -198,7 +202,7 @@ def _quote(name: str) -> str:
 
 
 def list_sources(select: exp.Select, columns: Sequence[Column]) -> dict[str, str]:
-    """Map the aliases of the tables that a SELECT itself reads, in lower case, to the tables."""
+    """Map the lower-case aliases of the tables in a SELECT's FROM clause to the tables."""
     spelling = {column.table.lower(): column.table for column in columns}
     start = select.args.get("from_") or select.args.get("from")
     sources = [start.this] if start else []
@@ -211,7 +215,7 @@ def list_sources(select: exp.Select, columns: Sequence[Column]) -> dict[str, str
 
 
 def find_column(node: exp.Column, columns: Sequence[Column]) -> tuple[str, exp.Select] | None:
-    """Find the id of a column in SQL, and the SELECT whose table it is of; None if a subquery makes it."""
+    """Find the id of a column in SQL and the SELECT that reads its table; None if a subquery computes it."""
     known = {column.id.lower(): column.id for column in columns}
     select = node.find_ancestor(exp.Select)
     while select is not None:
@@ -231,7 +235,7 @@ def _list_columns(statement: exp.Expr, columns: Sequence[Column]) -> Iterator[st
 
 
 def _list_projection(statement: exp.Query, columns: Sequence[Column]) -> tuple[str, ...]:
-    """List the selected columns; none where something else is selected, too, or one twice."""
+    """List the selected columns; empty if anything other than columns is selected, or a column twice."""
     names: list[str] = []
     for expression in statement.selects:
         node = expression.unalias()

@@ -1,13 +1,14 @@
-"""Ask a model for texts of SQL of any shape, and hold them to what every text must keep.
+"""Ask a model for texts of SQL of any shape, and check the texts; list the drop reasons.
 
-No rule looks at the words: what a text means is checked by the back-check and the second reading.
+No rule checks the words: the back-check and the second reading check what a text means.
 
-wrong_placeholders  it does not have exactly the SQL template's placeholders, or another bracket
-too_short, too_long its number of words is outside the criterion's limits
-code_words          it contains SQL, or a name as only the schema spells it
-invented_value      it contains a number or a quoted value that its SQL does not have
-leaks_answer        it contains the answer of one of its groups
-copied_example      a sentence of six words or more is that of the prompt's example
+- `wrong_placeholders`: the text does not have exactly the SQL template's placeholders, or has another
+  bracket.
+- `too_short`, `too_long`: the number of words is outside the criterion's limits.
+- `code_words`: the text contains SQL, or a name that is spelt as in the schema.
+- `invented_value`: the text contains a number or a quoted value that its SQL does not have.
+- `leaks_answer`: the text contains the answer of one of its groups.
+- `copied_example`: a sentence of six words or more is from the prompt's example.
 """
 
 from __future__ import annotations
@@ -34,18 +35,19 @@ CODE = re.compile(
     r"\b(SELECT|FROM|WHERE|JOIN|GROUP BY|ORDER BY|HAVING|DISTINCT)\b|\w_\w|\b[a-z]\w*\.[a-z]\w*\b|[`;{}<>]|://"
     r"|\b(sql|placeholders?|quer(y|ies))\b"
 )
+"""Matches SQL, identifiers and words about databases, which a question must not contain."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 QUOTED = re.compile('["\u201c]([^"\u201c\u201d]{2,60})["\u201d]')
 LEAST_LEAK = 4
-"""Characters of an answer that is looked for in texts: shorter ones are words by chance."""
+"""The least number of characters in an answer that is searched for in texts: shorter ones match by chance."""
 MOST_ANSWERS = 2_000
-"""Different cells of a template's answers that are looked for."""
+"""The maximum number of distinct answer cells per template that are searched for in its texts."""
 
 
 def list_free_requests(
     name: str, criterion: Criterion, templates: Sequence[SqlTemplate]
 ) -> list[TextRequest]:
-    """List a criterion's requests; form, circumstance and opening hang on the template alone."""
+    """List a criterion's requests; form, circumstance and opening depend only on template and sample."""
     return [
         _frame(make_id("text", template.id, name, sample), template, name, sample, criterion)
         for template in templates
@@ -67,7 +69,7 @@ def _frame(request: str, template: SqlTemplate, name: str, sample: int, criterio
 async def ask_free_text(
     request: TextRequest, schema: Sequence[Column], criterion: Criterion, answers: Collection[str], ask: Ask
 ) -> Answer[str]:
-    """Ask for a text of a template. answers: cells of its groups' answers, in lower case."""
+    """Ask for a text of a template. `answers` has the cells of its groups' answers, in lower case."""
     query = read_stored(request.template.sql, schema)
     columns = [column for column in schema if column.id in query.columns]
     return await ask(
@@ -124,7 +126,7 @@ def parse_free_text(
 
 
 def _find_invented(bare: str, sql: str, criterion: Criterion) -> str:
-    """Find a number or a quoted value of a text that neither its SQL nor its circumstance has."""
+    """Find a number or a quoted value in a text that neither its SQL nor its circumstance has."""
     literals = [literal.this for literal in parse_free(sql).find_all(exp.Literal)]
     told = " ".join((*criterion.circumstances, *criterion.openings))
     numbers = {number for text in (*literals, told) for number in NUMBER.findall(text)}
@@ -135,7 +137,7 @@ def _find_invented(bare: str, sql: str, criterion: Criterion) -> str:
 
 
 def list_answers(groups: Iterable[Group]) -> dict[str, set[str]]:
-    """List the texts that answers consist of, in lower case, by SQL template that has groups."""
+    """List the texts in the answers of each SQL template that has groups, in lower case."""
     answers: dict[str, set[str]] = {}
     for group in groups:
         own = answers.setdefault(group.sql_template, set())
@@ -147,7 +149,7 @@ def list_answers(groups: Iterable[Group]) -> dict[str, set[str]]:
 
 
 def find_leak(bare: str, answers: Collection[str], known: Collection[str]) -> str:
-    """Find an answer that stands in a text as words, other than words of the schema."""
+    """Find an answer that occurs in a text as whole words, and is not a word of the schema."""
     said = re.findall(r"\w+", bare.lower())
     phrases = {
         " ".join(said[start : start + size]) for size in range(1, 7) for start in range(len(said) - size + 1)

@@ -1,7 +1,7 @@
-"""Stage: say what people call tables and columns whose names do not say it: `dob` is a date of birth.
+"""Stage: map tables and columns with unclear names to words, such as `dob` to date of birth.
 
-A person's words (`databases.<name>.glossary`) come before the comments in the database's catalogue, and those
-before a model's proposals, which are made only if `propose` says so, and stand on the dataset's page.
+A person's words (`databases.<name>.glossary`) come before the comments in the database's catalogue. Comments
+come before a model's proposals, which are made only if `propose` is set, and appear on the dataset's page.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.settings import Settings
 
 GRAMMAR = 'root ::= word (" " word){0,4}\nword ::= [a-z] [a-z]{0,13}'
-"""One to five plain words."""
+"""The decoding grammar of a proposal: one to five plain words."""
 COMMON = frozenset(["id", "pk", "fk", "usd", "eur", "km", "kg", "mph", "gps", "utc", "url", "zip", "isbn"])
-"""Short forms that people say as they are."""
+"""Short forms that people say unchanged."""
 
 
 class Glossary(Settings):
@@ -36,28 +36,28 @@ class Glossary(Settings):
 
 @dataclass(frozen=True)
 class Term:
-    """The words for a column, or for a row of a table. Its id is the column's, or the table's."""
+    """The words for a column, or for a row of a table. The id is the column's or the table's id."""
 
     id: str
     table: str
     column: str
-    """Empty for a table."""
+    """The column's name; empty for a table."""
     words: str
     source: str
-    """`params`, `comment` or `proposed`."""
+    """The source of the words: `params`, `comment` or `proposed`."""
     origin: tuple[Origin, ...]
 
 
 async def glossary(
     columns: list[ColumnProfile], database: DatabaseEntry, params: Glossary, ask: Ask
 ) -> Drafts[Term]:
-    """List the words of tables and columns: a person's, else those of comments, else a model's proposals.
+    """List the words of tables and columns, from a person, from comments, or from a model's proposals.
 
-    columns: the profiles, by which a prompt says what type a column has. No row is read.
+    `columns` contains the profiles, from which a prompt gets the type of a column. No row is read.
 
-    Drop reasons, of proposals: `no_words`, `unknown_words`; of columns whose names are no English words and
-    that nobody has words for: `unclear_name`. Raises BadInput for an entry of the glossary that names no
-    table or column, or has no words.
+    Drop reasons for proposals are `no_words` and `unknown_words`. The reason `unclear_name` is for columns
+    whose names are not English words, and for which there are no other words. Raises BadInput if an entry of
+    the glossary does not name a table or column, or has no words.
     """
     schema = apply_profiles(reflect(database), columns)
     place = f"params.yaml: {database.label}.glossary"
@@ -86,10 +86,11 @@ async def glossary(
 
 
 def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: str) -> list[Term]:
-    """Read a person's glossary. place: of the glossary, for errors. Raises BadInput."""
+    """Read a person's glossary. `place` is its location, for errors. Raises BadInput."""
     terms: dict[str, Term] = {}
     names = {column.name for column in columns}
-    # A column's name alone stands for all columns of that name, `table.column` comes after it.
+    # A column's name alone applies to all columns of that name; `table.column` is read later and overrides
+    # it.
     for key, text in sorted(entries.items(), key=lambda entry: entry[0] not in names):
         words = " ".join(text.split())
         if not SPOKEN.fullmatch(words):
@@ -101,7 +102,7 @@ def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: 
 
 
 def leave_out(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
-    """Mark what `databases.<name>.leave_out` names as columns that nobody asks about. Raises BadInput."""
+    """Mark the columns that `databases.<name>.leave_out` names as not to be asked about. Raises BadInput."""
     place = f"params.yaml: {database.label}.leave_out"
     hidden: set[str] = set()
     for name in database.leave_out:

@@ -1,4 +1,4 @@
-"""Words for measures and comparisons: the longest, more than, from ... to."""
+"""Choose the words for measures and comparisons: the longest, more than, from ... to."""
 
 from __future__ import annotations
 
@@ -22,17 +22,21 @@ from tasks.grammar.construct.queries import Query, column_of, comparison_of
 MEASURES_OF_LENGTH = frozenset(
     ["minutes", "hours", "seconds", "feet", "miles", "meters", "metres", "km", "inches"]
 )
+"""Units in which lengths and durations are measured."""
 LENGTHS = frozenset(["runtime", "duration", "length", "time", "delay"])
+"""Words for columns of lengths and durations."""
 SPANS = frozenset(["runtime", "duration", "length"])
-"""Of these, what has one is itself long."""
+"""The lengths whose owner is itself called long: a film with a long runtime is a long film."""
 TIMES = frozenset(["date", "year", "since", "founded"])
+"""Last words of columns of dates and years."""
 EXTREMES = {
-    # kind of column: superlatives and comparatives of `most`, then those of `least`
+    # For each kind of column: superlative and comparative for `most`, then for `least`.
     "length": (("longest", "longer"), ("shortest", "shorter")),
     "time": (("latest", "later"), ("earliest", "earlier")),
     "number": (("most", "more"), ("fewest", "fewer")),
     "amount": (("highest", "higher"), ("lowest", "lower")),
 }
+"""For each kind of column, the superlatives and comparatives of the measures `most` and `least`."""
 FURTHER = {
     "length": (("highest", "greatest", "largest", "maximum", "higher", "greater"),
                ("lowest", "smallest", "minimum", "lower")),
@@ -43,12 +47,12 @@ FURTHER = {
     "amount": (("largest", "greatest", "biggest", "most", "maximum", "top", "larger", "greater", "more"),
                ("smallest", "least", "minimum", "smaller", "less")),
 }  # fmt: skip
-"""Words that say the same."""
+"""Further words with the same meaning as the superlatives and comparatives, by kind of column."""
 
 
 @dataclass(frozen=True)
 class MeasuredWords:
-    """A measure in words; see `Verbalisation`."""
+    """A measure in words; the fields are those of `Verbalisation`."""
 
     wanted: tuple[str, ...]
     required: tuple[frozenset[str], ...]
@@ -56,7 +60,10 @@ class MeasuredWords:
 
 
 def verbalise_measure(query: Query, noun: str, columns: Sequence[Column]) -> MeasuredWords:
-    """Describe what a measure asks for. noun: what a row of the asked table is; columns: the schema."""
+    """Describe what a measure asks for.
+
+    `noun` names a row of the table that is asked about. `columns` is the schema.
+    """
     plural, column = make_plural(noun), query.projection[0]
     bounds = tuple(_list_bound_words(query, columns))
     if query.measure == "count":
@@ -95,7 +102,7 @@ def _verbalise_extreme(
 
 
 def name_extreme(query: Query, columns: Sequence[Column]) -> str:
-    """Name the extreme that is wanted: longest, earliest; longer of two."""
+    """Name the extreme that is asked for, such as longest or earliest, or longer for a pair."""
     superlative, comparative = EXTREMES[find_kind(query.ranked_by, columns)][query.measure == "least"]
     return comparative if is_pair(query) else superlative
 
@@ -103,7 +110,7 @@ def name_extreme(query: Query, columns: Sequence[Column]) -> str:
 def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
     """List the phrases that may introduce the placeholders that bound one column, or that name two things.
 
-    noun: what has the column; the first bounds of a column can stand right behind it.
+    `noun` names the thing that has the column. The first phrases can directly follow the noun.
     """
     first, last = f"[{placeholders[0]}]", f"[{placeholders[-1]}]"
     suffix = comparison_of(placeholders[-1])
@@ -146,14 +153,14 @@ def _list_amounts(placeholders: Sequence[str], suffix: str, columns: Sequence[Co
 
 
 def describe_event(column: str, columns: Sequence[Column]) -> str:
-    """Say what happened on a date or in a year: released; empty where its name does not tell."""
+    """Name the event of a date or year column, such as released; empty if the column's name does not say."""
     words = name_column(column_of(column), columns)
     words = re.sub(r"^(?:year|date) (?:of )?(?=.)", "", words)
     return words if is_participle(words) and " " not in words else EVENTS.get(words.split()[0], "")
 
 
 def find_kind(column: str, columns: Sequence[Column]) -> str:
-    """Find how a column's values are compared in words: as length, time, number of things, or amount."""
+    """Return how a column's values are compared in words: `length`, `time`, `number` or `amount`."""
     words = name_column(column, columns).split()
     content = [word for word in words if word not in UNITS]
     if (
@@ -174,7 +181,7 @@ def name_amount(column: str, columns: Sequence[Column]) -> str:
     words = name_column(column, columns).removeprefix("number of ").split()
     if len(words) == 1 or words[-1] not in UNITS:
         return " ".join(words)
-    # A glossary's words say the unit as a sentence does: box office in US dollars.
+    # The words of a glossary include the unit as a sentence does: box office in US dollars.
     end = words.index("in") if "in" in words else len(words) - 1
     return " ".join(words[:end] or words)
 

@@ -1,7 +1,7 @@
-"""Measures over several rows: which values to compare with, and the answer that the rows then give.
+"""Compute measures over several rows: the values to compare with, and the answers.
 
-The fill-in computes them here, for all groups of a template by one query; the contracts hold every answer
-against its own SQL, run by the database.
+The fill-in uses this module to compute the answers of all groups of a template by one query. The contracts
+compare every answer with the result of its own SQL, which the database runs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from tasks.databases.values import Value
 from tasks.grammar.construct.queries import Query, comparison_of
 
 SETTINGS, ALONE = 3, 60
-"""How many ranges, or pairs of names, are tried for one combination of the other values; and where there are
-no other values."""
+"""The maximum number of ranges or pairs per combination of the other values, and without other values."""
 
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "over": operator.gt,
@@ -30,23 +29,23 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "from": operator.ge,
     "to": operator.le,
 }
-"""Suffix of a placeholder -> whether a cell keeps to a given bound. Both are of one type, and not NULL."""
+"""The comparison of a cell with a bound, by a placeholder's suffix; both have one type, not NULL."""
 
 
 class MeasuredRow(NamedTuple):
-    """A row that fits the other values. varied, ranked: its cells in the columns of these names."""
+    """A row that matches the other values. `varied` and `ranked` are the cells of the query's columns."""
 
     key: tuple[Value, ...]
     varied: Value
     ranked: Value
     projected: tuple[Value, ...]
     further: tuple[Value, ...] = ()
-    """Cells that nothing is computed from."""
+    """Cells that are not used in the computation."""
 
 
 @dataclass(frozen=True)
 class MeasuredAnswer:
-    """The answer's rows, sorted; or the drop reason, if the rows give no good one."""
+    """The rows of an answer, sorted; or the drop reason, if the answer is not usable."""
 
     rows: tuple[tuple[Value, ...], ...]
     problem: str = ""
@@ -55,7 +54,8 @@ class MeasuredAnswer:
 def measure_rows(query: Query, rows: Sequence[MeasuredRow]) -> MeasuredAnswer:
     """Compute a query's measure.
 
-    Reasons: empty_answer, tied, rounding (a mean halfway between decimals), no_spread (one of equal numbers).
+    Drop reasons are `empty_answer`, `tied`, `rounding` (a mean halfway between decimals) and `no_spread` (a
+    mean of equal numbers).
     """
     found = {row.key: row for row in rows}.values()
     if query.measure == "count":
@@ -75,7 +75,7 @@ def measure_rows(query: Query, rows: Sequence[MeasuredRow]) -> MeasuredAnswer:
 
 
 def count_rows(query: Query, rows: Sequence[MeasuredRow]) -> int:
-    """Count the rows that a measure is computed from: of a mean or an extreme, those that have a value."""
+    """Count the rows that a measure is computed from; means and extremes skip rows without a value."""
     if query.measure == "average":
         rows = [row for row in rows if row.projected[0] is not None]
     elif query.ranked_by:
@@ -95,7 +95,7 @@ def _average(cells: Sequence[Value]) -> MeasuredAnswer:
     if len(numbers) > 1 and len(set(numbers)) == 1:
         return MeasuredAnswer((), "no_spread")
     tenths = 10 * math.fsum(numbers) / len(numbers)
-    # Engines round halves in different ways, and binary fractions blur what is a half.
+    # Engines round halves differently, and in binary fractions a half is not exact.
     if abs(tenths - math.floor(tenths) - 0.5) < 1e-6:
         return MeasuredAnswer((), "rounding")
     return MeasuredAnswer(((round(tenths) / 10,),))
@@ -104,7 +104,7 @@ def _average(cells: Sequence[Value]) -> MeasuredAnswer:
 def find_alterations(
     query: Query, rows: Sequence[MeasuredRow], answer: tuple[tuple[Value, ...], ...]
 ) -> Callable[[MeasuredRow], bool]:
-    """Return a test of whether one more row would alter the answer that these rows give."""
+    """Return a function that tests whether one more row would change the answer of these rows."""
     keys = {row.key for row in rows}
     if query.measure == "count":
         return lambda row: row.key not in keys
@@ -128,9 +128,9 @@ def is_pair(query: Query) -> bool:
 def list_settings(
     query: Query, rows: Sequence[MeasuredRow], salt: object
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
-    """List values for a query's varied placeholders, with the rows that then fit; each leaves out some rows.
+    """List values for a query's varied placeholders, with the rows that match; each excludes some rows.
 
-    Without such placeholders, the one setting has all rows. salt: what the choice hangs on.
+    Without such placeholders, there is one setting with all rows. The choice depends on `salt`.
     """
     most = SETTINGS if query.equal else ALONE
     suffixes = tuple(map(comparison_of, query.varied))
@@ -146,7 +146,10 @@ def list_settings(
 
 
 def make_test(given: Mapping[str, Value]) -> Callable[[MeasuredRow], bool]:
-    """Make a test of whether a row's varied cell is within given bounds, by placeholder, or a given name."""
+    """Return a function that tests whether a row's varied cell is within given bounds, or a given name.
+
+    `given` maps placeholders to values.
+    """
     if not given:
         return lambda row: True
     bounds = [
@@ -163,7 +166,7 @@ def make_test(given: Mapping[str, Value]) -> Callable[[MeasuredRow], bool]:
 def _list_pairs(
     query: Query, rows: Sequence[MeasuredRow], salt: object, most: int
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
-    """Pair rows that their name alone tells apart, in a hashed order, where one ranks above the other."""
+    """Pair rows with unique names, in an order by hash; one row of each pair ranks above the other."""
     by_key = {row.key: row for row in rows if row.ranked is not None and row.varied not in (None, "")}
     counts = Counter(fold(str(row.varied)) for row in by_key.values())
     single = [row for row in by_key.values() if counts[fold(str(row.varied))] == 1]
@@ -180,7 +183,7 @@ def _list_pairs(
 
 
 def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
-    """Choose the roundest bound that parts two values; other values than whole numbers are not rounded."""
+    """Choose the roundest bound between two values; only whole numbers are rounded."""
     low_fits = suffix in ("over", "to")
     if not (isinstance(low, int) and isinstance(high, int)):
         return round_bound(low if low_fits else high)
@@ -195,18 +198,19 @@ def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
 
 
 def _is_span(low: Value, high: Value) -> bool:
-    """Return whether anything lies between two bounds: one does not say between 1951 and 1952."""
+    """Return whether anything lies between two bounds: nobody asks for what is between 1951 and 1952."""
     return not (isinstance(low, int) and isinstance(high, int)) or high - low > 1
 
 
 def _list_ranges(
     suffixes: tuple[str, ...], values: Sequence[Value], salt: object, most: int
 ) -> list[tuple[Value, ...]]:
-    """Choose bounds between the values of a column; each leaves out a value, and leaves one; none is zero."""
+    """Choose bounds between the values of a column; each excludes a value and keeps a value; none is zero."""
     if len(values) < 2:
         return []
     if len(suffixes) == 1:
-        # A bound at the end leaves out all or none.
+        # Bounds are chosen between two values, because a bound beyond the ends would exclude all or no
+        # values.
         gaps = list(pairwise(values))
         chosen = sorted(gaps, key=lambda gap: make_id("bound", salt, gap[0]))[:most]
         return [(bound,) for bound in (_choose_bound(suffixes[0], *gap) for gap in chosen) if bound != 0]

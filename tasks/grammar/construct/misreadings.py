@@ -1,8 +1,12 @@
-"""Write the likely misreadings of a query: what somebody would ask the database who understood it wrongly.
+"""Write the likely misreadings of a query: the SQL of a person who misunderstood the question.
 
-Each is the query's syntax tree with one change: a condition less, another comparison, another aggregate,
-another column of the same type, a join less or an outer one, DISTINCT left out or added, the other end of a
-ranking, another number of rows, another set operation.
+Each misreading is the query's syntax tree with one change:
+
+- a condition is removed, or a comparison, an aggregate or a set operation is replaced;
+- a column is replaced by another column of the same type;
+- a join is removed or made an outer join;
+- DISTINCT is removed or added;
+- a ranking starts at the other end, or has another number of rows.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from tasks.grammar.construct.queries import DIALECT, FreeQuery
 from tasks.grammar.construct.sql_reading import BrokenRule
 
 MOST = 40
-"""Misreadings of one query, drawn over all kinds of change."""
+"""The maximum number of misreadings per query, sampled over all kinds of change."""
 Change = Callable[[exp.Expr], None]
 OTHER_COMPARISONS: dict[type[exp.Expr], tuple[type[exp.Binary], ...]] = {
     exp.EQ: (exp.NEQ,),
@@ -29,23 +33,25 @@ OTHER_COMPARISONS: dict[type[exp.Expr], tuple[type[exp.Binary], ...]] = {
     exp.LT: (exp.LTE, exp.GT),
     exp.LTE: (exp.LT, exp.GTE),
 }
+"""For each comparison, the comparisons that a reader may confuse it with."""
 OTHER_AGGREGATES: dict[type[exp.Expr], tuple[type[exp.AggFunc], ...]] = {
     exp.Sum: (exp.Avg, exp.Max),
     exp.Avg: (exp.Sum, exp.Max),
     exp.Max: (exp.Min, exp.Avg),
     exp.Min: (exp.Max, exp.Avg),
 }
+"""For each aggregate, the aggregates that a reader may confuse it with."""
 SET_OPERATIONS: tuple[type[exp.SetOperation], ...] = (exp.Union, exp.Intersect, exp.Except)
 
 
 def list_misreadings(sql: str, schema: Sequence[Column]) -> list[FreeQuery]:
-    """List the misreadings of a query that run, each once; `MOST` of them at most, by hash."""
+    """List at most `MOST` distinct misreadings of a query that SQLite can run, sampled by hash."""
     own = read_free(sql, schema)
     statement = parse_free(own.sql)
     found: dict[str, FreeQuery] = {}
     for place, node in enumerate(statement.walk()):
         for change in _list_changes(node, schema):
-            # What a node is replaced by needs a parent to hang on.
+            # A node can be replaced only if it has a parent.
             holder = exp.Subquery(this=statement.copy())
             change(next(other for number, other in enumerate(holder.this.walk()) if number == place))
             try:
@@ -104,7 +110,7 @@ def _list_changes(node: exp.Expr, schema: Sequence[Column]) -> Iterator[Change]:
 
 
 def _list_renamed(statement: exp.Expr, schema: Sequence[Column]) -> Iterator[FreeQuery]:
-    """Yield the query with a column exchanged wherever it stands, but in joins."""
+    """Yield the query with a column replaced everywhere except in joins."""
     nodes = {node.sql(dialect=DIALECT): node for node in statement.find_all(exp.Column)}
     for text, node in nodes.items():
         for name in _list_alike(node, schema):
@@ -162,7 +168,7 @@ def _negate(here: exp.Expr) -> None:
 
 
 def _switch_counted(here: exp.Expr) -> None:
-    """Count each value once, or each row."""
+    """Switch between counting distinct values and counting rows."""
     counted = here.this
     if isinstance(counted, exp.Distinct):
         here.set("this", counted.expressions[0].copy())
@@ -175,7 +181,7 @@ def _switch_distinct(here: exp.Expr) -> None:
 
 
 def _turn(here: exp.Expr) -> None:
-    """Rank from the other end; SQLite takes NULL for the smallest value."""
+    """Rank from the other end; SQLite treats NULL as the smallest value."""
     smallest_first = bool(here.args.get("desc"))
     here.set("desc", None if smallest_first else True)
     here.set("nulls_first", smallest_first)

@@ -1,6 +1,6 @@
-"""Turn identifiers of tables and columns into English words, and tie a thing to another by its role.
+"""Convert table and column identifiers to English words, and link things by their roles.
 
-A film is directed by its director, and of its genre.
+For example, a film is `directed by` its director, and `of the genre` of its genre.
 """
 
 from __future__ import annotations
@@ -12,33 +12,38 @@ from tasks.databases.columns import Column, split_column_id
 from tasks.english import make_singular
 
 KEY_WORDS = frozenset(["id", "code", "key", "fk", "no", "nr", "num", "number", "qid", "ref"])
+"""Words that mark a column as a key."""
 
 UNITS = frozenset(
     ["usd", "eur", "dollars", "minutes", "hours", "seconds", "feet", "miles", "meters", "km", "kg",
      "percent", "degrees", "fahrenheit", "celsius", "mph", "inches", "millibars", "metres", "pounds", "euros",
      "litres", "tonnes", "knots"]
 )  # fmt: skip
+"""Words for units at the end of column names."""
 NAMES = frozenset(["name", "title", "label"])
+"""Last words of columns with the name of a thing."""
 PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student",
                     "owner", "worker"])  # fmt: skip
+"""The last words of tables whose rows are people."""
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
+"""Words such as number or date, which have a meaning only together with another word."""
 DOERS = ("or", "er", "ar", "ist", "ive", "ant", "ent", "head")
-"""Endings of words for what a person does."""
+"""Endings of nouns for people who do something, such as director."""
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
-"""Words that mean little without the thing they belong to."""
+"""Words that mean little without the thing that they belong to."""
 
 IDENTIFYING = frozenset(["name", "title", "number", "label", "surname", "email"])
-"""Last words of columns that identify a row."""
+"""The last words of columns that identify a row."""
 
 PREFIXES = frozenset(["tbl", "tb", "lkp", "lu"])
-"""First words of tables' names that say only that they are tables."""
+"""First words of table names that only say that it is a table."""
 SHORT: Mapping[str, str] = {
     "acct": "account", "addr": "address", "amt": "amount", "avg": "average", "cust": "customer",
     "descr": "description", "dt": "date", "loc": "location",
     "mgr": "manager", "nm": "name", "nr": "number", "num": "number", "pct": "percent", "qty": "quantity",
     "yr": "year",
 }  # fmt: skip
-"""Abbreviations in names that are read as one word by whoever knows databases."""
+"""Abbreviations in names that database users read as one word."""
 TIES: Mapping[str, str] = {
     "actor": "with the actor", "airline": "of the airline", "architect": "designed by",
     "author": "written by", "boat": "on the boat",
@@ -56,33 +61,33 @@ TIES: Mapping[str, str] = {
     "translator": "translated by",
     "vessel": "on the vessel", "warehouse": "in the warehouse", "writer": "written by",
 }  # fmt: skip
-"""Role -> the words before the name of who or what has it."""
+"""For each role, the words before the name of the person or thing with that role."""
 
 PLACES = frozenset(["city", "country", "district", "harbour", "port", "region", "state", "time zone", "town"])
-"""What a thing is in."""
+"""Columns for the place of a thing, which follow the preposition `in`."""
 
 FEATURED = ("the actor ", "the performer ", "the singer ")
-"""What a work features rather than has."""
+"""Beginnings of phrases that follow `features` rather than `has`: the film features the actor X."""
 
 MANY = frozenset(["actor", "player", "student"])
-"""Roles that several have: one of them is not the one."""
+"""Roles that several things have, so that one of them is not the only one."""
 
 BELONGINGS: Mapping[str, str] = {"actor": "in", "player": "in", "student": "at"}
-"""Role -> the preposition before what it is a role in, where that is not `of`."""
+"""For some roles, the preposition between the role and the thing that has it: the actor in the film."""
 
 OF_MANY: Mapping[str, str] = {
     **BELONGINGS, "airline": "with", "boat": "that had", "destination airport": "served by",
     "patient": "that had", "plane": "used for", "room": "that had", "shed": "that had", "ship": "that had",
     "vehicle": "that had", "vessel": "that had", "warehouse": "that had",
 }  # fmt: skip
-"""The same before several things."""
+"""For some roles, the words between the role and several things that have it: plane used for flights."""
 
 VERBS: Mapping[str, str] = {
     "author": "wrote", "composer": "composed", "director": "directed", "editor": "edited",
     "founder": "founded", "producer": "produced", "publisher": "published", "translator": "translated",
     "writer": "wrote",
 }  # fmt: skip
-"""Role -> what the one who has it did."""
+"""For each role, what the person with that role did."""
 
 EVENTS: Mapping[str, str] = {
     "birth": "born", "construction": "built", "death": "deceased", "end": "ended", "foundation": "founded",
@@ -90,36 +95,36 @@ EVENTS: Mapping[str, str] = {
     "observation": "observed", "opening": "opened", "publication": "published", "release": "released",
     "start": "started",
 }  # fmt: skip
-"""First word of a date or year -> what happened then."""
+"""For the first word of a date or year column, the event at that time."""
 
 FURTHER: Mapping[str, tuple[str, ...]] = {
     "actor": ("starring", "stars"), "author": ("written", "wrote"), "client": ("for",),
     "composer": ("music",), "destination": ("bound",), "origin": ("leaving",),
     "teacher": ("taught",), "writer": ("wrote",),
 }  # fmt: skip
-"""Role -> further words that say it, beside its own forms."""
+"""For each role, further words that express it, besides the forms of the role itself."""
 
 
 def split_words(name: str) -> list[str]:
-    """Split an identifier into lower-case words: `BirthDate` and `birth_dt` are both birth, date.
+    """Split an identifier into lower-case words: `BirthDate` and `birth_dt` both become birth, date.
 
-    `tbl_Boat` is boat. A name without a letter or digit is one word.
+    `tbl_Boat` becomes boat. A name without a letter or digit is one word.
     """
     words = split_raw(name)
     return [SHORT.get(word, word) for word in (words[1:] if words[0] in PREFIXES and words[1:] else words)]
 
 
 def split_raw(name: str) -> list[str]:
-    """Split an identifier into lower-case words as they stand."""
+    """Split an identifier into lower-case words, without expanding abbreviations."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+", " ", name).lower().split() or [
         name
     ]
 
 
 def name_column(column: str, columns: Iterable[Column] = ()) -> str:
-    """Name a column, by its id, in words, without the table's own name: airlines.airline_name is name.
+    """Name a column, given its id, in words, without its table's name: airlines.airline_name is name.
 
-    columns: the schema, which may have other words for it.
+    `columns` is the schema, which may have other words for the column.
     """
     if words_of := _find_words(column, columns):
         return words_of
@@ -138,7 +143,7 @@ def name_column_with_unit(column: str, columns: Iterable[Column] = ()) -> str:
 
 
 def name_table(table: str, columns: Iterable[Column] = ()) -> str:
-    """Name what one row of a table is: `film_genres` is film genre."""
+    """Return the name of one row of a table: film genre for `film_genres`."""
     found = next((column.table_words for column in columns if column.table == table), "")
     if found:
         return found
@@ -147,7 +152,7 @@ def name_table(table: str, columns: Iterable[Column] = ()) -> str:
 
 
 def list_column_words(column: str, columns: Iterable[Column] = ()) -> list[str]:
-    """List the words of a column's table and name, those of the schema's glossary before the identifiers'."""
+    """List the words of a column's table and name, from the glossary if it has words for them."""
     columns = list(columns)
     table, name = split_column_id(column)
     return [*split_words(name_table(table, columns)), *split_words(_find_words(column, columns) or name)]
@@ -164,31 +169,32 @@ def is_identifying(column: Column) -> bool:
 
 
 def find_last_word(column: Column) -> str:
-    """Find the last of a column's words: it says what its values are."""
+    """Return the last of a column's words, which says what kind of values it has."""
     return split_words(column.words or column.name)[-1]
 
 
 def tells_year(column: Column) -> bool:
-    """Return whether a column's values are years, by its words: release_year, year of building."""
+    """Return whether a column's words say that its values are years: release_year, year of building."""
     words = split_words(column.words or column.name)
     return "year" in (words[0], words[-1])
 
 
 def is_name(words: str) -> bool:
-    """Return whether a column's words are those of a thing's name; people share a job title."""
+    """Return whether a column's words are those of a thing's name; a job title is not a name."""
     return words.split()[-1] in NAMES and not words.endswith("job title")
 
 
 def names_person(table: str, columns: Iterable[Column] = ()) -> bool:
-    """Return whether a table's rows are people, by its name."""
+    """Return whether a table's rows are people, by the table's name."""
     return name_table(table, columns).split()[-1] in PEOPLE
 
 
 def name_relation(keys: Sequence[Column]) -> list[str]:
-    """Return the words that distinguish a relation from others between the same tables.
+    """Return the words that distinguish a relation from other relations between the same tables.
 
-    keys: the foreign key that joins two tables, or the two keys of a link table.
-    `flights.origin_airport` -> airports gives origin; films - film_directors - people gives director.
+    `keys` contains the foreign key that joins two tables, or the two keys of a link table. For example, the
+    words are origin for `flights.origin_airport` -> airports, and director for films - film_directors -
+    people.
     """
     if len(keys) == 1:
         words = split_words(keys[0].name)
@@ -202,7 +208,7 @@ def name_relation(keys: Sequence[Column]) -> list[str]:
 
 
 def name_role(keys: Sequence[Column], table: str, columns: Iterable[Column] = ()) -> str:
-    """Name what a table's row is in a relation: origin airport, leading doctor; director is enough."""
+    """Name the role of a table's row in a relation: origin airport, leading doctor, or only director."""
     columns = list(columns)
     words = name_relation(keys)
     doer = bool(words) and words[-1].endswith(DOERS) and names_person(table, columns)
@@ -211,18 +217,18 @@ def name_role(keys: Sequence[Column], table: str, columns: Iterable[Column] = ()
 
 
 def mentions(words: Iterable[str], word: str) -> bool:
-    """Return whether a word occurs among others in any of its forms: director, directed, directs."""
+    """Return whether one of the words is a form of a word: director, directed, directs."""
     stem = word[: max(4, len(word) - 3)]
     return any(word.startswith(stem) for word in words)
 
 
 def says_role(words: Sequence[str], role: str) -> bool:
-    """Return whether a word of a role is said in any way: director, directed, wrote for writer."""
+    """Return whether the words express a role in any form: director, directed, wrote for writer."""
     return mentions(words, role) or any(word in words for word in FURTHER.get(role, ()))
 
 
 def is_participle(words: str) -> bool:
-    """Return whether words begin with a participle: what they say of a thing, one says that it is."""
+    """Return whether words begin with a participle, so that they can follow `is`."""
     first = words.split()[0] if words else ""
     return first.endswith("ed") or first in (
         "born",

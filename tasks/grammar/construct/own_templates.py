@@ -1,4 +1,4 @@
-"""Stage: read a person's own templates, SQL with texts, which stand beside a model's or instead of them."""
+"""Stage: read a person's templates, SQL with texts, which are used besides a model's or instead of them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ TEXTS, BALANCED = "grammar.text_templates", "grammar.balanced"
 def own_templates(
     templates: Path, schema: list[Column], database: DatabaseEntry, settings: Mapping[str, object]
 ) -> Drafts[OwnTemplate]:
-    """Read `<database>.jsonl` where the database's entry says `templates`; else there are no rows.
+    """Read `<database>.jsonl` if the database's entry sets `templates`; otherwise there are no rows.
 
-    templates: the folder. settings: parameters of other stages, dotted name -> value. A template, or a text
-    of one, that cannot be used is dropped with its line; the reasons are those of `ADVICE`. Raises
+    `templates` is the folder. `settings` maps the dotted names of other stages' parameters to values. A
+    template or text that cannot be used is dropped with its line; the reasons are those of `ADVICE`. Raises
     BadInput if the file is missing, or has no template that can be used.
     """
     if database.templates is None:
@@ -67,7 +67,10 @@ def make_rules(
     *,
     instead: bool,
 ) -> TemplateRules:
-    """Make the rules for a database: where no model adds texts, those of the balanced set must be there."""
+    """Make the rules for a database's templates.
+
+    If no model adds texts, each template must have the texts that the balanced set needs.
+    """
     wanted = dict.fromkeys(balanced.criteria, balanced.texts) if instead else {}
     return TemplateRules(
         database.name, schema, texts.criteria, wanted, instead, strict=database.strict_templates

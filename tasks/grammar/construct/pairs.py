@@ -1,4 +1,4 @@
-"""Make questions from text templates and semantic groups that share a SQL template; templates take turns."""
+"""Make questions from text templates and semantic groups that share a SQL template."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def make_question(text: TextTemplate, group: Group) -> Question:
 
 
 def fill_text(text: str, group: Group) -> str:
-    """Replace a text's placeholders by a group's values; dates and large bounds are written as people do.
+    """Replace a text's placeholders by a group's values; dates and large bounds are formatted for people.
 
-    No value holds brackets, so one pass is enough.
+    No value contains brackets, so one pass is enough.
     """
     for filling in group.fillings:
         text = text.replace(
@@ -70,12 +70,12 @@ def fill_text(text: str, group: Group) -> str:
 
 
 def write_filling(placeholder: str, value: str, kind: str = "") -> str:
-    """Write a placeholder's value for a sentence: 23 March 1978; 5,000,000 where it is a bound."""
+    """Format a placeholder's value for a sentence: 23 March 1978; 5,000,000 if it is a bound."""
     return write_said(value, kind, grouped=comparison_of(placeholder) in COMPARE)
 
 
 def take_turns(items: Sequence[Item], kind: Callable[[Item], object]) -> list[Item]:
-    """Reorder items so that their kinds take turns; within a turn, and of one kind, the order stays."""
+    """Reorder items so that their kinds alternate; items of one kind stay in their order."""
     counts: Counter[object] = Counter()
     turns = []
     for item in items:

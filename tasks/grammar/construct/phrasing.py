@@ -1,6 +1,7 @@
-"""Compose the ways to word a query, for a model that picks one: a small one words it no better by itself.
+"""Compose the possible wordings of a query, from which a model picks one.
 
-Every wording names all that is given, and nothing else.
+A small model does not write better wordings by itself. Every wording names all given values, and nothing
+else.
 """
 
 from __future__ import annotations
@@ -31,31 +32,34 @@ from tasks.grammar.construct.names import (
 from tasks.grammar.construct.queries import Query, table_of
 
 TAKES_NOUN = ("me", "know", "up", "out")
-"""Last words of openings after which a noun may stand: could you tell me the runtime."""
+"""The last words of openings after which a noun may follow: could you tell me the runtime."""
 ROUNDED = "to one decimal"
 
 
 @dataclass(frozen=True)
 class Wording:
-    """A question; the same in indirect speech, if its verb does not come last; what it asks for, a noun."""
+    """A question, the same question in indirect speech, and what it asks for as a noun.
+
+    `indirect` is empty if the verb comes last.
+    """
 
     direct: str
     indirect: str = ""
     noun: str = ""
     thing: bool = False
-    """Whether the noun is of the thing itself, which one may know without knowing which it is."""
+    """Whether the noun names the thing itself. Then `do you know the film ...` would not ask for its name."""
 
 
 @dataclass
 class Phrasing:
-    """A query to be worded."""
+    """A query, with the methods that compose its wordings."""
 
     query: Query
     columns: Sequence[Column]
     describer: Describer = field(init=False)
     describers: tuple[Describer, ...] = field(init=False)
     asked: str = field(init=False)
-    """The table that is asked about."""
+    """The table that the query asks about."""
 
     def __post_init__(self) -> None:
         self.describers = tuple(Describer(self.query, self.columns, called) for called in (False, True))
@@ -63,7 +67,7 @@ class Phrasing:
         self.asked = table_of(self.query.projection[0])
 
     def list_questions(self, opening: str) -> list[str]:
-        """List the questions that begin with these words; with a question word if they are empty."""
+        """List the questions that begin with `opening`; if it is empty, with a question word."""
         found = []
         for describer in self.describers:
             for sentence in self._list_sentences(describer):
@@ -78,7 +82,7 @@ class Phrasing:
         return list(dict.fromkeys(found))
 
     def list_fragments(self, form: str) -> list[str]:
-        """List search phrases. form: what they begin with: wanted, given or asking."""
+        """List search phrases. `form` says how they begin: `wanted`, `given` or `asking`."""
         found = []
         for describer in self.describers:
             if form == "asking":
@@ -217,7 +221,7 @@ class Phrasing:
                 yield f"{lead}{one.words} {has} the {extreme} {amount}"
 
     def _list_wanted(self) -> list[str]:
-        """Name what a lookup asks for: of what is counted, the number."""
+        """Name the columns that a lookup asks for; a column that counts things is a number."""
         return [
             f"number of {name_amount(column, self.columns)}"
             if find_kind(column, self.columns) == "number"
@@ -238,7 +242,7 @@ class Phrasing:
     def _wanted(self) -> str:
         column, noun = self.query.projection[0], self.describer.name(self.asked)
         words = name_column_with_unit(column, self.columns)
-        # `the numbers of all flights` would be something else.
+        # Without the noun, `the numbers of all flights` would have another meaning.
         listed = self.query.measure == "list"
         prefixed = words in WEAK and listed and noun == name_table(self.asked, self.columns)
         return f"{noun} {words}" if prefixed else words
@@ -258,7 +262,7 @@ class Phrasing:
 
 
 def _find_owner(described: Described) -> str:
-    """Find what a thing is described as belonging to, if it is by nothing else: the film of its genres."""
+    """Return the owner of a thing if nothing else describes the thing: the film, for its genres."""
     if len(described.belongs) != 1:
         return ""
     lead, _, owner = described.belongs[0].partition(" the ")
@@ -271,7 +275,7 @@ def _find_owner(described: Described) -> str:
 def list_wordings(
     query: Query, columns: Sequence[Column], form: str, circumstance: str, opening: str
 ) -> list[str]:
-    """List the wordings of a query: fragments of a form, or a circumstance with a question after it."""
+    """List the wordings of a query: fragments of a form, or a circumstance followed by a question."""
     phrasing = Phrasing(query, columns)
     if not circumstance:
         return phrasing.list_fragments(form)

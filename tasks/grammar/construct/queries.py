@@ -1,8 +1,8 @@
-"""GRAMMAR's queries (select, project, join, with placeholders for values) and the SQL written from them.
+"""Define GRAMMAR's queries (select, project, join, with placeholders for values) and write their SQL.
 
-Beyond the paper a query may compute a measure over several rows, and compare a column otherwise than by `=`.
-A placeholder is named after the column that it is compared with; another comparison than `=` is its suffix:
-`films.runtime_minutes:over`.
+Beyond the paper, a query may compute a measure over several rows, and compare a column by an operator other
+than `=`. A placeholder is named after the column that it is compared with. For another operator the name has
+a suffix: `films.runtime_minutes:over`.
 """
 
 from __future__ import annotations
@@ -24,46 +24,53 @@ from tasks.databases.profile.readings import Readings, apply_readings
 from tasks.databases.quoted_names import quote_column, quote_name
 
 DIALECT = "sqlite"
+"""The dialect of all stored SQL. Before a query runs on another engine, it is translated."""
 PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
+"""Matches a placeholder with its brackets."""
 QUOTED_PLACEHOLDER = re.compile(r"'\[[^\[\]']*\]'")
+"""Matches a placeholder as a SQL text."""
 LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
+"""Matches a text or number literal in SQL."""
 
 
 Measure = Literal["", "list", "count", "average", "most", "least"]
-"""What is computed from the rows that fit: nothing, all of them as a list, their number, the mean of a column
-to one decimal, or the row with the largest or smallest value of a column."""
+"""The measure that a query computes from the matching rows, or an empty text.
+
+`list` lists the rows, and `count` counts them. `average` computes the mean of a column to one decimal. `most`
+and `least` find the row with the largest or smallest value of a column.
+"""
 
 COMPARISONS: Mapping[str, type[exp.Binary]] = {
     "over": exp.GT, "under": exp.LT, "from": exp.GTE, "to": exp.LTE, "other": exp.EQ,
 }  # fmt: skip
-"""Suffix of a placeholder -> its comparison. `other` is a second value that the same column may have."""
+"""The comparison for each suffix of a placeholder. `other` is a second value that the column may equal."""
 
 
 Among = Mapping[str, Sequence[str | int]]
-"""Column of `Query.equal` -> the values of it that are wanted; of other columns all are. More may be read: an
-engine may take Oslo for oslo."""
+"""For columns of `Query.equal`, the only values to read; other columns are not limited. More rows may be
+read, because an engine may treat Oslo and oslo as equal."""
 NOT_LIMITED: Among = MappingProxyType({})
 AS_THEY_ARE: Readings = MappingProxyType({})
-"""Every column is read as it is."""
+"""Readings that leave every column unchanged."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """The meaning of a SQL template, independent of how it is written. Columns are named `table.column`."""
+    """The meaning of a SQL template, however its SQL is written. Columns are named `table.column`."""
 
     projection: tuple[str, ...]
-    """Of a count: the key of what is counted. Of an average: the column."""
+    """The selected columns. For a count, the key of the counted rows; for an average, the column."""
     joins: tuple[tuple[str, str], ...]
     """Pairs of columns that must be equal, each pair sorted, the pairs sorted."""
     placeholders: tuple[str, ...]
     """Names of the given values, sorted: the column that each is compared with, and a suffix."""
     measure: Measure = ""
     ranked_by: str = ""
-    """Of `most` and `least`: the column whose extreme is wanted."""
+    """The column whose extreme is asked for, with the measures `most` and `least`."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of projection, placeholders and rank, each once."""
+        """The columns of projection, placeholders and rank, without duplicates."""
         given = map(column_of, self.placeholders)
         return tuple(dict.fromkeys([*self.projection, *given, *filter(None, [self.ranked_by])]))
 
@@ -80,7 +87,7 @@ class Query:
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
-        """The placeholders that leave a column more than one value: all of one column."""
+        """The placeholders of the one column that may have more than one value."""
         column = next((column_of(name) for name in self.placeholders if comparison_of(name)), None)
         return tuple(name for name in self.placeholders if column_of(name) == column)
 
@@ -93,15 +100,15 @@ class Query:
 
 @dataclass(frozen=True)
 class FreeQuery(Query):
-    """A SELECT of any shape, as a person wrote it: aggregates, groups, subqueries, set operations.
+    """A SELECT of any shape: aggregates, groups, subqueries, set operations.
 
-    `projection` holds the selected columns; it is empty where something else is selected, too. `joins` and
-    `measure` are empty, since the SQL alone says what is asked.
+    `projection` contains the selected columns; it is empty if anything else is selected too. `joins` and
+    `measure` are empty, because only the SQL says what is asked.
     """
 
     sql: str = ""
-    """Canonical SQL with `'[table.column]'` in the places of values. A second value of a column is
-    `'[table.column#2]'`; one placeholder may stand in several places, which get the same value."""
+    """Canonical SQL with `'[table.column]'` for each value. A second value of a column is
+    `'[table.column#2]'`. A placeholder that occurs more than once has the same value everywhere."""
     used: tuple[str, ...] = ()
     """The columns that the SQL names, and those that placeholders are named after; sorted."""
     read: tuple[str, ...] = ()
@@ -119,7 +126,7 @@ class FreeQuery(Query):
 
     @property
     def id(self) -> str:
-        """Hash of the SQL, whatever the case of its names."""
+        """Hash of the SQL, ignoring the case of names."""
         parsed = sqlglot.parse_one(self.sql, dialect=DIALECT)
         for name in parsed.find_all(exp.Identifier):
             name.set("this", name.name.lower())
@@ -138,13 +145,13 @@ def column_of(placeholder: str) -> str:
 
 
 def comparison_of(placeholder: str) -> str:
-    """Return the suffix of a placeholder: a name in `COMPARISONS`, empty for equality."""
+    """Return the suffix of a placeholder: a name in `COMPARISONS`, or empty for equality."""
     _, _, suffix = placeholder.rpartition(":")
     return suffix if suffix in COMPARISONS and suffix != placeholder else ""
 
 
 def write_template(query: Query) -> str:
-    """Write a query's SQL with `'[table.column]'` in the places of values."""
+    """Write a query's SQL with `'[table.column]'` for each value."""
     if isinstance(query, FreeQuery):
         return query.sql
     return build_select(query, {name: f"[{name}]" for name in query.placeholders}).sql(dialect=DIALECT)
@@ -155,8 +162,8 @@ def write_filled(
 ) -> str:
     """Write a query's SQL with values filled in: text quoted and escaped, numbers as numbers.
 
-    readings: how the columns' cells are read, which the SQL then says. A person's free SQL reads cells as it
-    says itself.
+    `readings` says how to read the cells of columns, and the SQL then contains these conversions. A free
+    query does not use it.
     """
     if isinstance(query, FreeQuery):
         marks = {f"'[{name}]'": write_literal(value) for name, value in values.items()}
@@ -165,7 +172,7 @@ def write_filled(
 
 
 class FilledSql:
-    """`write_filled` for one query and millions of values, without building a syntax tree for each."""
+    """Write the same SQL as `write_filled` for one query and millions of values, without syntax trees."""
 
     def __init__(self, query: Query, readings: Readings = AS_THEY_ARE) -> None:
         marks = {name: f"\0{number}\0" for number, name in enumerate(query.placeholders)}
@@ -180,9 +187,9 @@ class FilledSql:
         )
 
     def read(self, sql: str) -> dict[str, str] | None:
-        """Read the literals, as written, from this query's SQL with values, by placeholder.
+        """Return the literal of each placeholder in SQL that was written for this query.
 
-        None where it is not this query's SQL, or a placeholder has two values.
+        Returns None if it is not this query's SQL, or if a placeholder has two values.
         """
         parts = [LITERAL if number % 2 else re.escape(piece) for number, piece in enumerate(self._pieces)]
         found = re.fullmatch("".join(parts), sql)
@@ -211,8 +218,8 @@ def write_rows(
 ) -> str:
     """Write one SQL query that returns these columns of all rows, by the values of `query.equal`.
 
-    The given values come first, and define the order: the rows of a combination of them are adjacent, and one
-    without an answer has no row. distinct: leave out repeated rows.
+    The given values come first and define the order, so the rows of one combination of values are adjacent. A
+    combination without an answer has no row. `distinct` removes repeated rows.
     """
     selected = [quote_column(column) for column in (*query.equal, *columns)]
     select = exp.select(*selected)
@@ -255,7 +262,7 @@ def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.S
 
 
 def _list_conditions(query: Query, values: Mapping[str, str | int | float]) -> list[exp.Expr]:
-    """List the conditions on given values; those on the varied column become one."""
+    """List the conditions on given values; those on the varied column are combined into one."""
     conditions: list[exp.Expr] = []
     for name in query.placeholders:
         if name not in query.varied:
@@ -296,7 +303,7 @@ def _join_tables(select: exp.Select, query: Query) -> exp.Select:
 
 
 def order_joins(query: Query, first: str) -> Sequence[tuple[str, list[tuple[str, str]]]]:
-    """Order the joins so that each table joins one before it: (table, its join conditions)."""
+    """Order the joins so that each table joins an earlier one: (table, its join conditions)."""
     seen, steps, queue = {first}, [], deque([first])
     while queue:
         current = queue.popleft()

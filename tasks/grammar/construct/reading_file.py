@@ -1,6 +1,7 @@
-"""Read a person's readings: a line a text, with what it asks as slots or as SQL.
+"""Read a person's readings of texts from a file: per line, what a text asks for, as slots or as SQL.
 
-A line has the `id` of a text template or its `text`, and `reading` or `sql`; one with neither was left open.
+A line has the `id` of a text template or its `text`, and `reading` or `sql`. Without either of the last two,
+the line is ignored.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ FOLDER = Path("data/labels")
 SUFFIXES = (".readings.jsonl", ".readings.csv")
 FIELDS = ("id", "text", "reading", "sql", "note")
 WIDTH = 200
+"""The maximum number of characters of a quoted text in an error."""
 MAX_FIELD = 4_000
-"""Most characters of a field."""
+"""The maximum number of characters of a field."""
 HINT = "a line has the id of a text, and reading or sql; both empty leave it open; see docs/grammar.md"
 
 
 @dataclass(frozen=True)
 class FileReading:
-    """The reading of a text in a line of the file. line: its number."""
+    """The reading of a text, and the number of its line in the file."""
 
     line: int
     read: ReadQuery
@@ -46,7 +48,10 @@ class FileReading:
 
 @dataclass(frozen=True)
 class FileReadings:
-    """A file's readings by the text's id, and its lines for texts that are not here (line, what it names)."""
+    """A file's readings by the text's id.
+
+    `unknown` contains the lines for texts that do not exist, as (line number, id or text).
+    """
 
     place: str
     by_text: Mapping[str, FileReading]
@@ -61,7 +66,7 @@ def read_readings(
     slots: Slots,
     queries: ReadingQueries,
 ) -> FileReadings:
-    """Read `<database>.readings.jsonl`, or `.csv`. Raises BadInput that names its first bad line."""
+    """Read `<database>.readings.jsonl` or `.csv`. Raises BadInput that names the first invalid line."""
     files = [folder / f"{database}{suffix}" for suffix in SUFFIXES]
     present = [file for file in files if file.is_file()]
     place = (FOLDER / (present or files)[0].name).as_posix()
@@ -148,7 +153,7 @@ def _read(
 
 
 def match_names(placeholders: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Match a query's placeholders with a text's: by name, else by column. Raises BrokenRule."""
+    """Match a query's placeholders with a text's, by name or else by column. Raises BrokenRule."""
     matched = {name: name for name in placeholders if name in names}
     for name in placeholders:
         if name not in matched:

@@ -1,9 +1,9 @@
-"""Convert a reader's answer (slots filled with parts of the schema) to a query, and back.
+"""Convert a reader's reading of a text (slots filled with parts of the schema) to queries.
 
 A reading is one line: what is asked for, then the comparison and the column of each value, by its number in
-the text: `list films.title; 1 equals people.name; 2 from films.year`. Of a count it names the table, and of
-an extreme the column that decides: `most films.title by films.runtime_minutes; 1 equals genres.name`. It may
-mean one query for each way in which foreign keys join its tables.
+the text: `list films.title; 1 equals people.name; 2 from films.year`. A count names the table. An extreme
+also names the column that decides: `most films.title by films.runtime_minutes; 1 equals genres.name`. A
+reading has one query for each way in which foreign keys join its tables.
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ from tasks.models.ask import Unparsed
 
 ReadMeasure = Literal["list", "count", "average", "most", "least"]
 FIXED, ORDERED = ("equals", "other"), ("over", "under", "from", "to")
-"""Comparisons of a column by which things are looked up, and of one whose values have an order. `other` is a
-second value that the same column may have."""
+"""Comparisons for columns by which things are looked up, and for columns whose values have an order. `other`
+is a second value that the column may equal."""
 MOST_ASKED = 3
-"""Columns that a reading may list."""
+"""The maximum number of columns that a reading may list."""
 BETWEEN = 2
-"""Tables that a way may pass through beside those that the reading names; link tables are not counted."""
+"""The maximum number of further tables on a join path besides those that the reading names. Link tables are
+not counted."""
 MOST_WAYS = 26
+"""The maximum number of join paths, because the reader picks one by a letter."""
 
 
 @dataclass(frozen=True)
 class SlotReading:
-    """A reading of what a text asks."""
+    """A reading of what a text asks for."""
 
     measure: ReadMeasure
     asked: tuple[str, ...]
-    """Columns; of a count, the table whose rows are counted."""
+    """The columns asked for; for a count, the table whose rows are counted."""
     ranked_by: str
-    """Of `most` and `least`: the column whose extreme is wanted."""
+    """The column whose extreme is asked for, with `most` and `least`."""
     given: tuple[tuple[str, str], ...]
     """For each value, in the text's order: the column that it is compared with, and the comparison."""
 
@@ -51,16 +53,16 @@ class Slots:
 
     listed: tuple[str, ...]
     counted: Mapping[str, str]
-    """Table -> the one column that is its key."""
+    """For each table that can be counted, the one column that is its key."""
     averaged: tuple[str, ...]
     ranked: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
-    """For each table: its columns, and those of them whose extreme may be wanted."""
+    """For each table: its columns, and those columns whose extreme may be asked for."""
     fixed: tuple[str, ...]
     ordered: tuple[str, ...]
 
 
 def list_slots(schema: Sequence[Column]) -> Slots:
-    """List what may stand in each slot: columns that people ask about, tables whose rows are counted."""
+    """List the parts of a schema that can fill each slot: columns that people ask about, tables to count."""
     tables = sorted({column.table for column in schema})
     own = {table: [column for column in schema if column.table == table] for table in tables}
     keys = {table: [column.id for column in columns if column.primary_key] for table, columns in own.items()}
@@ -81,7 +83,7 @@ def list_slots(schema: Sequence[Column]) -> Slots:
 
 
 def number_placeholders(text: str) -> tuple[str, tuple[str, ...]]:
-    """Put numbers to a text's values, and hide how they are compared; return it with their names in order."""
+    """Add a number to each placeholder of a text, and remove its comparison; also return the names."""
     names = tuple(found[1:-1] for found in PLACEHOLDER.findall(text))
     for number, name in enumerate(names, 1):
         text = text.replace(f"[{name}]", f"[{number}: {column_of(name)}]", 1)
@@ -89,7 +91,7 @@ def number_placeholders(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def write_reading_grammar(slots: Slots, values: int) -> str:
-    """Write a GBNF grammar that accepts the readings of a text with so many values."""
+    """Write a GBNF grammar that accepts the readings of a text with this number of values."""
     kinds = {
         "list": f'"list " listed (", " listed){{0,{MOST_ASKED - 1}}}' if slots.listed else "",
         "count": '"count " counted' if slots.counted else "",
@@ -117,7 +119,7 @@ def write_reading_grammar(slots: Slots, values: int) -> str:
 
 
 def parse_reading(text: str, slots: Slots, values: int) -> SlotReading:
-    """Parse a reading of a text with so many values. Raises Unparsed."""
+    """Parse a reading of a text with this number of values. Raises Unparsed."""
     names = sorted({*slots.listed, *slots.fixed, *slots.ordered}, key=len, reverse=True)
     name = "|".join(map(re.escape, names)) or "(?!)"
     table = "|".join(map(re.escape, sorted(slots.counted, key=len, reverse=True))) or "(?!)"
@@ -155,23 +157,24 @@ def _quote(name: str) -> str:
 
 @dataclass(frozen=True)
 class ReadQuery:
-    """A query that a text was read as. names: its placeholder -> the one of the text that it is filled as."""
+    """The query of a reading. `names` maps the query's placeholders to those of the text."""
 
     query: Query
     names: Mapping[str, str]
 
 
 class ReadingQueries:
-    """Writes readings of one schema as queries; keeps the schema's join trees."""
+    """Converts readings to queries over one schema, and caches the schema's join trees."""
 
     def __init__(self, schema: Sequence[Column], slots: Slots) -> None:
         self._schema, self._slots = schema, slots
         self._routes: dict[int, list[Route]] = {}
 
     def list_queries(self, reading: SlotReading, names: Sequence[str]) -> list[ReadQuery]:
-        """List what a reading may mean, the shortest way first, and those by one table more.
+        """List the queries that a reading may mean: along the shortest join paths, and with one table more.
 
-        names: of the text's placeholders, in its order. Raises BrokenRule if it makes no query.
+        `names` contains the names of the text's placeholders, in the text's order. Raises BrokenRule if the
+        reading makes no valid query.
         """
         count = reading.measure == "count"
         asked = (self._slots.counted[reading.asked[0]],) if count else reading.asked
@@ -200,7 +203,7 @@ class ReadingQueries:
         ]
 
     def _list_ways(self, asked: str, tables: frozenset[str]) -> list[tuple[tuple[str, str], ...]]:
-        """List the sets of joins that connect these tables, and have no other at an edge."""
+        """List the sets of joins that connect these tables, without any other table at the end of a path."""
         found: dict[tuple[tuple[str, str], ...], None] = {}
         for size in range(len(tables), len(tables) + BETWEEN + 1):
             shortest = not found

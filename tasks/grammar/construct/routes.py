@@ -1,6 +1,6 @@
 """Choose join trees for questions: which table is asked about, and which tables supply the given values.
 
-No row is read: whether a lookup is likely to have one answer is estimated from names, types and keys.
+No row is read. Whether a lookup is likely to have one answer is estimated from names, types and keys.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Route:
     asked: str
     given: tuple[str, ...]
     spread: int
-    """Estimated number of one-to-many steps from the given values to what is asked."""
+    """The estimated number of one-to-many steps from the given values to the table that is asked about."""
 
 
 def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders: int) -> list[Route]:
-    """List the routes over so many tables in which every table at a tree's edge is asked about or given.
+    """List the routes with a number of tables; every table at a tree's edge is asked about or given.
 
-    tables: minimum and maximum number of tables, link tables not counted.
+    `tables` is the minimum and maximum number of tables, without link tables.
     """
     least, most = tables
     routes = []
@@ -47,10 +47,10 @@ def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders
 
 
 def rank_routes(routes: Sequence[Route], seed: int) -> list[Route]:
-    """Order routes by spread, so that likely single answers come first; the asked tables take turns."""
+    """Order routes by spread, so that likely single answers come first; the asked tables alternate."""
     by_spread: defaultdict[int, defaultdict[str, list[Route]]] = defaultdict(lambda: defaultdict(list))
     for route in sorted(
-        # The repr of a join tree is in the salt: another class or field name would change the order.
+        # The hash includes the repr of a join tree, so renaming a class or a field would change the order.
         routes,
         key=lambda route: (len(route.tree.tables), make_id(seed, route.asked, repr(route.tree))),
     ):
@@ -69,7 +69,7 @@ def _count_joins(tree: JoinTree, table: str) -> int:
 
 
 def _estimate_spread(tree: JoinTree, columns: Sequence[Column], given: str, asked: str) -> int:
-    # Rows without a name of their own share the values that they are looked up by.
+    # Rows without an identifying column share the values that they are looked up by.
     own = [column for column in columns if column.table == given and column.descriptive]
     shared = not any(column.primary_key or is_identifying(column) for column in own)
     return _count_one_to_many(tree, columns, given, asked) + shared
@@ -90,5 +90,5 @@ def _count_one_to_many(tree: JoinTree, columns: Sequence[Column], given: str, as
             if table not in cost:
                 cost[table], last[table] = cost[current] + step, step
                 waiting.append(table)
-    # A final one-to-many step counts twice: a question about many rows seldom has one answer.
+    # A final one-to-many step counts twice, because a question about many rows seldom has one answer.
     return cost[asked] + last[asked]

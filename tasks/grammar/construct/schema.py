@@ -1,4 +1,4 @@
-"""Stage: reflect the database's schema, from which templates are written. It holds no cell."""
+"""Stage: reflect the database's schema, from which templates are written. It contains no cells."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from tasks.errors import BadInput
 from tasks.grammar.construct.glossary import Term, leave_out
 
 SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
+"""The format of a scope: a preposition and one to seven words."""
 
 
 def schema(glossary: list[Term], columns: list[ColumnProfile], database: DatabaseEntry) -> Drafts[Column]:
     """List every table's columns, with types and keys, the words of the glossary, and the tables' scopes.
 
-    columns: the profiles, by which a column's type is what its cells are.
+    `columns` contains the profiles, which determine a column's type by its cells.
 
-    Raises BadInput if the database cannot be opened, has no table or no row, a server's columns differ from
-    its recorded content, a scope is of no table or holds other than words, or `leave_out` names what is not
-    there.
+    Raises BadInput if the database cannot be opened, or has no table or no row, or if a server's columns
+    differ from its recorded content. Also raises BadInput if a scope is for an unknown table or is not in
+    words, or if `leave_out` names an unknown table or column.
     """
     read = reflect(database)
     place = database.file or database.label
@@ -44,7 +45,7 @@ def schema(glossary: list[Term], columns: list[ColumnProfile], database: Databas
 
 
 def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column]:
-    """Give columns the words that a glossary has for them and for their tables."""
+    """Return the columns with the words that a glossary has for them and for their tables."""
     words = {(term.table, term.column): term.words for term in terms}
     return [
         replace(
@@ -57,7 +58,10 @@ def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column
 
 
 def apply_scope(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
-    """Give columns the scope of their table. Raises BadInput for one of no table, or of other than words."""
+    """Return the columns with the scope of their table.
+
+    Raises BadInput if a scope is for an unknown table or is not in words.
+    """
     place = f"params.yaml: {database.label}.scope"
     tables = {column.table for column in columns}
     scopes: dict[str, list[str]] = {}

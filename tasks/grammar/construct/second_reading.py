@@ -54,29 +54,30 @@ from tasks.models.ask import Ask
 from tasks.settings import Settings
 
 UNKNOWN = "unknown_text"
+"""The drop reason of a line in a file of readings for a text that does not exist."""
 
 
 class SecondReading(Settings):
     """`grammar.second_reading` in params.yaml."""
 
     by: Literal["none", "model", "file"] = "none"
-    """The reader: nobody, the role `reader`, or a person with data/labels/<database>.readings.jsonl or
+    """The reader: nobody, the role `reader`, or a person who writes data/labels/<database>.readings.jsonl or
     .csv."""
     groups: int = Field(default=3, ge=1)
-    """Number of groups per SQL template whose answers are compared."""
+    """The number of groups per SQL template whose answers are compared."""
     candidates: int = Field(default=12, ge=1)
-    """Number of groups from which to choose those that separate free SQL from likely misreadings."""
+    """The number of groups from which to choose those that separate free SQL from likely misreadings."""
     told_by: int = Field(default=6, ge=1)
-    """Maximum number of groups to choose in this way."""
+    """The maximum number of groups to choose in this way."""
     seed: int = 0
-    """The seed that chooses the groups."""
+    """The seed of the choice of groups."""
     limits: QueryLimits = QueryLimits()
-    """Limits of each query that follows from a reading."""
+    """The limits of each query that follows from a reading."""
 
 
 @dataclass(frozen=True)
 class TextReading:
-    """The reading of a text. read: None if nothing came of it; then `problem` says why."""
+    """The reading of a text. `read` is None if there is no usable reading; `problem` then says why."""
 
     text: TextTemplate
     read: ReadQuery | None
@@ -85,7 +86,7 @@ class TextReading:
 
 
 class ReadingRequests:
-    """Asks the reader what a text asks, and which way its tables are joined, where there are several."""
+    """Asks the reader what a text asks for, and along which path its tables join if there are several."""
 
     def __init__(self, schema: Sequence[Column], slots: Slots, queries: ReadingQueries, ask: Ask) -> None:
         self._slots, self._queries, self._ask = slots, queries, ask
@@ -142,13 +143,15 @@ async def second_reading(
     params: SecondReading,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
-    """Keep the texts whose reading gives the answers of their groups; all of them if nobody reads.
+    """Keep the texts whose reading gives the answers of their groups; if nobody reads, keep all.
 
-    labels: the folder of people's files. The reader says what a text asks for and what its values are
-    compared with; code writes the SQL. Of SQL of any shape the model writes the SQL itself. A text that a
-    person wrote is kept whatever it was read as; `reading` says it. Drop reasons: `read_otherwise` (a
-    group's answer is another one), `unread` (no reading, or one that makes no query), `unknown_text` (a
-    file's line for a text that is not here).
+    `labels` is the folder of people's files. The reader says what a text asks for and what its values are
+    compared with, and code writes the SQL. For SQL of any shape, the model writes the SQL itself. A text that
+    a person wrote is always kept, and its `reading` contains the outcome. The drop reasons are:
+
+    - `read_otherwise`: the answer of a group differs;
+    - `unread`: there is no reading, or the reading makes no valid query;
+    - `unknown_text`: a line in the file is for a text that does not exist.
     """
     if params.by == "none":
         return Drafts([replace(text, origin=list_rows(text)) for text in back_check])
@@ -241,7 +244,7 @@ def _compare(
 
 
 def keep_own(outcome: TextTemplate | Dropped, text: TextTemplate) -> TextTemplate:
-    """Keep a person's text whatever it was read as, with what the reading came to."""
+    """Keep a person's text whatever its reading was, with the outcome in `reading`."""
     if isinstance(outcome, TextTemplate):
         return outcome
     detail = outcome.detail.removeprefix(f"{text.text} -- ")
@@ -249,7 +252,7 @@ def keep_own(outcome: TextTemplate | Dropped, text: TextTemplate) -> TextTemplat
 
 
 def list_rows(text: TextTemplate) -> tuple[Origin, ...]:
-    """List the rows that a text which was read comes from."""
+    """Return the origin of a text that was read: its row in back_check."""
     return (Origin("row", f"back_check#{text.id}"),)
 
 
@@ -261,7 +264,7 @@ def _list_names(table: str, schema: Sequence[Column]) -> list[str]:
 
 @dataclass(frozen=True)
 class OtherAnswer:
-    """A group of which a reading gives another answer. sql: the reading's; found: what it gives."""
+    """A group whose answer differs from that of a reading. `sql` is the reading's SQL, `found` its answer."""
 
     group: Group
     sql: str
@@ -269,7 +272,7 @@ class OtherAnswer:
 
 
 def choose_groups(groups: Iterable[Group], count: int, seed: int) -> dict[str, list[Group]]:
-    """Choose so many groups of each SQL template, in a seeded order; of the others only ids are hashed."""
+    """Choose `count` groups of each SQL template at random by seed, without keeping all groups in memory."""
     chosen: defaultdict[str, list[tuple[int, str, Group]]] = defaultdict(list)
     for group in groups:
         own = chosen[group.sql_template]
@@ -291,10 +294,10 @@ def find_other_answer(
     schema: Sequence[Column],
     safe: SafeDatabase,
 ) -> OtherAnswer | None:
-    """Find a group that a reading gives another answer of, on the database; None if there is none.
+    """Find a group for which a reading gives another answer on the database; None if there is none.
 
-    In which order columns are asked for makes no difference. Raises StageFailed if a query exceeds its time
-    limit, since that depends on the machine.
+    The order of the selected columns makes no difference. Raises StageFailed if a query exceeds its time
+    limit, because that depends on the machine.
     """
     query = _order_columns(read.query, template)
     readings = list_readings(schema)
@@ -303,7 +306,7 @@ def find_other_answer(
         values = read_values(filled, group)
         sql = write_filled(query, {name: values[key] for name, key in read.names.items()}, readings)
         if sql == group.sql:
-            continue  # the group's answer is what this gives
+            continue  # the same SQL has the same answer
         due = [tuple(row) for row in json.loads(group.answer_rows)]
         statement, given = bind(sql, safe.dialect, schema)
         try:
@@ -314,7 +317,7 @@ def find_other_answer(
                 "grammar.second_reading.limits.timeout_s, or give the database an index"
             ) from error
         except SqlError as error:
-            # A text compared with a number: SQLite finds nothing, a server refuses.
+            # If a text is compared with a number, SQLite finds nothing, but a server reports an error.
             return OtherAnswer(group, sql, f"nothing ({type(error).__name__})")
         if make_comparable(found) != make_comparable(due):
             text = "; ".join(", ".join(map(write_plain, row)) for row in found)

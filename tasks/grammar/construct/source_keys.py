@@ -1,4 +1,4 @@
-"""Find, for groups of a SQL template at once, the keys of the rows that their answers come from."""
+"""Find the keys of the rows behind the answers of a SQL template's groups, for many groups at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.grammar.construct.queries import DIALECT, Among, FilledSql, FreeQuery
 from tasks.grammar.construct.source_rows import find_sources
 
 MOST = 500
-"""Where more values of a column are wanted, all are read."""
+"""If a column has more wanted values than this, all values are read."""
 
 
 def read_keys(
@@ -29,9 +29,9 @@ def read_keys(
 ) -> Iterator[tuple[str, list[tuple[Value, ...]]]]:
     """Yield groups of a SQL template with the primary keys of their source rows in one table.
 
-    groups: filled SQL -> the group's id; others are not read. One statement yields all, as in the fill-in.
-    A free query has no such statement: each of its groups is read by its own, and none where the SQL has a
-    second SELECT, whose rows matter by being missing, too. Raises SqlError.
+    `groups` maps filled SQL to the group's id; other groups are not read. One statement yields all groups, as
+    in the fill-in. A free query has no such statement, so each of its groups is read by a separate query. It
+    yields nothing if its SQL has a second SELECT, whose missing rows may matter too. Raises SqlError.
     """
     if isinstance(query, FreeQuery):
         yield from _read_free_keys(query, table, groups, schema, safe)
@@ -70,7 +70,8 @@ def list_wanted(query: Query, filled: FilledSql, groups: Iterable[str], schema: 
             values = [literal[1:-1].replace("''", "'") for literal in literals if literal.startswith("'")]
         else:
             values = [int(literal) for literal in literals if literal.lstrip("-").isdigit()]
-        # What cannot be read as the column's type may be written otherwise in the database.
+        # Do not limit a column if a literal cannot be read as the column's type: the database may store it in
+        # another form.
         if types[column] in ("text", "date", "integer") and 0 < len(values) == len(literals) <= MOST:
             wanted[column] = sorted(values, key=str)
     return wanted

@@ -1,7 +1,8 @@
 """Trace a semantic group to the database rows behind it, and to the raw rows that those were made from.
 
-The source query of a filled query has the same joins and values but selects the source rows: of a measure,
-all rows that it is computed from. It tells which rows an answer comes from; it never supplies the answer.
+The source query of a filled query has the same joins and values but selects the source rows. For a measure,
+these are all rows that it is computed from. The source query finds the rows behind an answer, but is never
+used to compute the answer.
 """
 
 from __future__ import annotations
@@ -32,15 +33,17 @@ from tasks.lineage.nodes import TracedSource
 from tasks.lineage.records import StageRecord
 
 LIMITS = QueryLimits(timeout_s=60, memory_mb=512, bytes=50_000_000)
+"""The limits of each source query: seconds, megabytes of memory, and bytes of the result."""
 FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[TracedSource]]
-"""(database file's path, table, a row's cells) -> the raw rows that the row was made from, if known."""
+"""A function of a database's path, a table and a row's cells; returns the raw rows behind it, if known."""
 
 
 @dataclass
 class SourceRowTracer:
-    """Lineage tracer for the rows of `grammar.fill_in`; databases stay open until `close`.
+    """Trace the rows of `grammar.fill_in` to the database; databases stay open until `close`.
 
-    root: the folder that paths are relative to. entries: name -> the database's entry in params.yaml.
+    `root` is the folder that paths are relative to. `entries` returns the entry of a database in params.yaml
+    by name.
     """
 
     root: Path
@@ -52,10 +55,10 @@ class SourceRowTracer:
     def __call__(self, stage: StageRecord, record: Mapping[str, Any]) -> list[TracedSource]:
         """Find the source rows of a group.
 
-        Raises BadInput if there are none, or if they no longer give the group's answer; DatabaseGone and
-        SqlError if the database cannot be queried.
+        Raises BadInput if there are none, or if they no longer give the group's answer. Raises DatabaseGone
+        and SqlError if the database cannot be queried.
         """
-        if "answer_rows" not in record:  # dropped rows have no query of their own
+        if "answer_rows" not in record:  # dropped rows have no query
             return []
         database, columns, path = self._find_database(stage)
         try:
@@ -105,7 +108,7 @@ class SourceRowTracer:
 
 @dataclass(frozen=True)
 class SourceRow:
-    """A row of the database. key: its primary key, or all cells where the table has no primary key."""
+    """A row of the database. `key` is its primary key, or all cells if the table has no primary key."""
 
     table: str
     key: tuple[tuple[str, Value], ...]
@@ -114,12 +117,12 @@ class SourceRow:
 
 @dataclass(frozen=True)
 class AnswerSources:
-    """The rows behind an answer, link tables included, sorted; and the answer computed from them."""
+    """The rows behind an answer, including rows of link tables, sorted; and the recomputed answer."""
 
     rows: tuple[SourceRow, ...]
     answer: tuple[tuple[Value, ...], ...]
-    """The distinct combinations of projected cells, sorted, or the measure that the database computes; only
-    for comparison with the recorded answer."""
+    """The distinct combinations of projected cells, sorted, or the measure that the database computes. This
+    answer is only compared with the recorded answer."""
 
 
 def write_source_queries(
@@ -127,9 +130,9 @@ def write_source_queries(
 ) -> tuple[list[tuple[str, list[tuple[str, str]]]], list[int]]:
     """Write a filled query's source queries: one, or one for each SELECT that a set operation combines.
 
-    Returns each with its selected columns, and the positions of the projected ones as `write_source_query`
-    does. Of a person's SQL with groups, an order or subqueries these are the rows that its outer SELECT takes
-    its answer from. Raises BrokenRule if that reads anything but tables.
+    Returns each query with its selected columns, and the positions of the projected columns as
+    `write_source_query` does. For a person's SQL with groups, an order or subqueries, the rows are those that
+    its outer SELECT reads. Raises BrokenRule if that SELECT reads anything but tables.
     """
     try:
         source, selected, projected = write_source_query(sql, columns)
@@ -141,7 +144,7 @@ def write_source_queries(
 
 
 def _is_nested(select: exp.Expr) -> bool:
-    """Return whether a SELECT stands within another one, and is not a part of a set operation alone."""
+    """Return whether a SELECT is inside another SELECT, rather than only part of a set operation."""
     return select.find_ancestor(exp.Select) is not None
 
 
@@ -166,10 +169,10 @@ def _write_free(select: exp.Expr, columns: Sequence[Column]) -> tuple[str, list[
 def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[tuple[str, str]], list[int]]:
     """Write a filled query's source query in canonical SQL.
 
-    Returns the SQL, the selected columns as (table, column), and the positions among them of the columns
-    that the filled query projects, none if it computes a measure. Every column of every table is selected:
-    the key to identify a row, the others to display it. Raises BrokenRule if `sql` is not a query as GRAMMAR
-    builds them.
+    Returns the SQL, the selected columns as (table, column), and the positions of the columns that the filled
+    query projects, which are empty if it computes a measure. Every column of every table is selected: the key
+    identifies a row, and the other columns are for display. Raises BrokenRule if `sql` is not a query in
+    GRAMMAR's form.
     """
     select = parse_select(sql, columns)
     spelling = {column.table.lower(): column.table for column in columns}
@@ -202,7 +205,7 @@ def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[t
 
 
 def is_measured(select: exp.Select) -> bool:
-    """Return whether a query computes its answer from all rows that fit: a number, or the first by a rank."""
+    """Return whether a query's answer is a number computed from rows, or the first row in an order."""
     return bool(select.args.get("limit")) or not all(
         isinstance(expression.unalias(), exp.Column) for expression in select.expressions
     )
@@ -211,8 +214,8 @@ def is_measured(select: exp.Select) -> bool:
 def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) -> AnswerSources:
     """Find the rows that a filled query's answer comes from.
 
-    Memory grows with the number of rows found. Raises SqlError, and BrokenRule if `sql` is not a query as
-    GRAMMAR builds them.
+    Memory grows with the number of rows found. Raises SqlError, and BrokenRule if `sql` is not a query in
+    GRAMMAR's form.
     """
     sources, projected = write_source_queries(sql, columns)
     found: dict[tuple[str, tuple[tuple[str, Value], ...]], SourceRow] = {}
@@ -226,7 +229,7 @@ def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) ->
                 for table, names, keys, start in spans:
                     cells = tuple(zip(names, row[start:], strict=False))
                     key = tuple(cell for cell in cells if cell[0] in keys) or cells
-                    if any(cell is not None for _, cell in key):  # which an outer join may leave empty
+                    if any(cell is not None for _, cell in key):  # an outer join may leave all cells empty
                         found[table, key] = SourceRow(table, key, cells)
     if not projected:
         answer = {
@@ -240,9 +243,9 @@ def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) ->
 def _list_spans(
     selected: Sequence[tuple[str, str]], columns: Sequence[Column]
 ) -> Iterator[tuple[str, list[str], set[str], int]]:
-    """List where the rows of a table begin among selected columns: table, its columns, its keys, position.
+    """List where the rows of each table begin among selected columns: table, columns, keys, position.
 
-    A table that is joined with itself comes once for each alias, with all of its columns.
+    A table that is joined with itself occurs once per alias, with all of its columns.
     """
     start = 0
     while start < len(selected):
@@ -254,7 +257,7 @@ def _list_spans(
 
 
 def _read_column(node: exp.Expr, tables: dict[str, str], columns: Sequence[Column]) -> tuple[str, str]:
-    """Return a projected column as (its table's alias in the query, its name), in lower case."""
+    """Return a projected column as (alias of its table, name), in lower case. Raises BrokenRule."""
     column = node.unalias()
     if not isinstance(column, exp.Column):
         raise BrokenRule("constant", column.sql(dialect=DIALECT))

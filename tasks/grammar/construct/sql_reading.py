@@ -1,17 +1,17 @@
-"""Read the SQL of a template as a query, with the drop reason for what cannot be read (section 4.1).
+"""Read the SQL of a template as a query; list the drop reasons of SQL that cannot be read (section 4.1).
 
-unreadable         it is not one SQL statement
-not_select         the statement is not a plain SELECT
-other_operator     it uses more than select, project and join (section 4.1) and the measures and comparisons
-                   that we add: functions, OR, GROUP BY
-clock              its answer hangs on the clock, the session or chance
-star               it selects `*`
-unknown_name       it names a table or column that the schema does not have, or that is ambiguous
-no_placeholder     it has no placeholder
-constant           it has a value in the place of a placeholder
-wrong_placeholder  a placeholder differs from the column it is compared with
-unfit_measure      it counts what may be counted twice
-unconnected        a table stands in it of which no column is used
+- `unreadable`: the text is not one SQL statement.
+- `not_select`: the statement is not a plain SELECT.
+- `other_operator`: the SQL uses more than select, project and join (section 4.1) and our measures and
+  comparisons, such as OR, GROUP BY and functions.
+- `clock`: the answer depends on the clock, the session or chance.
+- `star`: the SQL selects `*`.
+- `unknown_name`: the SQL names a table or column that is not in the schema, or is ambiguous.
+- `no_placeholder`: the SQL has no placeholder.
+- `constant`: the SQL has a value instead of a placeholder.
+- `wrong_placeholder`: a placeholder differs from the column that it is compared with.
+- `unfit_measure`: the SQL counts rows that may occur twice.
+- `unconnected`: the SQL joins a table of which no column is used.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ from tasks.databases.profile.readings import list_readings, strip_readings
 from tasks.grammar.construct.queries import COMPARISONS, DIALECT, Measure, Query
 
 UNQUOTED = re.compile(r"([=<>]\s*|\bBETWEEN\s+|\bAND\s+)\[([^\]']+\.[^\]']+)\]", re.IGNORECASE)
+"""Matches a placeholder without quotes."""
 ALLOWED_NODES = (
     exp.Select, exp.From, exp.Join, exp.Where, exp.And, exp.EQ, exp.Column, exp.Identifier, exp.Table,
     exp.TableAlias, exp.Alias, exp.Literal, exp.Distinct, exp.Paren, exp.Neg, exp.Count, exp.Star, exp.Avg,
     exp.Round, exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Or, exp.In, exp.Not,
     exp.Is, exp.Null, exp.Order, exp.Ordered, exp.Limit,
 )  # fmt: skip
+"""The syntax nodes that a query may contain; any other node is dropped as `other_operator`."""
 EXTREMES: Mapping[type[exp.Expr], Measure] = {exp.Max: "most", exp.Min: "least"}
 SUFFIXES: Mapping[type[exp.Expr], str] = {
     comparison: suffix for suffix, comparison in COMPARISONS.items() if suffix != "other"
@@ -42,10 +44,11 @@ SUFFIXES: Mapping[type[exp.Expr], str] = {
 FLIPPED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ,
 }  # fmt: skip
+"""For each comparison, the comparison with its two sides swapped."""
 
 
 class BrokenRule(ValueError):
-    """A SQL template breaks a rule. `reason`: the drop reason; the message: where."""
+    """A SQL template breaks a rule. `reason` is the drop reason, and the message says where."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -55,9 +58,9 @@ class BrokenRule(ValueError):
 def parse_select(sql: str, columns: Sequence[Column] = ()) -> exp.Select:
     """Parse one SELECT that uses only select, project, join and our measures. Raises BrokenRule.
 
-    columns: whose readings are taken out, so that a filled query parses as its template does.
+    The readings of `columns` are removed from the SQL, so that a filled query parses like its template.
     """
-    # SQLite would parse an unquoted placeholder as a quoted name.
+    # Quote placeholders first, because SQLite's dialect reads brackets without quotes as a quoted name.
     statements = parse_statements(UNQUOTED.sub(r"\1'[\2]'", sql.strip()))
     if len(statements) != 1 or statements[0] is None:
         raise BrokenRule("unreadable", f"{len(statements)} statements")
@@ -78,7 +81,7 @@ def parse_select(sql: str, columns: Sequence[Column] = ()) -> exp.Select:
 
 
 def parse_statements(sql: str) -> list[exp.Expr | None]:
-    """Parse SQL that a model or a person wrote. Raises BrokenRule, whatever it is."""
+    """Parse SQL that a model or a person wrote. Raises BrokenRule if it cannot be parsed."""
     try:
         return sqlglot.parse(sql, dialect=DIALECT)
     except RecursionError:
@@ -210,7 +213,10 @@ def _read_choice(
 
 
 def _read_placeholder(column: str, value: exp.Expr, suffix: str | None, condition: exp.Expr) -> str:
-    """Read the value that a column is compared with. suffix: of the comparison; None: any."""
+    """Read the placeholder that a column is compared with.
+
+    `suffix` is the suffix that the comparison requires; None accepts any name.
+    """
     if not isinstance(value, exp.Literal) or not re.fullmatch(r"\[.*\]", value.this):
         raise BrokenRule("constant", condition.sql(dialect=DIALECT))
     name = value.this[1:-1]
@@ -225,7 +231,7 @@ def _read_placeholder(column: str, value: exp.Expr, suffix: str | None, conditio
 def _check_null_test(
     condition: exp.Not, allowed: Sequence[str], names: Mapping[str, str], known: Mapping[str, Column]
 ) -> None:
-    """Check that only a column that a measure is taken of must not be NULL."""
+    """Check that IS NOT NULL is used only for the columns of a measure. Raises BrokenRule."""
     inner = condition.this.unnest()
     if not isinstance(inner, exp.Is) or not isinstance(inner.expression, exp.Null):
         raise BrokenRule("other_operator", condition.sql(dialect=DIALECT))

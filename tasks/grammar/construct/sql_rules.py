@@ -1,15 +1,16 @@
-"""Rules that the query of a SQL template must keep (section 4.1, appendix D), with the drop reason for each.
+"""Check the rules for the query of a SQL template (section 4.1, appendix D); list the drop reasons.
 
-What its SQL is dropped for is in `sql_reading.py`.
+`sql_reading.py` has the drop reasons of SQL that cannot be read as a query.
 
-not_descriptive    it asks about a key or another column that nobody asks about
-unfit_placeholder  a placeholder is a measurement, by which nothing can be looked up; or its values have no
-                   order, and a range of them is given
-unfit_measure      it counts what is not a row, or averages or ranks by what is not a number or date
-other_operator     it compares, but without a measure or a list; or by more than one range or pair
-answer_given       it asks for a column that it is given
-unconnected        its tables are not connected by foreign keys
-idle_table         a joined table at the edge contributes nothing to the question
+- `not_descriptive`: the query asks about a key, or a column that nobody asks about.
+- `unfit_placeholder`: nothing can be looked up by the placeholder's column, because it is a measurement. Or a
+  range is given for a column whose values have no order.
+- `unfit_measure`: the query counts something other than rows, or averages or ranks by a column that is not a
+  number or date.
+- `other_operator`: the query compares without a measure or a list, or has more than one range or pair.
+- `answer_given`: the query asks for a column that is given.
+- `unconnected`: foreign keys do not connect the tables.
+- `idle_table`: a table at the edge of the joins contributes nothing to the question.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from tasks.grammar.construct.queries import Query, column_of, comparison_of, tab
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select, read_query
 
 RANGES = (("over",), ("under",), ("from",), ("to",), ("from", "to"))
+"""The comparisons that may be applied together to one column, as one range."""
 PAIR = ("", "other")
+"""The comparisons for a pair of names: equal to the first, or to the other."""
 COUNTED_BY = frozenset(["year", "month", "day", "number", "code", "zip", "phone", "extension",
                         "latitude", "longitude", "degrees"])  # fmt: skip
-"""Last words of columns of numbers whose mean says nothing."""
+"""The last words of number columns whose mean has no meaning."""
 
 
 def read_template(sql: str, columns: Sequence[Column]) -> Query:
@@ -58,7 +61,7 @@ def check_question(query: Query, columns: Sequence[Column]) -> None:
 
 
 def find_problem(query: Query, schema: Sequence[Column]) -> BrokenRule | None:
-    """Return the rule that a query breaks, if it makes no sensible question."""
+    """Return the rule that a query breaks; None if it makes a sensible question."""
     try:
         check_question(query, schema)
     except BrokenRule as broken:
@@ -67,7 +70,7 @@ def find_problem(query: Query, schema: Sequence[Column]) -> BrokenRule | None:
 
 
 def _check_varied(query: Query, known: Mapping[str, Column]) -> None:
-    """Check that the placeholders compared otherwise than by `=` are one range, or a pair of names."""
+    """Check that the placeholders with a comparison other than `=` are one range, or a pair of names."""
     if not query.varied:
         return
     column, suffixes = column_of(query.varied[0]), tuple(map(comparison_of, query.varied))
@@ -106,19 +109,19 @@ def _check_measure(query: Query, known: Mapping[str, Column]) -> None:
 
 
 def has_order(column: Column) -> bool:
-    """Return whether larger and smaller mean something: numbers and dates that are no names."""
+    """Return whether a column's values can be ranked: numbers and dates, but not codes."""
     named = find_last_word(column) in COUNTED_BY - {"year", "day"}
     return column.descriptive and column.type in ("integer", "real", "date") and not named
 
 
 def has_mean(column: Column) -> bool:
-    """Return whether a mean of a column says something: numbers that are neither names nor years."""
+    """Return whether the mean of a column has a meaning: numbers that are neither codes nor years."""
     named = tells_year(column) or find_last_word(column) in COUNTED_BY
     return column.descriptive and column.type in ("integer", "real") and not named
 
 
 def fits_placeholder(column: Column) -> bool:
-    """Return whether things can be looked up by a column: descriptive, no measurement, no boolean."""
+    """Return whether things can be looked up by a column: descriptive, not a real number, not a boolean."""
     return column.descriptive and column.type not in ("real", "boolean")
 
 
@@ -140,7 +143,7 @@ def _check_connected(query: Query, known: Mapping[str, Column]) -> None:
 
 
 def _equal_columns(query: Query) -> dict[str, str]:
-    """Map each joined column to the smallest name among the columns that it must equal."""
+    """Map each joined column to the alphabetically first of the columns that it must equal."""
     least = {side: side for pair in query.joins for side in pair}
     for _ in query.joins:
         for a, b in query.joins:

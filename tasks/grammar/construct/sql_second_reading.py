@@ -1,7 +1,7 @@
-"""Read texts of free SQL a second time: the reader writes the SQL, from the text and the schema alone.
+"""Read texts of free SQL a second time: the reader writes SQL from the text and the schema alone.
 
-No cell is sent. The SQL is filled in here, and its rows are compared with those of groups that tell the
-template from its likely misreadings.
+No cell is sent to the model. The SQL is filled with values here. Its rows are compared with the answers of
+groups that separate the template from its likely misreadings.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tasks.models.ask import Ask, Unparsed
 
 READ_OTHERWISE, UNREAD = "read_otherwise", "unread"
 SAME = "same"
-"""What `reading` says of a text that was read to the same answers."""
+"""The value of `reading` for a text whose reading gave the same answers."""
 WIDTH = 80
-"""Characters of a found answer that a drop tells."""
+"""The maximum number of characters of a found answer in a drop's detail."""
 NUMBERED = re.compile(r"\[(\d+)(?::[^\]]*)?\]")
 
 
 @dataclass(frozen=True)
 class SqlReading:
-    """The SQL that a text was read as. query: None if nothing came of it; then `problem` says why."""
+    """The SQL that a text was read as. `query` is None if there is none; `problem` then says why."""
 
     text: TextTemplate
     query: FreeQuery | None
@@ -91,7 +91,7 @@ def parse_sql_reading(reply: str, names: Sequence[str], schema: Sequence[Column]
 
 
 def compare_sql(reading: SqlReading, telling: TellingGroups) -> TextTemplate | Dropped:
-    """Compare the rows of a reading's SQL with the answers of the groups that tell its template apart."""
+    """Compare the rows of a reading's SQL with the answers of the groups chosen for its template."""
     text, query = reading.text, reading.query
     if query is None:
         return Dropped(text.id, UNREAD, f"{text.text} -- {reading.problem}", reading.origin)

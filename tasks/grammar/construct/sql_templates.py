@@ -1,9 +1,9 @@
 """Stage: have a model write SQL templates from table and column names, without any row (section 4.1).
 
-A model whose decoding can be held to a form picks one of the queries that a request offers: a small one
-writes no better. One whose role says `constrain: none` gets the whole schema, and writes what it likes; the
-rules are the same. With `dialect: any` it may write any SELECT that runs, and requests follow a plan that
-covers every table and column.
+If a model's decoding can be constrained, it picks one of the queries that a request offers, because a small
+model does not write better ones. If its role has `constrain: none`, it sees the whole schema and writes SQL
+freely. The rules are the same. With `dialect: any` it may write any SELECT that runs, and requests follow a
+plan that covers every table and column.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.settings import Settings
 
 CONSTRAIN = "roles.generator.constrain"
+"""The setting for the decoding of the generator."""
 SHAPE = "grammar.sql_templates.dialect"
 FREE = ("none", "tools")
-"""Its values by which decoding is held to nothing here."""
+"""The values of `constrain` that do not constrain the decoding of SQL."""
 SUFFIX_NAMES = {
     name: tuple(suffix.removeprefix(":") for suffix in suffixes) for name, suffixes in SUFFIXES.items()
 }
@@ -56,15 +57,15 @@ class TemplateKind(TemplateShape):
     """A kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
 
     templates: int = Field(ge=0)
-    """Maximum number of templates."""
+    """The maximum number of templates."""
     requests: int = Field(ge=0)
-    """Maximum number of requests."""
+    """The maximum number of requests."""
     criteria: tuple[str, ...]
-    """Keys of `grammar.sql_templates.criteria` that the prompt states."""
+    """The keys of `grammar.sql_templates.criteria` that the prompt states."""
 
 
 class PromptExample(Settings):
-    """The prompt's example, from another domain than the database's."""
+    """The prompt's example, from a domain that the database does not cover."""
 
     tables: str
     """The example's tables: `books(book_id integer, title text)`."""
@@ -76,20 +77,20 @@ class SqlTemplates(Settings):
     """`grammar.sql_templates` in params.yaml."""
 
     kinds: Mapping[str, TemplateKind]
-    """Kind of template -> what a template of it must have."""
+    """The properties of each kind of template, by name."""
     criteria: Mapping[str, str]
     """The sentence in the prompt for each criterion."""
     example: PromptExample
     only: tuple[str, ...] | None = None
-    """Kinds for databases that name none; null uses all."""
+    """The kinds for databases that do not name any; null uses all."""
     offered: int = Field(default=4, ge=1)
-    """Number of columns that one request offers the model to choose from."""
+    """The number of columns that one request offers the model to choose from."""
     dialect: Literal["plain", "any"] = "plain"
-    """What a model with `constrain: none` writes: the kinds above, or any SELECT, by a plan."""
+    """The SQL that a model with `constrain: none` writes: the kinds above, or any SELECT, by a plan."""
     coverage: Coverage = Coverage()
-    """The plan of `dialect: any`."""
+    """The plan of requests for `dialect: any`."""
     seed: int = 0
-    """The seed that orders the requests."""
+    """The seed of the order of requests."""
 
 
 NOT_DRAWN = "the templates of the kinds that were asked for are about others"
@@ -98,22 +99,22 @@ PEOPLE_CHOSE = "the own templates, which stand instead of a model's, are about o
 
 @dataclass(frozen=True)
 class SqlTemplate:
-    """A query with `'[table.column]'` where values go, in canonical SQL (section 4.1)."""
+    """A query with `'[table.column]'` for each value, in canonical SQL (section 4.1)."""
 
     id: str
-    """Hash of the canonical AST: the same question in other clothes has the same id."""
+    """Hash of the canonical AST, so that the same question in differently written SQL has the same id."""
     sql: str
     tables: tuple[str, ...]
     projection: tuple[str, ...]
     placeholders: tuple[str, ...]
-    """Names of the values left open: the column, and a suffix where it is compared otherwise than by `=`."""
+    """The names of the placeholders: the column, and a suffix if the comparison is not `=`."""
     choices: int
-    """Number of queries that the model could choose from; 0 if it, or a person, wrote the query freely."""
+    """The number of queries that the model could choose from; 0 if the query was written freely."""
     origin: tuple[Origin, ...]
 
 
 def is_by_person(template: SqlTemplate) -> bool:
-    """Return whether a person brought a SQL template."""
+    """Return whether a person wrote a SQL template."""
     return any(origin.reference.startswith("own_templates#") for origin in template.origin)
 
 
@@ -127,7 +128,7 @@ class OwnText:
 
 @dataclass(frozen=True)
 class OwnTemplate:
-    """A SQL template that a person brought, with its texts. Its id is that of the SQL template."""
+    """A SQL template that a person wrote, with its texts. Its id is that of the SQL template."""
 
     id: str
     sql: str
@@ -137,9 +138,9 @@ class OwnTemplate:
     placeholders: tuple[str, ...]
     texts: tuple[OwnText, ...]
     tag: str
-    """The person's own label for the groups of this template; empty if there is none."""
+    """The person's label for the groups of this template; empty if there is none."""
     instead: bool
-    """Whether such templates stand instead of a model's: then no model is asked for any."""
+    """Whether such templates replace a model's, so that no model is asked for templates."""
     origin: tuple[Origin, ...]
 
 
@@ -153,10 +154,10 @@ async def sql_templates(
 ) -> Drafts[SqlTemplate]:
     """Ask for templates of each kind until there are enough distinct ones (GRAMMAR, section 4.1).
 
-    Each round sends as many requests as templates are missing, in a fixed order, so that neither the
-    requests nor the rows depend on which answer arrives first. A person's templates come first and count
-    towards no kind; where they stand instead of a model's, no model is asked. settings: `roles.generator`,
-    dotted name -> value. Raises BadInput if the database names a kind that there is not.
+    Each round sends as many requests as templates are missing, in a fixed order, so that neither the requests
+    nor the rows depend on which answer arrives first. A person's templates come first and do not count
+    towards any kind. If they replace a model's, no model is asked. `settings` contains the settings of
+    `roles.generator`, by dotted name. Raises BadInput if the database names an unknown kind.
     """
     free = settings.get(CONSTRAIN) in FREE
     kept = {own_template.id: _take_own(own_template) for own_template in own_templates}
@@ -201,9 +202,9 @@ async def _ask_by_plan(
     kept: dict[str, SqlTemplate],
     dropped: list[Dropped],
 ) -> None:
-    """Ask about every table and column of the schema; name those that no template asks about.
+    """Ask about every table and column of the schema; drop those that no template asks about.
 
-    A further round asks about what no template of the rounds before asks about.
+    After the first round, a round asks only about tables and columns that no template asks about yet.
     """
     tables, columns = _list_read(kept, schema)
     lost: list[tuple[Subject, str]] = []
@@ -263,7 +264,7 @@ async def _ask_template(
     free: bool,
     ask: Ask,
 ) -> Answer[Query]:
-    """Ask for one template: a request's choice; or freely, with its tables only to think of first."""
+    """Ask for one template: a choice among a request's queries, or free SQL that starts from its tables."""
     fields = _describe_schema(request, schema, kind) if free else _describe_request(request, schema)
     return await ask(
         "sql_template_free" if free else "sql_template",
@@ -323,7 +324,7 @@ def describe_tables(request: TemplateRequest, schema: Sequence[Column]) -> list[
 
 
 def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, example: str) -> Query:
-    """Parse a reply as a query that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
+    """Parse a reply as a query that satisfies every rule. Raises Unparsed: `<reason>: <detail>`."""
     sql = strip_reply(text)
     if len(sql) > MAX_SQL:
         raise Unparsed(f"unreadable: more than {MAX_SQL:,} characters")
@@ -358,7 +359,7 @@ def _sort_answer(
     kept: dict[str, SqlTemplate],
     dropped: list[Dropped],
 ) -> Dropped | None:
-    """Keep a request's template, or drop it and return the drop."""
+    """Keep a request's template, or drop it and return the dropped row."""
     origin: tuple[Origin, ...] = (Origin("call", answer.call),)
     query = answer.value
     if query is None or query.id in kept:
@@ -394,6 +395,6 @@ def _normalise(sql: str) -> str:
 
 
 def write_sql_grammar(request: TemplateRequest) -> str:
-    """Write the grammar: the model chooses the columns, everything else is fixed."""
+    """Write the decoding grammar: the model chooses one of the request's queries."""
     templates = map(write_template, request.queries)
     return "root ::= " + " | ".join(json.dumps(sql, ensure_ascii=False) for sql in templates)

@@ -1,12 +1,12 @@
-"""Rules for the style of a model's texts, not of a person's, with the drop reason for breaking each.
+"""Check the style of a model's texts, but not of a person's; list the drop reasons.
 
-doubled_word      a word stands twice in a row, or the same thing is named on both sides of its article
-wrong_article     `a` stands before a vowel, or `an` before a consonant
-unknown_word      a word is neither English nor of the schema
-no_question       whole sentences are asked for, and the last one is not a question
-no_verb           whole sentences are asked for, and one has no verb
-shared_sentence   a sentence of six words or more stands in an earlier text of the criterion
-copied_example    a sentence of six words or more is that of the prompt's example
+- `doubled_word`: a word occurs twice in a row, or the same word is on both sides of an article.
+- `wrong_article`: `a` comes before a vowel, or `an` before a consonant.
+- `unknown_word`: a word is neither English nor in the schema.
+- `no_question`: full sentences are required, and the last one is not a question.
+- `no_verb`: full sentences are required, and one has no verb.
+- `shared_sentence`: a sentence of six words or more is in an earlier text of the criterion.
+- `copied_example`: a sentence of six words or more is from the prompt's example.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.grammar.construct.queries import PLACEHOLDER
 from tasks.models.ask import Unparsed
 
 SHARED = 6
-"""Words that a sentence has at least, to be compared with others."""
+"""The minimum number of words of a sentence that is compared with other texts."""
 DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
 ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
 VERBS = frozenset([
@@ -30,12 +30,13 @@ VERBS = frozenset([
     "must", "need", "needs", "say", "says", "shall", "should", "tell", "want", "wants", "was", "were",
     "will", "wonder", "would",
 ])  # fmt: skip
+"""Verbs of which each full sentence must contain at least one."""
 
 
 def check_style(text: str, columns: Sequence[Column], *, sentences: bool) -> None:
-    """Check the style of a text template. sentences: whether it must be whole sentences, a question last.
+    """Check the style of a text template. Raises Unparsed: `<reason>: <detail>`.
 
-    Raises Unparsed: `<reason>: <detail>`.
+    `sentences` says whether the text must consist of full sentences and end with a question.
     """
     masked = PLACEHOLDER.sub("[]", text)
     if doubled := DOUBLED.search(masked.lower()):
@@ -58,18 +59,18 @@ def check_style(text: str, columns: Sequence[Column], *, sentences: bool) -> Non
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences in lower case, placeholders masked and marks left out."""
+    """Split a text into lower-case sentences, with placeholders masked and punctuation removed."""
     masked = PLACEHOLDER.sub("[]", text).lower()
     sentences = (" ".join(re.findall(r"\[\]|[^\W_]+", part)) for part in re.split(r"[.?!]+", masked))
     return [sentence for sentence in sentences if sentence]
 
 
 def list_long_sentences(text: str) -> list[str]:
-    """List the sentences of a text that are long enough to be compared with others."""
+    """List the sentences of a text that are long enough to be compared with other texts."""
     return [sentence for sentence in split_sentences(text) if len(sentence.split()) >= SHARED]
 
 
 def find_copied(text: str, examples: Iterable[str]) -> str:
-    """Return a sentence of a text that is one of the examples'; empty if there is none."""
+    """Return a sentence of a text that is also in one of the examples; empty if there is none."""
     known = {sentence for example in examples for sentence in list_long_sentences(example)}
     return next((sentence for sentence in list_long_sentences(text) if sentence in known), "")

@@ -1,4 +1,4 @@
-"""Choose groups of a SQL template whose answers tell it from its likely misreadings."""
+"""Choose groups of a SQL template whose answers separate the template from its likely misreadings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tasks.grammar.construct.queries import FilledSql, FreeQuery
 from tasks.grammar.construct.sql_templates import SqlTemplate
 
 WIDEST = 5
-"""Columns of an answer that are compared whatever their order."""
+"""Up to this number of columns, answers are compared regardless of the order of columns."""
 
 
 @dataclass(frozen=True)
 class FilledGroup:
-    """A group with the values of its template's placeholders, typed, and its answer's rows."""
+    """A group with the typed values of its template's placeholders, and the rows of its answer."""
 
     group: Group
     values: Mapping[str, str | int | float]
@@ -39,10 +39,10 @@ class Reruns:
         self._schema, self._safe = schema, safe
 
     def run(self, query: FreeQuery, filled: FilledGroup) -> Rows | None:
-        """Run a query with a group's values: its rows, one more than the answer has at most.
+        """Run a query with a group's values; return at most one row more than the group's answer has.
 
-        None if the database refuses it. Raises StageFailed at the time limit, since that depends on the
-        machine.
+        Returns None if the database rejects the query. Raises StageFailed at the time limit, because that
+        depends on the machine.
         """
         sql = FilledSql(query).write([filled.values[name] for name in query.placeholders])
         statement, given = bind(sql, self._safe.dialect, self._schema)
@@ -57,7 +57,7 @@ class Reruns:
             return None
 
     def differs(self, query: FreeQuery, filled: FilledGroup) -> bool:
-        """Return whether a query gives other rows than a group's answer has."""
+        """Return whether a query gives rows that differ from a group's answer."""
         found = self.run(query, filled)
         return found is None or not is_same(found, filled.due)
 
@@ -68,7 +68,7 @@ def read_due(group: Group) -> Rows:
 
 
 def is_same(found: Rows, due: Rows) -> bool:
-    """Return whether two answers have the same rows, whatever the order of rows and of columns."""
+    """Return whether two answers have the same rows, regardless of the order of rows and columns."""
     if len(found) != len(due) or (found and len(found[0]) != len(due[0])):
         return False
     wanted = make_comparable(due)
@@ -87,10 +87,10 @@ def _order(rows: Rows, places: Sequence[int]) -> list[tuple[Value, ...]]:
 def choose_telling(
     candidates: Sequence[FilledGroup], misreadings: Sequence[FreeQuery], reruns: Reruns, most: int
 ) -> list[FilledGroup]:
-    """Choose groups, `most` at most, so that many misreadings give another answer in at least one.
+    """Choose at most `most` groups so that many misreadings give another answer in at least one of them.
 
-    Candidates are taken in their order. One is chosen if it tells a misreading that no earlier one tells.
-    Without misreadings it is the first.
+    Candidates are taken in their order. A candidate is chosen if it separates a misreading that no earlier
+    one separates. Without misreadings, only the first candidate is chosen.
     """
     chosen: list[FilledGroup] = []
     untold = list(misreadings)
@@ -105,7 +105,7 @@ def choose_telling(
 
 
 class TellingGroups:
-    """The groups by which readings of a SQL template are compared; chosen once for each template."""
+    """The groups with which readings of a SQL template are compared, chosen once per template."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class TellingGroups:
         self.reruns = Reruns(schema, safe)
 
     def find(self, template: str) -> list[FilledGroup]:
-        """Find the groups of a template."""
+        """Return the chosen groups of a template."""
         if template not in self._chosen:
             sql = self._templates[template].sql
             filled = FilledSql(read_stored(sql, self._schema), list_readings(self._schema))
@@ -134,7 +134,7 @@ class TellingGroups:
 
 
 def read_values(filled: FilledSql, group: Group) -> Mapping[str, str | int | float]:
-    """Read the values that a group's SQL has for its template's placeholders, with their types."""
+    """Read the typed values of a template's placeholders from a group's SQL."""
     literals = filled.read(group.sql)
     if literals is None:
         raise StageFailed(f"group {group.id} is not its SQL template with values: {group.sql}")

@@ -1,6 +1,7 @@
-"""Read templates that a person wrote: JSON Lines of SQL with texts, held to the rules for a model's.
+"""Read templates that a person wrote, in JSON Lines with SQL and texts, and check them.
 
-Whatever is wrong with a line is a value (`Problem`), so that all of it can be named at once.
+The rules are those for a model's templates. Every problem of a line is returned as a `Problem`, so that all
+problems can be reported together.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from tasks.models.ask import Unparsed
 from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
 
 FOLDER = Path("data/templates")
-"""The folder of templates, `<database>.jsonl` each: a dependency in dvc.yaml as a whole."""
+"""The folder of the templates, with one `<database>.jsonl` each; dvc.yaml depends on the whole folder."""
 FIELDS = ("sql", "texts", "tag", "database")
 MAX_SQL, MAX_TEXT, MAX_TAG, MAX_TEXTS = 4_000, 2_000, 200, 100
-"""Most characters of a query, of a text and of a tag; most texts of a template under one criterion."""
+"""The maximum numbers of characters of a query, a text and a tag, and of texts per template and criterion."""
 WIDTH = 100
+"""The maximum number of characters of a quoted text in an error."""
 ADVICE: Mapping[str, str] = {
-    # a line
+    # Reasons for a line.
     "unreadable_line": "one JSON object a line, in UTF-8",
     "wrong_field": "a line holds sql, texts and, if you like, tag and database",
     "other_database": "--database names the one that a file is for",
@@ -39,7 +41,7 @@ ADVICE: Mapping[str, str] = {
     "unknown_criterion": "criteria are entries of grammar.text_templates.criteria",
     "duplicate": "leave one of them out",
     "other_tag": "lines with one SQL are one template: give them one tag",
-    # its SQL, as tasks/grammar/construct/sql_reading.py and sql_rules.py have it
+    # Reasons for its SQL, see tasks/grammar/construct/sql_reading.py and sql_rules.py.
     "unreadable": "one SELECT a line, in SQLite's dialect",
     "not_select": "one SELECT a line",
     "cannot_run": "one SELECT that SQLite runs on this schema",
@@ -56,7 +58,7 @@ ADVICE: Mapping[str, str] = {
     "answer_given": "ask for another column than the one that is given",
     "unconnected": "join the tables by their foreign keys",
     "idle_table": "leave out the table that neither gives, nor is asked for, nor links",
-    # a text, as tasks/grammar/construct/text_rules.py has it
+    # Reasons for a text, see tasks/grammar/construct/text_rules.py.
     "wrong_placeholders": "each placeholder of the SQL once, and no other bracket",
     "too_short": "the limits are in grammar.text_templates.criteria",
     "too_long": "the limits are in grammar.text_templates.criteria",
@@ -72,12 +74,12 @@ ADVICE: Mapping[str, str] = {
     "speaks_of_you": "ask about the thing, not about the person asked",
     "names_other": "leave out what is neither asked for nor given",
 }
-"""What a person can do about a template that breaks a rule, by drop reason."""
+"""For each drop reason, what a person can do about a template with that problem."""
 
 
 @dataclass(frozen=True)
 class TemplateLine:
-    """A non-blank line of a file. record: None if it cannot be read; then `problem` says why."""
+    """A non-blank line of a file. `record` is None if the line cannot be read; `problem` then says why."""
 
     number: int
     raw: bytes
@@ -87,13 +89,13 @@ class TemplateLine:
 
 @dataclass(frozen=True)
 class Problem:
-    """A fault of a line or of one of its texts. reason: the drop reason; what: in one clause."""
+    """A problem of a line or of one of its texts: the drop reason, and what is wrong in a clause."""
 
     line: int
     reason: str
     what: str
     warning: bool = False
-    """Whether it is used nevertheless: the rule keeps a small model in check."""
+    """Whether the line is used anyway, because the rule is meant for a small model's output."""
 
     @property
     def advice(self) -> str:
@@ -106,20 +108,20 @@ class TemplateRules:
     """The rules for the lines of a database."""
 
     database: str
-    """Its name in `databases`."""
+    """The name of the database under `databases`."""
     schema: Sequence[Column]
     criteria: Mapping[str, Criterion]
-    """`grammar.text_templates.criteria`"""
+    """The criteria of `grammar.text_templates.criteria`, by name."""
     wanted: Mapping[str, int] = field(default_factory=dict)
-    """Criterion -> texts that each template must have under it, where no model adds any."""
+    """If no model adds texts, the number of texts that each template must have, by criterion."""
     instead: bool = False
     strict: bool = False
-    """Whether the rules that keep a small model in check make errors of what breaks them."""
+    """Whether breaking a rule that is meant for a small model's output is an error."""
 
 
 @dataclass(frozen=True)
 class CheckedLines:
-    """The templates that are kept, in the lines' order, and what is wrong with these and the others."""
+    """The templates that are kept, in the order of the lines, and the problems of all lines."""
 
     templates: tuple[OwnTemplate, ...]
     problems: tuple[Problem, ...]
@@ -127,7 +129,7 @@ class CheckedLines:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """Return the problems for which a line or text is left out."""
+        """Return the problems because of which a line or text is left out."""
         return tuple(problem for problem in self.problems if not problem.warning)
 
     @property
@@ -139,7 +141,7 @@ class CheckedLines:
 def read_template_lines(path: str) -> Iterator[TemplateLine]:
     """Read the non-blank lines of a JSON Lines file, plain or gzipped; `-` is stdin.
 
-    Raises BadInput if it cannot be opened, is binary, or in UTF-16.
+    Raises BadInput if it cannot be opened, is binary, or is in UTF-16.
     """
     with open_items(path) as stream:
         for number, raw in enumerate(split_lines(stream), 1):
@@ -153,11 +155,11 @@ def read_template_lines(path: str) -> Iterator[TemplateLine]:
 
 
 def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedLines:
-    """Check lines: those with one SQL are one template with all of their texts, in the lines' order.
+    """Check lines; lines with the same SQL are combined to one template with all their texts.
 
-    A line that cannot be used is an error, and so is a text without its SQL's placeholders. A rule that
-    keeps a small model in check makes a warning, or an error if `rules.strict`. A template goes without its
-    broken texts; if it then has too few, it is left out.
+    A line that cannot be used is an error, and so is a text without its SQL's placeholders. Breaking a rule
+    that is meant for a small model's output is a warning, or an error if `rules.strict`. A template loses its
+    invalid texts; if it then has too few texts, it is left out.
     """
     drafts: dict[str, _Draft] = {}
     problems: list[Problem] = []
@@ -173,7 +175,7 @@ def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedL
         lacking = [name for name, count in counts.items() if count < rules.wanted[name]]
         if not lacking and draft.texts:
             kept.append(_make_template(draft, rules))
-        elif not draft.broken:  # otherwise what is missing has been named
+        elif not draft.broken:  # otherwise the problem is already reported
             needs = f"needs {rules.wanted[lacking[0]]} under {lacking[0]!r}" if lacking else "needs one"
             what = f"has {counts[lacking[0]] if lacking else 'no'} texts, {needs}"
             problems.append(Problem(draft.lines[0], "missing_text", what))
@@ -183,7 +185,7 @@ def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedL
 
 @dataclass
 class _Draft:
-    """A template while its lines are read."""
+    """A template whose lines are being read."""
 
     query: Query
     verbalisation: Verbalisation | None
@@ -191,12 +193,12 @@ class _Draft:
     lines: list[int] = field(default_factory=list)
     texts: dict[OwnText, None] = field(default_factory=dict)
     said: set[tuple[str, str]] = field(default_factory=set)
-    """Criterion and hash of each text: what differs in case or its last stop says the same."""
+    """The criterion and hash of each text; texts that differ only in case or a final full stop are equal."""
     broken: bool = False
 
 
 def _read_line(line: TemplateLine, rules: TemplateRules, drafts: dict[str, _Draft]) -> list[Problem]:
-    """Add a line's template and texts to the drafts; return what is wrong with them. Raises BrokenRule."""
+    """Add a line's template and texts to the drafts; return their problems. Raises BrokenRule."""
     record = _read_record(line, rules.database)
     query: Query
     broken: BrokenRule | None = None
@@ -225,7 +227,7 @@ def _read_line(line: TemplateLine, rules: TemplateRules, drafts: dict[str, _Draf
 
 
 def _add_text(draft: _Draft, criterion: str, text: str, rules: TemplateRules) -> Problem | None:
-    """Add a text to a draft if it can be used; return what is wrong with it."""
+    """Add a text to a draft if it can be used; return its problem, if any."""
     warning = None
     try:
         own = OwnText(criterion, _read_text(criterion, text, draft.query, rules))
@@ -237,7 +239,8 @@ def _add_text(draft: _Draft, criterion: str, text: str, rules: TemplateRules) ->
         warning = Problem(0, error.reason, str(error), warning=not rules.strict)
         if rules.strict:
             return warning
-    # Under another criterion the same words are another text: an author may have no second style.
+    # The same words under another criterion count as another text, because an author may write only one
+    # style.
     same = (criterion, make_text_id(draft.query.id, own.text))
     if same in draft.said:
         return Problem(0, "duplicate", "says the same as another text of this SQL", warning=True)
@@ -286,7 +289,7 @@ def _read_record(line: TemplateLine, database: str) -> Record:
 
 
 def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """List texts with their criteria; a criterion may have one or a list. Raises BrokenRule."""
+    """List texts with their criteria; a criterion may have one text or a list. Raises BrokenRule."""
     for criterion, value in texts.items():
         several = value if isinstance(value, list) else [value]
         if len(several) > MAX_TEXTS:
@@ -299,7 +302,7 @@ def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
-    """Read a text that can be filled: it has every placeholder, as the SQL spells it. Raises BrokenRule."""
+    """Check that a text can be filled, and spell its placeholders as the SQL does. Raises BrokenRule."""
     if name not in rules.criteria:
         known = ", ".join(sorted(rules.criteria))
         raise BrokenRule("unknown_criterion", f"has a criterion that is none (there are {known})")
@@ -318,9 +321,9 @@ def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
 
 
 def _check_text(own: OwnText, draft: _Draft, rules: TemplateRules) -> None:
-    """Check a text against the rules for a model's. Raises BrokenRule.
+    """Check a text against the rules for a model's texts. Raises BrokenRule.
 
-    Whether it names what is asked for is only known where the SQL is of a model's shape.
+    Whether the text names what is asked for is checked only if a model could have written the SQL.
     """
     limits = rules.criteria[own.criterion]
     least, most = limits.minimum_words, limits.maximum_words
@@ -339,6 +342,6 @@ def _check_text(own: OwnText, draft: _Draft, rules: TemplateRules) -> None:
 
 
 def shorten(text: str, width: int = WIDTH) -> str:
-    """Make a text printable in one line of so many characters at most."""
+    """Make a text printable in one line of at most `width` characters."""
     text = clean(" ".join(text.split()))
     return text if len(text) <= width else text[: width - 1] + "…"

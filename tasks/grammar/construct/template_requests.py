@@ -1,4 +1,4 @@
-"""Requests for SQL templates: which tables to join, what to ask about, and which columns may be used."""
+"""Make the requests for SQL templates: which tables to join, and which columns may be asked for and given."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from tasks.grammar.construct.verbalisation import list_used_relations
 from tasks.settings import Settings
 
 Compared = Literal["", "over", "under", "from", "to", "between", "pair"]
-"""How a value is compared otherwise than by `=`: by a bound, by two, or one of two things is wanted."""
+"""The comparison of a value, if not by `=`: with one bound, with two, or as one of a pair of things."""
 SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
     "": (), "over": (":over",), "under": (":under",), "from": (":from",), "to": (":to",),
     "between": (":from", ":to"), "pair": ("", ":other"),
 }  # fmt: skip
 
 MONEY = frozenset(["usd", "eur", "gbp", "dollars", "euros", "pounds"])
-"""Units of columns that hold sums of money."""
+"""Units of columns that contain sums of money."""
 NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
 """Last words of integer columns that people use to specify which thing they mean."""
 
@@ -46,19 +46,19 @@ class TemplateShape(Settings):
     """The common properties of all templates of a kind."""
 
     tables: tuple[int, int]
-    """Minimum and maximum number of tables; link tables are not counted."""
+    """The minimum and maximum number of tables; link tables are not counted."""
     placeholders: int = Field(ge=1, le=4)
-    """Number of placeholders; each bound counts as one."""
+    """The number of placeholders; each bound counts as one."""
     measure: Measure = ""
-    """What the query computes from several rows (not in the paper)."""
+    """The measure that the query computes from several rows (not in the paper)."""
     compared: Compared = ""
     """The comparison of one value, if it is not `=`."""
     projected: int = Field(default=1, ge=1, le=3)
-    """Maximum number of projected columns."""
+    """The maximum number of projected columns."""
 
     @property
     def equal(self) -> int:
-        """Number of the values that fix a column."""
+        """The number of the values that fix a column."""
         return self.placeholders - len(SUFFIXES[self.compared])
 
     @model_validator(mode="after")
@@ -80,20 +80,20 @@ class TemplateRequest:
     joins: tuple[tuple[str, str], ...]
     """Pairs of columns that connect the tables."""
     projections: tuple[tuple[str, ...], ...]
-    """The combinations of columns that may be asked for; the template uses one of them."""
+    """The combinations of columns that may be asked for; the template uses one combination."""
     placeholders: tuple[tuple[str, ...], ...]
-    """For each placeholder, the columns it may be."""
+    """For each placeholder, the columns that it may be."""
     measure: Measure = ""
     ranked_by: tuple[str, ...] = ()
-    """The columns whose extreme may be wanted."""
+    """The columns whose extreme may be asked for."""
     varied: tuple[tuple[str, ...], ...] = ()
-    """The placeholders that are compared otherwise than by `=`; the template uses one entry."""
+    """Sets of placeholders whose comparison is not `=`; the template uses one set."""
     queries: tuple[Query, ...] = ()
-    """Every query that it allows, in a fixed order."""
+    """Every query that the request allows, in a fixed order."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that are on offer, sorted."""
+        """All columns that the request offers, sorted."""
         groups = (*self.projections, *self.placeholders, self.ranked_by, *self.varied)
         return tuple(sorted({column_of(name) for group in groups for name in group}))
 
@@ -103,11 +103,12 @@ def list_template_requests(
 ) -> list[TemplateRequest]:
     """List the requests for templates of one shape, the most promising ones first.
 
-    offered: number of columns that the model may choose from; requests: how many to list at most.
+    `offered` is the number of columns that the model may choose from. `requests` is the maximum number of
+    requests.
     """
     routes = rank_routes(find_routes(columns, shape.tables, max(shape.equal, 1)), seed)
     if shape.measure:
-        # What is measured are many rows: those that one given thing has.
+        # A measure is computed over many rows: the rows that belong to one given thing.
         routes = [route for route in routes if route.spread or len(route.tree.tables) == 1]
         routes = [route for route in routes if shape.equal or len(route.tree.tables) == 1]
     spreads = sorted({route.spread for route in routes}) if not shape.measure else [None]
@@ -135,7 +136,7 @@ def tables_of(request: TemplateRequest) -> tuple[str, ...]:
 
 
 def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]:
-    """List the columns that people identify a table's rows by: keys and names, else texts, else any."""
+    """List the columns by which people identify a table's rows: keys and names, else texts, else any."""
     usable = _leave_bare_keys(
         [column for column in columns if column.table == table and fits_placeholder(column)]
     )
@@ -145,15 +146,15 @@ def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]
 
 
 def _list_called(table: str, columns: Sequence[Column]) -> list[str]:
-    """List the columns of a table's keys and names: what its rows are called by."""
+    """List the columns of a table's keys and names, by which people refer to its rows."""
     return _list_names([column for column in columns if column.table == table])
 
 
 def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
     """List the columns that people add to specify one thing: texts, dates, and numbers used as names.
 
-    A time of day only where there is nothing else: who knows it would rather know the day. A date only where
-    there is no year of the same event: people remember that.
+    A time of day is used only if there is no other column, because people are more likely to know the day. A
+    date is used only if there is no year of the same event, because people remember the year.
     """
     usable = [column for column in columns if fits_placeholder(column)]
     usable = [column for column in usable if not _has_year(column, columns)] or usable
@@ -195,10 +196,10 @@ def _make_plain(
     if len(route.tree.tables) == 1:
         asked = [column for column in asked if column not in fixed] or asked
     elif route.spread:
-        # One asks what a thing is called that nobody named, rather than for its details.
+        # If nobody named the thing, people ask for its name rather than for its details.
         asked = [column for column in asked if column in _list_called(route.asked, columns)]
     asked = _choose_share(asked, offered, turn, f"{seed} asked {joins}")
-    # A moment alone tells nothing of what happened then, and a code not what a thing is one of many in.
+    # A time of day alone does not identify an event, and a code does not identify one of many things.
     bare = ("time", "code") if route.spread else ("time",)
     ends = [{name_column(name, columns).split()[-1] for name in group} for group in identifying]
     if not asked or not all(identifying) or any({word} == words for words in ends for word in bare):
@@ -206,7 +207,7 @@ def _make_plain(
     spare = shape.placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables]
     further = [name for name in list_narrowing_columns(usable) if name not in asked]
-    # Of several of one name, people say when each was or which number it has, before they sort them.
+    # To specify one of several things with the same name, people give its date or number first.
     telling = [name for name in further if name_column(name, columns).split()[-1] in NARROWING]
     narrowing = tuple(_choose_share(telling or further, offered, turn, f"{seed} given {joins}"))
     groups = tuple(identifying) + (narrowing,) * spare
@@ -218,11 +219,11 @@ def _make_measured(
     route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: TemplateShape,
     offered: int, seed: int, turn: int,
 ) -> TemplateRequest | None:  # fmt: skip
-    """Make a request for a measure over the rows of the asked table that the given things have."""
+    """Make a request for a measure over the rows of the asked table that belong to the given things."""
     own = [column for column in columns if column.table == route.asked]
     key = tuple(column.id for column in own if column.primary_key)
     names = _list_names(own)
-    # Who ranks by a date would pass over what only the year is known of.
+    # Ranking by a date would leave out rows for which only the year is known.
     ordered = [column.id for column in own if has_order(column) and not _has_year(column, own)]
     salt = f"{seed} {shape.measure} {shape.compared} {joins}"
     tables = [table for table in route.given if table != route.asked]
@@ -236,7 +237,7 @@ def _make_measured(
     if shape.measure == "count":
         asked = [list(key)]
     elif shape.measure == "average":
-        # Of things that are counted, and of money, one asks for the total.
+        # For counts and sums of money, people ask for the total rather than the mean.
         means = [
             column.id
             for column in own
@@ -251,7 +252,7 @@ def _make_measured(
         called = [name for name in names[:1] if name_column(name, columns).split()[-1] in NAMES]
         varied = [tuple(f"{name}{suffix}" for suffix in SUFFIXES["pair"]) for name in called]
     else:
-        # People give a time by its two ends, and an amount by one.
+        # People give a period by its two ends, and an amount by one bound.
         timed = [column.id for column in own if column.id in ordered and _is_time(column)]
         wanted = timed if shape.compared in ("between", "from", "to") else set(ordered).difference(timed)
         preferred = [name for name in ordered if name in wanted] or ordered
@@ -269,7 +270,7 @@ def _make_measured(
 
 
 def _list_names(own: Sequence[Column]) -> list[str]:
-    """List the columns that a row is called by, a name before a number."""
+    """List the columns by which people refer to a row, a name before a number."""
     found = [
         column
         for column in _leave_bare_keys(own)
@@ -279,7 +280,7 @@ def _list_names(own: Sequence[Column]) -> list[str]:
 
 
 def _leave_bare_keys(own: Sequence[Column]) -> list[Column]:
-    """Leave out a key called `code` or by another key word where rows have names: people say these."""
+    """Leave out a key that is only a code or number if the table has a name column, which people prefer."""
     named = any(find_last_word(column) in NAMES and not column.primary_key for column in own)
     return [
         column
@@ -293,7 +294,7 @@ def _is_time(column: Column) -> bool:
 
 
 def _has_year(column: Column, columns: Sequence[Column]) -> bool:
-    """Return whether a date has a column for its year: release_date beside release_year."""
+    """Return whether a date has a column for its year: release_date and release_year."""
     *event, last = split_words(column.name)
     return last == "date" and any(split_words(other.name) == [*event, "year"] for other in columns)
 
@@ -301,14 +302,14 @@ def _has_year(column: Column, columns: Sequence[Column]) -> bool:
 def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
     times = {column.id for column in columns if _is_time(column)}
     if times & {query.ranked_by, *query.projection} and times & {*map(column_of, query.placeholders)}:
-        return False  # the year of what was on a date; of those of one year, the earliest
+        return False  # it would ask for the year of a given date, or the earliest date in a given year
     if not query.measure and _find_role(query, columns) in MANY:
         return False
     return find_problem(query, columns) is None
 
 
 def _find_role(query: Query, columns: Sequence[Column]) -> str:
-    """Find the role in which a query asks for a thing: actor; empty if it has none."""
+    """Return the role in which a query asks for a thing, such as actor; empty if it has none."""
     asked = table_of(query.projection[0])
     relations = list_used_relations(query, columns)
     return next((relation.noun for relation in relations if relation.ends[1] == asked and relation.words), "")
@@ -328,7 +329,7 @@ def _list_queries(request: TemplateRequest) -> Iterator[Query]:
 
 
 def _choose_share(names: Sequence[str], count: int, turn: int, salt: str) -> list[str]:
-    """Take the turn's share of the names in a seeded order; each pass over all names has another order."""
+    """Return the turn's share of the names in a seeded order; each pass over all names has another order."""
     shares = max(-(-len(names) // count), 1)
     order = sorted(names, key=lambda name: make_id(salt, turn // shares, name))
     return sorted(order[turn % shares * count :][:count])

@@ -1,4 +1,4 @@
-"""Requests for texts, by linguistic criteria (appendix C), and the wordings that each offers.
+"""Make requests for texts by linguistic criteria (appendix C), with the wordings that each request offers.
 
 A request has a form, a circumstance, a reason and an opening.
 """
@@ -29,20 +29,20 @@ from tasks.models.ask import Unparsed
 from tasks.settings import Settings
 
 TRIES = 8
-"""So many frames a request without a wording goes on to; a frame that it has tried is no other request's."""
+"""The maximum number of further frames for a request without a wording. No frame is used by two requests."""
 
 
 class TextExample(Settings):
-    """The prompt's example, from a domain of no database here. Texts must not repeat it."""
+    """The prompt's example, from a domain that no database here covers. Texts must not repeat it."""
 
     wanted: str = "height in metres of the lighthouse"
-    """What the example asks for, as a phrase."""
+    """The phrase for what the example asks for."""
     given: str = "the lighthouse [lighthouses.name]"
     """The given value of the example, as a phrase."""
     circumstance: str = "I keep the logbook of a sailing club"
     """The circumstance of the example's text."""
     opening: str = "Would you know"
-    """How the question of the example's text begins."""
+    """The beginning of the question in the example's text."""
     text: str = ""
     """The example's text in full sentences."""
     given_first: str = "lighthouse [lighthouses.name] height in metres"
@@ -62,24 +62,24 @@ class Criterion(Settings):
     prompt: str
     """The name of a prompt in tasks/grammar/prompts/, without `.md`."""
     minimum_words: int = Field(default=1, ge=1)
-    """Minimum number of words of a text."""
+    """The minimum number of words of a text."""
     maximum_words: int = Field(default=80, ge=1)
-    """Maximum number of words of a text."""
+    """The maximum number of words of a text."""
     sentences: bool = False
     """Request a sentence with circumstances and a question, instead of a fragment."""
     samples: int = Field(default=3, ge=1)
-    """Number of texts to request per SQL template."""
+    """The number of texts to request per SQL template."""
     forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
-    """How fragments begin; requests use the values in turn."""
+    """The beginnings of fragments; requests use the values in turn."""
     circumstances: tuple[str, ...] = ("I am putting some notes in order",)
-    """Beginnings of the first sentence: who asks, and why."""
+    """Beginnings of the first sentence, which says who asks, and why."""
     reasons: tuple[str, ...] = ("and one of them is missing",)
-    """Ends of that sentence, if code composes it."""
+    """Ends of the first sentence, if code composes it."""
     wordings: int = Field(default=8, ge=1)
-    """Number of wordings per request."""
+    """The maximum number of wordings per request."""
     openings: tuple[str, ...] = ("",)
-    """Beginnings of the question; empty lets the model choose. Requests of a criterion have different pairs
-    of circumstance and opening, if there are enough."""
+    """Beginnings of the question; an empty one lets the model choose. Requests of a criterion have different
+    pairs of circumstance and opening, if there are enough."""
     example: TextExample = TextExample()
     seed: int = 0
     """The seed that assigns circumstances and openings to requests."""
@@ -89,12 +89,12 @@ class TextTemplates(Settings):
     """`grammar.text_templates` in params.yaml."""
 
     criteria: Mapping[str, Criterion]
-    """Criterion -> its prompt and limits."""
+    """The prompt and limits of each criterion, by name."""
 
 
 @dataclass(frozen=True)
 class TextRequest:
-    """A request: word a SQL template under a criterion; `sample` numbers the repetitions."""
+    """A request to phrase a SQL template under a criterion; `sample` numbers the repetitions."""
 
     id: str
     template: SqlTemplate
@@ -107,7 +107,7 @@ class TextRequest:
 
 
 class Frame(NamedTuple):
-    """The wording around a text: the form of a fragment; who asks, why, and how the question begins."""
+    """The words around a text: the form of a fragment, or who asks, why, and how the question begins."""
 
     form: str
     circumstance: str
@@ -116,7 +116,7 @@ class Frame(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A request and the wordings that its model may pick from; none where none keeps the rules."""
+    """A request and the wordings from which the model picks; empty if no wording satisfies the rules."""
 
     request: TextRequest
     wordings: tuple[str, ...]
@@ -125,7 +125,7 @@ class Offer(NamedTuple):
 def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTemplate]) -> list[TextRequest]:
     """List a criterion's requests: forms in turn, circumstances and openings in seeded orders.
 
-    No pair of them comes again before all have been.
+    No pair of circumstance and opening repeats before all pairs have been used.
     """
     pairs = ((template, sample) for template in templates for sample in range(criterion.samples))
     return [
@@ -135,7 +135,7 @@ def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTempla
 
 
 def list_frames(name: str, criterion: Criterion, start: int = 0) -> Iterator[Frame]:
-    """List the frames of one request after the other, without end."""
+    """Yield the frames for successive requests of a criterion, without end."""
     circumstances, reasons, openings = (
         sorted(texts, key=lambda text: make_id(criterion.seed, name, text))
         for texts in (criterion.circumstances, criterion.reasons, criterion.openings)
@@ -151,9 +151,10 @@ def list_frames(name: str, criterion: Criterion, start: int = 0) -> Iterator[Fra
 
 
 def make_text_id(template: str, text: str) -> str:
-    """Hash a text under its SQL template, whatever its case, spaces and last stop.
+    """Hash a text with its SQL template, ignoring case, spaces and the final full stop or question mark.
 
-    The criterion is not hashed: the same text under another criterion would be the same question twice.
+    The criterion is not hashed, because the same text under another criterion would be the same question
+    twice.
     """
     return make_id("text_template", template, " ".join(text.lower().split()).rstrip(".?"))
 
@@ -161,9 +162,9 @@ def make_text_id(template: str, text: str) -> str:
 def compose_offers(
     requests: Sequence[TextRequest], schema: Sequence[Column], criteria: Mapping[str, Criterion]
 ) -> list[Offer]:
-    """Compose the wordings that each request offers: such as keep the rules, and none in two requests.
+    """Compose the wordings that each request offers: those that satisfy the rules, none in two requests.
 
-    A request that has none left goes on with the forms, circumstances and openings that nobody has taken.
+    A request without a wording continues with forms, circumstances and openings that no request has used.
     """
     taken: set[str] = set()
     offers = [_compose_offer(request, schema, criteria[request.criterion], taken) for request in requests]
@@ -211,7 +212,7 @@ def _keeps_rules(
 def parse_reply(
     reply: str, query: Query, verbalisation: Verbalisation, schema: Sequence[Column], criterion: Criterion
 ) -> str:
-    """Parse a model's reply as a text that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
+    """Parse a model's reply as a text that satisfies every rule. Raises Unparsed: `<reason>: <detail>`."""
     minimum, maximum = criterion.minimum_words, criterion.maximum_words
     text = parse_text(reply, query, verbalisation, schema, minimum, maximum)
     check_style(text, schema, sentences=criterion.sentences)
@@ -223,7 +224,7 @@ def parse_reply(
 
 
 def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | None:
-    """Find a query with the same given columns that a text fits by the same rules; None if there is none."""
+    """Return another query with the same given columns that a text fits equally well, or None."""
     length = len(text.split())
     said = Counter(_list_said(text))
     for rival in list_rivals(query, columns):
@@ -238,9 +239,9 @@ def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | No
 
 
 def _explains(rival: Query, query: Query, said: Counter[str], columns: Sequence[Column]) -> bool:
-    """Return whether a text says every word of a rival's columns, and none that only the query has.
+    """Return whether a text has all words of a rival's columns, and no word that only the query's have.
 
-    The rules for texts alone would take `airport code` for the airport's name, as they let weak words go.
+    The text rules alone would accept `airport code` for the airport's name, because they ignore weak words.
     """
     needed = Counter(_list_words(rival.columns, columns))
     weak = NAMES | UNITS | LINKS | (LOOSE if said["when"] else set())
@@ -263,7 +264,7 @@ def _list_said(text: str) -> list[str]:
 
 
 def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
-    """List the queries that the same given columns allow: other projections, relations and both."""
+    """List the queries with the same given columns, but another projection, another relation or both."""
     used = set(query.columns)
     asked = [
         column.id
@@ -279,14 +280,14 @@ def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
 
 
 def _has_idle_table(query: Query) -> bool:
-    """Return whether a query joins a table at its end of which it asks nothing and is given nothing."""
+    """Return whether a query joins a table at its edge from which it uses no column."""
     used = {table_of(name) for name in query.columns}
     joined = Counter(table for pair in query.joins for table in {*map(table_of, pair)})
     return any(count == 1 and table not in used for table, count in joined.items())
 
 
 def _list_relations(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
-    """List the query with one relation exchanged for another between the same two tables."""
+    """List the query with one relation replaced by another relation between the same two tables."""
     joined = set(query.joins)
     relations = [
         (set(ends), {_sort_pair(key.id, key.references or "") for key in keys})

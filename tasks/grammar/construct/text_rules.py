@@ -1,18 +1,18 @@
-"""Rules for text templates, with the drop reason for breaking each.
+"""Check the rules for text templates; list the drop reasons.
 
-wrong_placeholders  it does not have exactly the SQL template's placeholders, each once
-too_short, too_long its number of words is outside the criterion's limits
-code_words          it contains SQL, underscores or column names as the schema spells them
-wanted_missing      it does not name what is asked for
-given_missing       it does not name what kind of thing a placeholder is
-relation_missing    another relation between the same tables would fit it as well
-measure_missing     it does not say the count, average, extreme or bound that the query asks for
-measure_added       its question says a count, average, extreme or bound that the query does not have
-asks_twice          it has more than one question, or one without every placeholder
-says_or             it leaves open which of two things it means
-says_again          its question repeats a word of what is asked for or given: padding
-speaks_of_you       its question is about the person asked: your flight, the film you mentioned
-names_other         it mentions a column, relation or table that is neither asked for nor given
+- `wrong_placeholders`: the text does not have exactly the SQL template's placeholders, each once.
+- `too_short`, `too_long`: the number of words is outside the criterion's limits.
+- `code_words`: the text contains SQL, underscores or column names as the schema spells them.
+- `wanted_missing`: the text does not name what is asked for.
+- `given_missing`: the text does not name what kind of thing a placeholder is.
+- `relation_missing`: another relation between the same tables would fit the text as well.
+- `measure_missing`: the text does not state the count, average, extreme or bound that the query asks for.
+- `measure_added`: the question states a count, average, extreme or bound that the query does not have.
+- `asks_twice`: the text has more than one question, or a question without every placeholder.
+- `says_or`: the text asks for one of two things without deciding.
+- `says_again`: the question repeats a word of what is asked for or given.
+- `speaks_of_you`: the question is about the person asked: your flight, the film you mentioned.
+- `names_other`: the text mentions a column, relation or table that is neither asked for nor given.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ CODE_WORDS = frozenset(
     ["select", "distinct", "join", "sql", "query", "queries", "table", "tables", "column", "columns",
      "database", "placeholder", "placeholders", "bracket", "brackets", "template"]
 )  # fmt: skip
+"""Words about SQL and databases that a text must not contain."""
 LINKS = frozenset(["of", "the", "in", "with", "and"])
+"""Words that connect the words of a name and that a text may repeat or leave out."""
 SECOND_QUESTION = re.compile(r"\band (\w+ )?(what|which|who|whom|whose|when|where|why|how)\b")
 MEASURES: tuple[frozenset[str], ...] = (
     frozenset(["how many", "total", "count"]),
@@ -57,9 +59,9 @@ MEASURES: tuple[frozenset[str], ...] = (
     frozenset(["more than", "longer than", "higher than", "exceeds"]),
     frozenset(["less than", "fewer than", "shorter than", "lower than", "below"]),
 )
-"""Words and phrases by what they measure; where a query requires one of a set, a text may say any of it."""
+"""Words and phrases by measure. If a query requires one of a set, a text may contain any of that set."""
 TIMED = frozenset(["when", "first", "last", "earlier", "earliest", "later", "latest"])
-"""Words that say of a date or year what it is about: when it was, or which came first."""
+"""Words that imply a date or year: when it was, or which came first."""
 GENERIC = NAMES | LOOSE | {"type", "code", "model"}
 
 
@@ -71,7 +73,7 @@ def parse_text(
     minimum: int,
     maximum: int,
 ) -> str:
-    """Parse a reply as a text template that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
+    """Parse a reply as a text template that satisfies every rule. Raises Unparsed: `<reason>: <detail>`."""
     text = " ".join(text.strip().strip('"`').split())
     found = PLACEHOLDER.findall(text)
     if sorted(found) != sorted(f"[{name}]" for name in query.placeholders):
@@ -146,7 +148,7 @@ def _check_measure(
         if not said or measure & required or own.intersection(*map(str.split, said)):
             continue
         if said == ["how many"] and mentions(numbers, asked[(asked.index("many") + 1) % len(asked)]):
-            continue  # how many minutes: of runtime_minutes
+            continue  # `how many minutes` asks for runtime_minutes
         raise Unparsed(f"measure_added: {said[0]}")
 
 
@@ -194,10 +196,10 @@ def _check_meaning(
 def _find_missing(
     words: Sequence[str], wanted: str, verbalisation: Verbalisation, columns: Sequence[Column]
 ) -> str:
-    """Return the words of the wanted column that a text leaves out.
+    """Return the words of the column asked for that a text leaves out.
 
-    A column that is only a name may be asked for by "who" or by the kind of thing. Words like number, date
-    or year may be left out if no other column of the table could be meant.
+    If the column is only a name, "who" or the kind of thing is enough. Words like number, date or year may be
+    left out if no other column of the table could be meant.
     """
     content = _content_words(wanted, columns)
     if content <= NAMES | {"full"}:

@@ -1,7 +1,7 @@
-"""Stage: have a model word every SQL template as questions, per linguistic criterion (section 4.1).
+"""Stage: have a model phrase every SQL template as questions, per linguistic criterion (section 4.1).
 
-A model whose decoding can be held to a form picks one of the wordings that code composes: what a small one
-writes by itself is seldom what was asked. One whose role says `constrain: none` writes as it likes. The rules
+If a model's decoding can be constrained, it picks one of the wordings that code composes, because what a
+small model writes freely seldom asks the same. If its role has `constrain: none`, it writes freely. The rules
 are the same.
 """
 
@@ -42,18 +42,20 @@ from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.models.ask import Answer, Ask, Unparsed
 
 SLACK = 4
-"""Words by which decoding may exceed the maximum: a model held right at it joins words together."""
+"""Decoding may exceed the maximum by this number of words: a model stopped exactly there joins words."""
 OPENINGS = ("What", "Which", "Who", "When", "How", "Where", "In which")
+"""Words with which a full question may begin."""
 ASKING = ("what", "which", "who", "when", "how", "where")
+"""Words with which a fragment of the form `asking` begins."""
 TURNS = (" and ", ", and ", " because ", ", so ", " where ", " while ")
-"""What leads from the given circumstance to the model's own words."""
+"""The words between the given circumstance and the model's continuation."""
 GOES_ON = (4, 11)
-"""The model's own words about the circumstance, the least and the most."""
+"""The minimum and maximum number of words of the model's continuation of the circumstance."""
 
 
 @dataclass(frozen=True)
 class TextTemplate:
-    """A way to ask a SQL template's question, with the same placeholders."""
+    """A text that asks a SQL template's question, with the same placeholders."""
 
     id: str
     sql_template: str
@@ -61,8 +63,8 @@ class TextTemplate:
     text: str
     origin: tuple[Origin, ...]
     reading: str = ""
-    """What a second reading came to: `same`, or the reason and what a person's text was read as; empty
-    where it was not read."""
+    """The outcome of the second reading: `same`, or the drop reason with the reading of a person's text. It
+    is empty if the text was not read."""
 
 
 async def text_templates(
@@ -74,15 +76,19 @@ async def text_templates(
     params: TextTemplates,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
-    """Word every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
+    """Phrase every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
 
-    A person's texts come first: the model is asked only under criteria for which a SQL template has none of
-    them, and not at all where they stand instead of a model's. Drop reasons: those of `text_rules` and of
-    `style_rules`, `fits_other` (another query that the schema allows), `duplicate`, and `no_groups` of a SQL
-    template that the fill-in found nothing for, which no model is asked to word; `no_wording` where code
-    composes none, or none more, that keeps the rules; `own_texts_only` of a person's SQL that no rule
-    can hold a text against. With `dialect: any` a model words SQL of every shape, a person's too, under the
-    rules of `free_texts`. settings: of the generator and the dialect, dotted name -> value.
+    A person's texts come first. The model is asked only under criteria for which a SQL template has no text
+    by a person, and not at all if a person's templates replace the model's. With `dialect: any`, a model
+    phrases SQL of every shape, including a person's, under the rules of `free_texts`. `settings` contains
+    the settings of the generator and the dialect, by dotted name. Drop reasons are those of `text_rules` and
+    `style_rules`, and these:
+
+    - `fits_other`: the text also fits another query that the schema allows;
+    - `duplicate`: the text already exists;
+    - `no_groups`: the fill-in found no values for the SQL template, so no model is asked to phrase it;
+    - `no_wording`: code composes no (further) wording that satisfies the rules;
+    - `own_texts_only`: no rule can check texts of a person's SQL of this shape.
     """
     kept = {text.id: text for template in own_templates for text in _list_own_texts(template)}
     if any(template.instead for template in own_templates):
@@ -150,7 +156,7 @@ async def text_templates(
 
 
 def _list_free(sql_templates: Iterable[SqlTemplate], schema: Sequence[Column]) -> set[str]:
-    """List the templates of a person whose SQL is of another shape than a model's: no rule checks a text."""
+    """List a person's templates whose SQL has a shape for which no rule can check a text."""
     own = [template for template in sql_templates if is_by_person(template)]
     return {template.id for template in own if isinstance(read_stored(template.sql, schema), FreeQuery)}
 
@@ -159,7 +165,7 @@ def _list_own_texts(own: OwnTemplate) -> Iterator[TextTemplate]:
     origin = (Origin("row", f"own_templates#{own.id}"), Origin("row", f"sql_templates#{own.id}"))
     seen: set[str] = set()
     for text in own.texts:
-        # A person may have the same text under two criteria: the second gets an id of its own.
+        # A person may use the same text under two criteria: the second occurrence gets a separate id.
         name = make_text_id(own.id, text.text)
         if name in seen:
             name = make_id("text_template", name, text.criterion)
@@ -222,7 +228,7 @@ async def _ask_text(
 
 
 def write_grammar(request: TextRequest, verbalisation: Verbalisation, criterion: Criterion) -> str:
-    """Write the grammar of a request's reply."""
+    """Write the decoding grammar of a request's reply."""
     minimum, maximum = criterion.minimum_words, criterion.maximum_words + SLACK
     letters = "".join(sorted({c for c in "".join(verbalisation.wanted) if c.isalpha() and not c.isascii()}))
     phrases = verbalisation.phrases
@@ -278,12 +284,12 @@ def _sort_answer(
 def write_text_grammar(
     phrases: Sequence[Sequence[str]], minimum: int, maximum: int, form: str = "", letters: str = ""
 ) -> str:
-    """Write the grammar of a fragment as a state machine that counts words and tracks the placeholders used.
+    """Write the grammar of a fragment, as a state machine that counts words and placeholders.
 
-    phrases: for each placeholder, the phrases that may introduce it, brackets included, so that a text says
-    what kind of thing it is; each counts as one word. No digit, bracket, quote or underscore can be written
-    elsewhere. form: `given` begins with a placeholder, `wanted` with a word, `asking` with a question word.
-    letters: those beyond ASCII that words may have.
+    `phrases` has for each placeholder the phrases that may introduce it, brackets included, so that a text
+    names the kind of thing. Each phrase counts as one word. Digits, brackets, quotes and underscores are not
+    allowed elsewhere. `form` says how the fragment begins: `given` with a placeholder, `wanted` with a word,
+    `asking` with a question word. `letters` contains the letters beyond ASCII that words may contain.
     """
     maximum -= _count_further(phrases)
     marks, rules = _write_marks(phrases, letters)
@@ -306,10 +312,11 @@ def write_message_grammar(
     opening: str,
     letters: str = "",
 ) -> str:
-    """Write the grammar of two sentences: the circumstance with a few words more, and the question.
+    """Write the grammar of two sentences: the circumstance with a few more words, and the question.
 
-    Only the question can hold placeholders, and it comes last, so that nothing else is asked.
-    opening: its first words; empty leaves the choice among question words. phrases, letters: as above.
+    Only the question can contain placeholders, and it comes last, so nothing else is asked. `opening` has its
+    first words; if it is empty, the model chooses a question word. For `phrases` and `letters`, see
+    `write_text_grammar`.
     """
     marks, rules = _write_marks(phrases, letters)
     given = len(circumstance.split())
@@ -337,12 +344,12 @@ def _write_marks(phrases: Sequence[Sequence[str]], letters: str) -> tuple[list[s
 
 
 def _count_further(phrases: Sequence[Sequence[str]]) -> int:
-    """Count the words that phrases may have beyond the one that each counts as."""
+    """Count the words that phrases may have beyond the one word that each counts as."""
     return max(len(phrase.split()) - 1 for group in phrases for phrase in group) * len(phrases)
 
 
 def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) -> list[str]:
-    """Write a rule for each state; a state with every placeholder and enough words may end."""
+    """Write a rule for each state; a state with all placeholders and enough words may end."""
     every = (1 << len(marks)) - 1
     rules = []
     for count in range(1, maximum + 1):
@@ -358,7 +365,7 @@ def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) ->
 
 
 def _write_step(seen: int, count: int, gap: str, marks: Sequence[str], maximum: int) -> str:
-    """Write what may follow: a word, if the missing placeholders still fit after it, or one of them."""
+    """Write the next steps: a word if all missing placeholders still fit after it, or a placeholder."""
     missing = [index for index in range(len(marks)) if not seen >> index & 1]
     steps = [f"{gap}word s{seen}x{count + 1}"] if maximum - count - 1 >= len(missing) else []
     if count < maximum:

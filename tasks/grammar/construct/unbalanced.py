@@ -18,16 +18,16 @@ class CriterionRule(Settings):
     """The number of texts of a criterion in a group."""
 
     first: int | None = Field(default=None, ge=0)
-    """Number of texts to use per SQL template; null uses all."""
+    """The number of texts to use per SQL template; null uses all."""
     keep: float = Field(default=1.0, ge=0, le=1)
-    """Probability that a group gets texts of this criterion."""
+    """The probability that a group gets texts of this criterion."""
 
 
 class Unbalanced(Settings):
     """`grammar.unbalanced` in params.yaml. A criterion without a rule gets all texts."""
 
     rules: Mapping[str, CriterionRule] = Field(default_factory=dict)
-    """Criterion -> the rule that its texts must meet."""
+    """The rule that selects the texts of each criterion, by name."""
     seed: int = 0
     """The seed that decides which groups get a criterion."""
 
@@ -37,8 +37,8 @@ def unbalanced(
 ) -> Drafts[Question]:
     """Pair every group with the texts of its SQL template that the rules select.
 
-    Drop reasons: `left_out` (no rule selected a text), `no_text` (the SQL template has no text). Groups and
-    questions are streamed, since there may be more of them than memory holds.
+    Drop reasons are `left_out` (no rule selected a text) and `no_text` (the SQL template has no text). Groups
+    and questions are streamed, because they may not fit into memory.
     """
     texts = group_texts(second_reading)
     rows: Spool[Question] = Spool()

@@ -1,7 +1,7 @@
-"""Describe in words what a SQL template asks, by code, so that a model only has to find good wording.
+"""Describe in words what a SQL template asks, so that a model only has to choose the phrasing.
 
-Some questions must say what they are confined to: the films in the catalogue, not all films. What is computed
-from whichever rows a database holds is true of these rows alone.
+Some questions must state their scope: the films in the catalogue, not all films. Otherwise the answer may be
+wrong, because it is computed only from the rows that the database contains.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class TableRelation:
 
     ends: tuple[str, str]
     words: tuple[str, ...]
-    """The words that distinguish it from other relations; empty where its name adds nothing."""
+    """The words that distinguish it from other relations; empty if its name adds nothing."""
     noun: str
-    """The role of the second table's row for the first's: director, origin airport."""
+    """The role of the second table's row for the first table's row: director, origin airport."""
     rivals: tuple[str, ...]
     """The words of other relations between the same two tables."""
     contested: bool = False
-    """Whether there is another one; it may be one without a word."""
+    """Whether there is another relation between the tables, which may have no distinguishing words."""
     linked: bool = False
-    """Whether a table of its own links the two, so that either may have several of the other."""
+    """Whether a link table joins the two tables, so that either row may have several of the other."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ class Verbalisation:
     """A query in words."""
 
     wanted: tuple[str, ...]
-    """`altitude in feet of the destination airport`"""
+    """The phrases for what is asked for: `altitude in feet of the destination airport`."""
     given: tuple[str, ...]
-    """`the flight with number [flights.flight_number]`: one per table, placeholders included."""
+    """The given things, one phrase per table: `the flight with number [flights.flight_number]`."""
     phrases: tuple[tuple[str, ...], ...]
-    """For each placeholder, the phrases that may introduce it: `flight number [flights.flight_number]`; the
-    two of a range, or of a pair, are introduced together."""
+    """For each placeholder, the phrases that may introduce it: `flight number [flights.flight_number]`. The
+    two placeholders of a range or a pair are introduced together."""
     relations: tuple[TableRelation, ...]
     required: tuple[frozenset[str], ...] = ()
-    """Sets of words or phrases of which a text must hold one each: {"how many", "number", "count"}."""
+    """A text must contain one word or phrase of each set: {"how many", "number", "count"}."""
     named: tuple[str, ...] = ()
-    """The columns that a text must name in some way; of a count, the text names what is counted."""
+    """The columns that a text must name in some way; for a count, the text names what is counted."""
 
     @property
     def relation_words(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def _list_phrases(noun: str, placeholders: Sequence[str], columns: Sequence[Colu
 
 
 def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> str:
-    """Describe one thing by its placeholders: its name right after the noun, the others after `with`."""
+    """Describe one thing by its placeholders: its name after the noun, and all others after `with`."""
     compared = [column for column in placeholders if comparison_of(column)]
     if any(comparison_of(column) == "other" for column in compared):
         return f"the {list_bounds(noun, placeholders, columns)[0]}"
@@ -142,7 +142,7 @@ def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Tab
 def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], list[Column]]]:
     """List the relations of a schema as (its two tables, its keys).
 
-    A relation is a foreign key, or a table that only links two others.
+    A relation is a foreign key, or a table that only links two other tables.
     """
     keys: defaultdict[str, list[Column]] = defaultdict(list)
     for column in columns:
@@ -154,7 +154,7 @@ def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], lis
         ends = [table_of(key.references or "") for key in table_keys]
         pairs = list(zip(ends, table_keys, strict=True))
         if len(table_keys) == 2 and len(set(ends)) == 2 and table not in descriptive:
-            # The end whose name begins the link table's name is the owner: films in film_directors.
+            # The table whose name begins the link table's name is the owner: films in film_directors.
             (owner, owner_key), (owned, owned_key) = sorted(
                 pairs, key=lambda pair: not _join_words(table).startswith(_join_words(pair[0]))
             )
@@ -173,14 +173,14 @@ def _join_pair(key: Column) -> frozenset[str]:
 
 
 def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
-    """Find what a query's question must say it is confined to: table, and words; two empty texts if nothing.
+    """Find the scope that a query's question must state: its table and words; two empty texts if none.
 
-    What a thing is that its name and a date or year tell, it is everywhere; a name alone may be another
-    thing's elsewhere. What a measure is computed from may be more elsewhere, on the same date, too, if the
-    table has words for that.
+    A lookup by a name together with a date or year has the same answer everywhere. A name alone may belong to
+    another thing outside the database. A measure may have more rows outside the database. On a given date it
+    needs a scope only if the table has words for that case.
     """
     if isinstance(query, FreeQuery):
-        return "", ""  # what its text says of that, its author knows
+        return "", ""  # the author decides whether the texts of free SQL state a scope
     asked = table_of(query.projection[0])
     scopes = {column.table: (column.scope, column.dated_scope) for column in columns if column.scope}
     table = asked if asked in scopes else min(scopes.keys() & set(query.tables), default="")
@@ -198,5 +198,5 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
 
 
 def list_scope_words(scope: str) -> str:
-    """Write a scope as texts are compared with it: letters alone, in lower case."""
+    """Convert a scope to lower-case words without punctuation, for comparison with texts."""
     return " ".join(re.findall(r"[^\W\d_]+", scope.lower()))

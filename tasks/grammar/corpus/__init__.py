@@ -1,1 +1,1 @@
-"""The documents to retrieve from, and the questions that they are true for (section 5.1)."""
+"""Write the documents to retrieve from, and map questions to their true documents (section 5.1)."""

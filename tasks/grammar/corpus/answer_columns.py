@@ -1,7 +1,6 @@
-"""Stage: tell of every asked SQL template what the database knows of its answers.
+"""Stage: look up what the database knows about the answers of every asked SQL template.
 
-What kind of value they are, and which other values their column has: by these, rules decide on responses
-before a judge is asked.
+The kind of value, and the other values in the column, let rules decide on responses before a judge is asked.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ from tasks.judging.amounts import DATE, NUMBER, OTHER, TEXT, TIME, guess_kind
 from tasks.settings import Settings
 
 KINDS = {"integer": NUMBER, "real": NUMBER, "date": DATE, "text": TEXT}
-"""A column's type -> the kind of its values; those of a text column are looked at."""
+"""The kind of values for each column type. The values of a text column are also inspected."""
 
 
 class AnswerColumns(Settings):
     """`grammar.answer_columns` in params.yaml."""
 
     most: int = Field(default=20_000, ge=1)
-    """Maximum number of distinct values of a column that is listed."""
+    """The maximum number of distinct values of a column for which the values are listed."""
     limits: QueryLimits = QueryLimits()
-    """Limits of the one query per column."""
+    """The limits of the one query per column."""
 
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """The database's values for a SQL template's answer column. Its id is the template's."""
+    """The database's values for a SQL template's answer column. Its id is the template's id."""
 
     id: str
     column: str
-    """Its id, `films.title`; empty where the answer is computed or has several columns."""
+    """The column's id, such as `films.title`; empty if the answer is computed or has several columns."""
     words: str
-    """What people call it."""
+    """The name that people use for the column."""
     kind: str
     values: tuple[str, ...]
-    """Of a text column: its distinct values, sorted; none if there are more than `most`."""
+    """The distinct values of a text column, sorted; empty if there are more than `most`."""
     origin: tuple[Origin, ...]
 
 
@@ -86,7 +85,7 @@ def answer_columns(
 
 
 def _find_column(query: Query) -> str:
-    """Return the id of the one column whose values a query returns; empty where there is no such."""
+    """Return the id of the one column whose values a query returns; empty if there is no such column."""
     computed = query.measure in ("count", "average")
     return query.projection[0] if len(query.projection) == 1 and not computed else ""
 

@@ -1,8 +1,8 @@
-"""Stage: say which documents state the facts that each group's answer needs.
+"""Stage: list which documents state the facts that each group's answer needs.
 
-The true documents are those of all source rows. Documents overlap: that of a project tells the city of its
-client too, and one flight to a town says which airline flies there. Since documents are made from rows, what
-each of them tells is known, and so is whether some of them together tell enough.
+The true documents are those of all source rows, but other documents may state the same facts. For example,
+the document of a project also gives the city of its client. Since documents are made from rows, it is known
+which facts each one states, and whether several documents together state enough.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class AnswerFactsParams(Settings):
     """`grammar.answer_facts` in params.yaml."""
 
     limits: QueryLimits = QueryLimits()
-    """Limits of the one query per template, and of the one per foreign key."""
+    """The limits of the one query per template, and of the one per foreign key."""
 
 
 def answer_facts(
@@ -69,11 +69,11 @@ def answer_facts(
     database: DatabaseEntry,
     params: AnswerFactsParams,
 ) -> Drafts[AnswerFacts]:
-    """List, for every group that is asked, which documents state which of the facts that it needs.
+    """List, for every group that is asked, which documents state which of the facts that its answer needs.
 
-    A person's SELECT that joins tables along foreign keys needs all rows that it computes its answer from. Of
-    SQL of another shape code does not tell which facts it needs: it has no row, and the sufficiency of what
-    was retrieved is read from the documents' text.
+    A person's SELECT that joins tables along foreign keys needs all rows that its answer is computed from.
+    For SQL of any other shape, code cannot determine the needed facts. Such a group gets no row, and the
+    sufficiency of the retrieved documents is read from their text.
     """
     asked = {question.group for question in questions}
     wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -101,7 +101,7 @@ def answer_facts(
 
 
 class _Corpus:
-    """Which document is about which row, and which tell of a row that theirs refers to."""
+    """The documents of a database: which row each is about, and which rows' names it also states."""
 
     def __init__(
         self,
@@ -116,9 +116,9 @@ class _Corpus:
         self._referring: dict[str, Mapping[RowKey, Mapping[str, frozenset[str]]]] = {}
 
     def find_referring(self, table: str) -> Mapping[RowKey, Mapping[str, frozenset[str]]]:
-        """Map a row of a table to the documents of rows that refer to it, with the columns that these tell.
+        """Map each row of a table to the documents of rows that refer to it, with the columns they state.
 
-        A document that does not tell the row's name says nothing of it.
+        A document that does not state the row's name is left out, because nothing links its facts to the row.
         """
         if table not in self._referring:
             found: defaultdict[RowKey, dict[str, frozenset[str]]] = defaultdict(dict)
@@ -137,7 +137,7 @@ class _Corpus:
         return self._referring[table]
 
     def _read_references(self, owner: EntityTable, table: str, joins: Joins) -> Iterator[tuple[RowKey, str]]:
-        """Yield the key of a row of a table with each document of a row of the owner that refers to it."""
+        """Yield the key of each row of a table, with each document of an owner's row that refers to it."""
         own = tuple(sorted(owner.primary))
         order = [own.index(column) for column in owner.primary]
         primary = list_keys(table, self.schema)
@@ -150,7 +150,7 @@ class _Corpus:
 
 
 def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
-    """List the attributes that a row of the owner has of the one row of a table that it refers to."""
+    """List the attributes that an owner's row has from the one row of a table that it refers to."""
     found: defaultdict[Joins, list[Attribute]] = defaultdict(list)
     for attribute in owner.attributes:
         if len(attribute.joins) == 1 and table_of(attribute.column) == table != owner.table:
@@ -164,7 +164,7 @@ def list_keys(table: str, schema: Sequence[Column]) -> tuple[str, ...]:
 
 
 class _FactReader:
-    """Reads what the groups of one SQL template need."""
+    """Reads the facts that the answers of one SQL template's groups need."""
 
     def __init__(self, query: Query, corpus: _Corpus) -> None:
         self.query, self.corpus = query, corpus
@@ -179,12 +179,12 @@ class _FactReader:
 
     @cached_property
     def cells(self) -> tuple[str, ...]:
-        """The columns that are read of every combination of rows."""
+        """The columns that are read for every combination of rows."""
         keys = (key for keys in self.keys.values() for key in keys)
         return tuple(dict.fromkeys([*self.columns, *keys]))
 
     def read(self, groups: Mapping[str, str]) -> Iterator[AnswerFacts]:
-        """Yield the facts of groups. groups: filled SQL -> the group's id. Raises SqlError."""
+        """Yield the facts of groups. `groups` maps filled SQL to the group's id. Raises SqlError."""
         query, schema = self.query, self.corpus.schema
         filled = FilledSql(query, list_readings(schema))
         among = list_wanted(query, filled, groups, schema)
@@ -203,7 +203,7 @@ class _FactReader:
                 )
 
     def _list_counts(self, given: Sequence[Value]) -> tuple[str, ...]:
-        """List the documents that tell how many rows have the given value, where the query counts these."""
+        """List the documents that state the count of rows with the given value, if the query asks for it."""
         query, (table, *_) = self.query, map(table_of, self.query.projection)
         if query.measure != "count" or query.placeholders != query.equal[:1]:
             return ()
@@ -230,7 +230,10 @@ class _FactReader:
         return tuple(dict.fromkeys(found))
 
     def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
-        """Name the part of the answer that a combination of rows is behind; a mean leaves out empty cells."""
+        """Return a key for the part of the answer that a combination of rows supports.
+
+        A combination with an empty cell in its key supports no part: a mean, for example, skips it.
+        """
         query = self.query
         if query.measure not in ("average", "most", "least"):
             return tuple(row[column] for column in query.projection)
@@ -253,7 +256,7 @@ class _FactReader:
         return tuple(StatedCells(tuple(sorted(gathered[columns])), columns) for columns in sorted(gathered))
 
     def _list_told(self, table: str, document: str) -> frozenset[str]:
-        """List the columns that the document of a row of the query itself tells."""
+        """List the columns that the document of one of the query's rows states."""
         entity = next(known for known in self.corpus.tables if known.table == table)
 
         def count(owner: EntityTable, attribute: Attribute) -> int:
@@ -264,13 +267,13 @@ class _FactReader:
         return frozenset(list_told(self.query, entity, count))
 
     def _note_keys(self, told: frozenset[str]) -> frozenset[str]:
-        """Add the keys of things whose names are told: a count needs to know one thing from another."""
+        """Add the keys of things whose names are stated, because a count must distinguish things."""
         named = [table for table, name in self.names.items() if name in told]
         return told.union(*(self.keys[table] for table in named))
 
 
 class _FreeFactReader(_FactReader):
-    """Reads what the groups of a person's SELECT need: every combination of rows that its conditions keep."""
+    """Reads the facts that the groups of a person's SELECT need: all rows that its conditions keep."""
 
     def __init__(self, query: Query, corpus: _Corpus) -> None:
         super().__init__(query, corpus)
@@ -279,7 +282,7 @@ class _FreeFactReader(_FactReader):
         self.columns = tuple(dict.fromkeys([*self.needed, *sorted(self.names.values())]))
 
     def read(self, groups: Mapping[str, str]) -> Iterator[AnswerFacts]:
-        """Yield the facts of groups. groups: filled SQL -> the group's id. Raises SqlError."""
+        """Yield the facts of groups. `groups` maps filled SQL to the group's id. Raises SqlError."""
         for sql, group in groups.items():
             yield AnswerFacts(
                 id=group,
@@ -298,5 +301,5 @@ class _FreeFactReader(_FactReader):
                 yield from (dict(zip(names, row, strict=True)) for row in batch)
 
     def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
-        """Name a combination of rows by the keys of its things: each of them counts in what is computed."""
+        """Return the keys of all things in a combination of rows; each of them counts in the answer."""
         return tuple(row[key] for table in sorted(self.names) for key in self.keys[table])

@@ -1,8 +1,8 @@
-"""Check what a model wrote sentence by sentence, write plainly what is then missing, and read the facts back.
+"""Check a model's text sentence by sentence, write missing facts plainly, and read all facts back.
 
-Facts are read by rule in sentences that code wrote, by the reader in those of a model. A plain sentence is
-written from its fact alone and says nothing else, so that its values stand in it is all there is to read. Of
-a model's sentence only a reader can tell.
+Facts are read by rule in sentences that code wrote, and by the reader in a model's sentences. Code writes a
+plain sentence from one fact and adds nothing else, so checking that its values occur is enough. For a model's
+sentence, only a reader can decide.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ SENTENCE_REASONS = frozenset([
     "beyond_facts", "claim", "contradicts", "form", "length", "no_fact", "no_word", "other_value", "repeats",
     "sentence_length", "unknown_name", "unknown_number",
 ])  # fmt: skip
-"""Drop reasons of what a model wrote, a sentence or a whole part."""
+"""The drop reasons of a model's sentence or of a whole part."""
 WORDS_PER_FACT = {MODEL: 8, PLAIN: 4}
-"""What is due of a document with few facts: words for each, not the minimum of a long one."""
+"""The minimum number of words per fact, for documents with too few facts for the usual minimum."""
 
 
 @dataclass(frozen=True)
 class SentenceFault:
-    """A sentence that was not kept, or a fact that could not be said, and why: `<reason>: <detail>`."""
+    """A removed sentence, or a fact that no sentence can state, with the problem: `<reason>: <detail>`."""
 
     text: str
     problem: str
 
     def drop(self, title: str, origin: tuple[Origin, ...]) -> Dropped:
-        """Make the dropped row. title: the document's."""
+        """Make the dropped row. `title` is the document's title."""
         reason, _, detail = self.problem.partition(": ")
         row = make_id("sentence", title, self.text)
         return Dropped(row, reason, f"{title}: {self.text} ({detail})", origin)
@@ -43,7 +43,7 @@ class SentenceFault:
 
 @dataclass(frozen=True)
 class CheckedPart:
-    """A paragraph. untold: facts that neither a model's nor a plain sentence could say."""
+    """A paragraph. `untold` has the facts that neither a model's nor a plain sentence can state."""
 
     sentences: tuple[CheckedSentence, ...]
     faults: tuple[SentenceFault, ...]
@@ -57,16 +57,16 @@ def check_part(
     writer: PlainWriter,
     attempts: Mapping[str, int],
 ) -> CheckedPart:
-    """Keep the sentences of a model's paragraph that keep the rules, and add the facts that none tells.
+    """Keep the sentences of a model's paragraph that satisfy the rules, and write the missing facts plainly.
 
-    text: None if the model wrote nothing that can be read. attempts: see `PlainWriter.write_fact`.
+    `text` is None if the model's reply was not usable. For `attempts`, see `PlainWriter.write_fact`.
     """
     kept: list[CheckedSentence] = []
     faults: list[SentenceFault] = []
     for sentence in split_sentences(text, ground) if text else []:
         fault = find_fault(sentence, ground)
         told = tuple(fact.id for fact in facts if says_fact(sentence, fact, ground))
-        # A sentence that tells no fact says nothing that the database bears out.
+        # A sentence that states no fact has no support in the database.
         if fault or not told:
             faults.append(SentenceFault(sentence, fault or "no_fact: tells no fact"))
         elif not any(sentence == other.text for other in kept):
@@ -93,8 +93,8 @@ def join_parts(
 ) -> tuple[str, tuple[Sentence, ...]]:
     """Join paragraphs to a text, and list its sentences. A paragraph without sentences is left out.
 
-    read: ids of the facts that were read in the text. Each is counted with one sentence that tells it, a
-    plain one where there is any, since the reader is asked for no fact of these.
+    `read` contains the ids of the facts that were read in the text. Each is counted for one sentence that
+    states it: a plain one if there is any, because the reader is not asked about those facts.
     """
     filled = [part for part in parts if part]
     text = "\n\n".join(" ".join(sentence.text for sentence in part) for part in filled)
@@ -113,7 +113,7 @@ def join_parts(
 
 
 def require_words(facts: int, words: tuple[int, int], writer: str = MODEL) -> tuple[int, int]:
-    """Return the minimum and maximum number of words of a document of so many facts."""
+    """Return the minimum and maximum number of words of a document with this number of facts."""
     return min(words[0], WORDS_PER_FACT[writer] * facts), words[1]
 
 
@@ -124,9 +124,9 @@ Parts = Iterable[Sequence[CheckedSentence]]
 async def read_facts(
     title: str, parts: Parts, facts: Sequence[ProfileFact], ask: Ask, *, row: str, sample: int, at_once: int
 ) -> list[Reading]:
-    """Read facts in a document; the reader is asked for those that no plain sentence tells.
+    """Read facts in a document; the reader is asked only for facts that no plain sentence states.
 
-    sample, at_once: see `check_reading`.
+    For `sample` and `at_once`, see `check_reading`.
     """
     parts = list(parts)
     text, _ = join_parts(parts)
@@ -138,7 +138,7 @@ async def read_facts(
 
 
 def read_by_rule(sentences: Iterable[CheckedSentence], facts: Iterable[ProfileFact]) -> list[Reading]:
-    """Read the facts that plain sentences tell: one is found if a sentence of it names all its values."""
+    """Read the facts in plain sentences: a fact is found if one of its sentences names all its values."""
     plain = [sentence for sentence in sentences if sentence.writer == PLAIN]
     readings = []
     for fact in facts:

@@ -1,4 +1,4 @@
-"""Write a GBNF grammar for a paragraph that states each fact and can hold no other name or number."""
+"""Write a GBNF grammar for a paragraph that states each fact and contains no other name or number."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from tasks.grammar.corpus.plain_patterns import join
 from tasks.models.ask import Unparsed
 
 WORD = 'w ::= [a-z]{1,14} ("-" [a-z]{2,10})?'
+"""The grammar of a lower-case word, which may be hyphenated."""
 TURNS = ("which", "so", "and", "a", "as")
+"""The words with which a sentence may continue after its fact."""
 
 
 def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, mentions: bool = True) -> str:
     """Write the grammar of one sentence per fact, in order.
 
-    A sentence begins with one of a few phrasings of the fact and ends there, or continues in lower-case
-    words: without that limit a small model invents another director, a second year or prizes; and if it must
-    work a value into a sentence of its own, it writes nonsense up to it.
+    A sentence begins with one of a few phrasings of the fact. It ends there, or continues in lower-case
+    words. Without this limit, a small model invents another director, a second year or prizes. If it had to
+    fit a value into a sentence that it composed, it would write nonsense before the value.
 
-    mentions: allow the entity's name and the values of its facts among these words. Without them a small
-    model that is about to write one produces fragments of words.
+    `mentions` allows the entity's name and the values of its facts among these words. Without it, a small
+    model that tries to write a name produces fragments of words.
     """
     turns = " | ".join(_quote(turn) for turn in TURNS)
     rules = [WORD]

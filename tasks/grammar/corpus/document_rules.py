@@ -1,4 +1,7 @@
-"""Contract rules for documents that are written from facts. A row rule returns what is wrong, or ""."""
+"""Define contract rules for documents that are written from facts.
+
+A row rule returns what is wrong with a row, or "".
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from tasks.grammar.corpus.plain_writer import MODEL, PLAIN
 from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
 Grounds = Mapping[str, Sequence[KnownFacts]]
-"""Document id -> what its sentences stand on: one for all paragraphs, or one for each."""
+"""For each document id, the known facts of its sentences: one set for all paragraphs, or one for each."""
 BROKEN = frozenset(["form", "no_word", "repeats", "sentence_length"])
-"""Faults of the words of a sentence, not of what it says."""
+"""Problems with the wording of a sentence, rather than with its content."""
 FactsByDocument = Mapping[str, Sequence[ProfileFact]]
-"""Document id -> the facts that the document is written from."""
+"""For each document id, the facts that the document is written from."""
 UnreadFacts = Collection[tuple[str, str]]
-"""(document id, id of a fact that was not read in the document)."""
+"""Pairs of a document id and the id of a fact that was not read in the document."""
 
 
 def expect_no_bracket() -> Expectation:
@@ -30,7 +33,7 @@ def expect_no_bracket() -> Expectation:
 
 
 def expect_lengths(bounds: Mapping[str, tuple[int, int]]) -> RowRule:
-    """Expect a number of words within bounds. bounds: document id -> (minimum, maximum)."""
+    """Expect a number of words within bounds. `bounds` maps document ids to (minimum, maximum)."""
 
     def check(record: Record) -> str:
         words = len(record["text"].split())
@@ -45,7 +48,7 @@ def expect_lengths(bounds: Mapping[str, tuple[int, int]]) -> RowRule:
 
 
 def expect_facts_named(facts: FactsByDocument, left_out: UnreadFacts = frozenset()) -> RowRule:
-    """Expect a document to name every value of its facts, except those in `left_out`."""
+    """Expect that a document names every value of its facts, except those in `left_out`."""
 
     def check(record: Record) -> str:
         for fact in facts.get(record["id"], ()):
@@ -65,9 +68,10 @@ def expect_facts_named(facts: FactsByDocument, left_out: UnreadFacts = frozenset
 def expect_readable(
     documents: Sequence[Record], facts: FactsByDocument, unread: UnreadFacts, least: float
 ) -> RowRule:
-    """Expect at least a share of a document's facts to have been read in it. least: 0 to 1.
+    """Expect that at least a share (`least`, 0 to 1) of a document's facts was read in it.
 
-    documents: the rows; the rule says how many facts were read by rule, and how many by the reader.
+    `documents` contains the rows. The rule's text says how many facts were read by rule, and how many by the
+    reader.
     """
     read: Counter[str] = Counter()
     for record in documents:
@@ -92,10 +96,10 @@ def expect_readable(
 def expect_sentences(
     documents: Sequence[Record], dropped: Sequence[Dropped], grounds: Grounds
 ) -> list[RowRule]:
-    """Expect a text of sentences with known writers, each without broken words, contradiction or mere claim.
+    """Expect sentences with known writers, without broken words, contradictions or unsupported claims.
 
-    documents: the rows; the first rule says what share of their sentences a model wrote, and how many of a
-    model's were left out.
+    `documents` contains the rows. The text of the first rule gives the share of sentences that a model wrote,
+    and how many of a model's sentences were left out.
     """
     written = Counter(sentence["writer"] for record in documents for sentence in record["sentences"] or ())
     total = max(written.total(), 1)

@@ -1,9 +1,9 @@
 """Stage: write a document from each profile, check every sentence, and read its facts back.
 
-A model writes a document in parts of a few facts each: a small model includes four facts reliably but not
-fourteen, and only the part that failed is written again. What breaks a rule (sentence_rules.py) is left out,
-on record, and the facts that are then missing are written plainly; or all of it is (`written_by: plain`), and
-no model is asked for anything.
+A model writes a document in parts of a few facts each. A small model reliably includes four facts, but not
+fourteen, and only the part that failed is written again. Sentences that break a rule (sentence_rules.py) are
+dropped with a reason, and code writes the missing facts plainly. With `written_by: plain`, code writes
+everything and no model is called.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from tasks.systems.contract import Document
 
 PROMPT = "document_part"
 UNREAD = "fact_unread"
-"""Drop reason of a fact that is not read back from a document that is kept."""
+"""The drop reason of a fact that is not read back from a document that is kept."""
 UNTOLD = "fact_untold"
-"""Drop reason of a fact that no sentence can say within the rules."""
+"""The drop reason of a fact that no sentence can state within the rules."""
 
 
 class Documents(Settings):
@@ -55,28 +55,28 @@ class Documents(Settings):
     seed: int = 0
     """The seed that chooses among the sentences for a fact."""
     facts: int = Field(default=4, ge=1)
-    """Number of facts per part."""
+    """The number of facts per part."""
     maximum_words: int = 90
-    """Maximum number of words of one part, as the prompt states it."""
+    """The maximum number of words of one part, as the prompt states it."""
     words: tuple[int, int] = (200, 400)
-    """Minimum and maximum number of words of a document; others are dropped. The minimum is lower for few
-    facts."""
+    """The minimum and maximum number of words of a document; other documents are dropped. The minimum is
+    lower for documents with few facts."""
     rewrites: int = Field(default=1, ge=0)
-    """Maximum number of rewrites of a part in which the reader misses a fact."""
+    """The maximum number of rewrites of a part in which the reader misses a fact."""
     readable: float = Field(default=1.0, ge=0, le=1)
-    """Minimum share of the facts that are found in a document; others are dropped. A rule finds facts in
-    plain sentences, the reader in a model's."""
+    """The minimum share of the facts that are found in a document; other documents are dropped. A rule finds
+    facts in plain sentences, and the reader finds them in a model's sentences."""
     at_once: int = Field(default=6, ge=1)
-    """Number of questions per request to the reader."""
+    """The number of questions per request to the reader."""
     mentions: bool = True
     """Allow a sentence to repeat the entity's name and other values of its part."""
     limits: QueryLimits = QueryLimits()
-    """Limits of the query per attribute that reads what a document must not say."""
+    """The limits of the queries, one per attribute, that read the values a document must not contain."""
 
 
 @dataclass
 class DraftDocument:
-    """A document as it is written: its paragraphs, the facts of each part, and all that was left out."""
+    """A document while it is written: its paragraphs, calls, dropped rows and the facts left out."""
 
     profile: EntityProfile
     ground: KnownFacts
@@ -94,13 +94,13 @@ class DraftDocument:
         return (Origin("row", f"profiles#{self.profile.id}"), *calls)
 
     def note(self, part: CheckedPart) -> None:
-        """Put what a part left out on record."""
+        """Record the sentences and facts that a part left out as dropped rows."""
         for fault in part.faults:
             row = fault.drop(self.profile.name, self.origin)
             self.dropped[row.id] = row
 
     def fail(self, fact: ProfileFact, problem: str) -> None:
-        """Put a fact that cannot be said on record."""
+        """Record a fact that no sentence can state."""
         text = f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}"
         self.untold[fact.id] = SentenceFault(text, problem)
 
@@ -114,9 +114,10 @@ async def documents(
 ) -> Drafts[Document]:
     """Write a document of 200 to 400 words for every profile, and check its facts (section 5.1).
 
-    Drop reasons of a document: `no_facts`, `unreadable` (too few facts were read in it), `length`. Of a fact
-    in a document that is kept: `fact_untold` (no sentence can say it), `fact_unread` (it was not read). Of a
-    model's sentence: those of sentence_rules.py, `no_fact`, and of a whole part `form`.
+    Drop reasons of a document are `no_facts`, `unreadable` (too few facts were read in it) and `length`. Drop
+    reasons of a fact in a kept document are `fact_untold` (no sentence can state it) and `fact_unread` (it
+    was not read). Drop reasons of a model's sentence are those of sentence_rules.py and `no_fact`, and `form`
+    for a whole part.
     """
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         grounds = ground_profiles(database.name, profiles, schema, safe)
@@ -155,9 +156,10 @@ async def _write_document(
 async def _write_parts(
     draft: DraftDocument, unread: Sequence[ProfileFact], sample: int, params: Documents, ask: Ask
 ) -> Sequence[ProfileFact]:
-    """Write the parts with facts that are not read yet; plain ones as a whole, since they cost nothing.
+    """Write the parts with facts that are not read yet; plain documents are rewritten completely.
 
-    Returns all facts of what was written, which is to be read again.
+    Plain documents need no model call, so rewriting them costs nothing. Returns all facts of the written
+    parts, because they must be read again.
     """
     facts = draft.profile.facts
     if params.written_by == "plain":
@@ -246,7 +248,7 @@ def _accept_or_drop(
 def ground_profiles(
     database: str, profiles: Iterable[EntityProfile], schema: Sequence[Column], safe: SafeDatabase
 ) -> dict[str, KnownFacts]:
-    """Make the ground that each profile's document stands on, by the profile's id. Raises SqlError."""
+    """Collect the known facts for each profile's document, by the profile's id. Raises SqlError."""
     profiles = list(profiles)
     known = read_known_values(database, (profile.table for profile in profiles), schema, safe)
     return {
@@ -258,9 +260,9 @@ def ground_profiles(
 def read_known_values(
     database: str, tables: Iterable[str], schema: Sequence[Column], safe: SafeDatabase
 ) -> Mapping[str, KnownValues]:
-    """Read all values of all attributes of some entity tables, but the rows' own names, by table.
+    """Read all values of the attributes of some entity tables, except the rows' names, by table.
 
-    Numbers are left out: `KnownValues` finds only what has a letter.
+    Numbers are left out, because `KnownValues` finds only values with a letter. Raises SqlError.
     """
     numbers = {column.id for column in schema if column.type in {"integer", "real"}}
     found = {}

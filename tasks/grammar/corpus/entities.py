@@ -1,4 +1,4 @@
-"""Entities of a database: their facts, and the profiles that documents are written from."""
+"""Define the entities of a database: their facts, and the profiles from which documents are written."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class ProfileFact:
     subject: str
     """The entity's name."""
     attribute: str
-    """In words: runtime in minutes, director."""
+    """The attribute in words, such as runtime in minutes or director."""
     values: tuple[str, ...]
-    """One or several values, sorted; the fact holds for all of them together."""
+    """One or several values, sorted; the fact is true for all of them together."""
     sql: str = ""
-    """The query whose result the values are, in canonical SQL; empty of a fact that comes from rows."""
+    """The query whose result is `values`, in canonical SQL; empty for a fact that is not from a query."""
     kind: str = ""
-    """How its values are written (tasks/databases/rendering.py): digits of a text column stay as they are."""
+    """The format of the values (tasks/databases/rendering.py): digits of a text column stay unchanged."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class EntityProfile:
     key: tuple[str, ...]
     """The primary key's values, in the columns' order."""
     kind: str
-    """What a row of the table is, in words: film."""
+    """The kind of thing that a row of the table is, in words, such as film."""
     name: str
     facts: tuple[ProfileFact, ...]
     origin: tuple[Origin, ...]

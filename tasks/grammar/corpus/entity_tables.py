@@ -1,4 +1,4 @@
-"""Entity tables: tables whose rows get a document each, the attributes of a row, and which are told."""
+"""Define entity tables, whose rows get a document each, and the attributes that documents state."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class EntityTable:
 
 
 CountTold = Callable[[EntityTable, Attribute], int]
-"""(entity table, attribute) -> the most values of it that a document of the table's source rows tells; 0 if
-one of these documents does not tell it."""
+"""A function of an entity table and an attribute. It returns the largest number of the attribute's values
+that a document of the source rows states, or 0 if any of these documents does not state it."""
 
 
 def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> EntityTable:
@@ -72,10 +72,11 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
 
 
 def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]:
-    """List the attributes of a table's rows: own columns first, then those of rows that it is tied to.
+    """List the attributes of a table's rows: own columns first, then those of related rows.
 
-    Of rows that a link table ties to it, only the name is told, where they have one: of several, the rest
-    could not be put down to any. What refers to its own table is left out: a query knows each table once.
+    For rows that a link table relates to it, only their names are listed, if they have names. With several
+    rows, a reader could not assign other values to the right one. Relations of the table to itself are left
+    out, because a query may use each table only once.
     """
     for column in schema:
         if column.table == table and column.descriptive:
@@ -95,7 +96,7 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
 
 
 def _name_owner(ends: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
-    """Name the owner for what it owns: project; film as director, where other links tie the two."""
+    """Name the owner in a relation: project; or film as director, if other link tables relate the two."""
     owner = name_table(ends[0], schema)
     several = sum(other == ends and len(found) > 1 for other, found in find_relations(schema)) > 1
     return f"{owner} as {name_role(keys, ends[1], schema)}" if several else owner
@@ -113,12 +114,12 @@ def make_fact_id(profile: str, attribute: Attribute) -> str:
 
 
 def make_count_id(profile: str, column: str, joins: Sequence[tuple[str, str]], value: str) -> str:
-    """Make the id of the fact that so many rows of the profile's table have a value."""
+    """Make the id of the fact that a number of rows of the profile's table have a value."""
     return make_id("count", profile, column, joins, value)
 
 
 def read_distinct_values(attribute: Attribute, schema: Sequence[Column], safe: SafeDatabase) -> set[str]:
-    """Read the distinct values that an attribute has, of whatever row. Raises SqlError."""
+    """Read the distinct values of an attribute over all rows. Raises SqlError."""
     query = Query((attribute.column,), attribute.joins, ())
     sql = write_rows(query, query.projection, readings=list_readings(schema))
     stream = safe.stream(translate(sql, safe.dialect, schema))
@@ -128,7 +129,7 @@ def read_distinct_values(attribute: Attribute, schema: Sequence[Column], safe: S
 def read_values(
     attribute: Attribute, primary: Sequence[str], schema: Sequence[Column], safe: SafeDatabase
 ) -> Iterator[tuple[Key, list[str]]]:
-    """Yield (key, distinct values of an attribute, sorted) for every row that has any. Raises SqlError."""
+    """Yield (key, sorted distinct values of an attribute) for every row that has a value. Raises SqlError."""
     query = Query((attribute.column,), attribute.joins, tuple(sorted(primary)))
     order = [sorted(primary).index(column) for column in primary]
     pick = itemgetter(*order) if len(order) > 1 else itemgetter(slice(order[0], order[0] + 1))
@@ -143,11 +144,12 @@ def read_values(
 
 
 def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTold) -> tuple[str, ...]:
-    """List the columns of a query that its documents leave out, in the query's order; none if they tell all.
+    """List the columns of a query that its documents do not state, in the query's order; empty if none.
 
-    A column is told by a document of its own row, or by one that reaches it by joins of the query. What two
-    documents tell goes together only where one names the other's thing: else nothing says that the airline
-    with that headquarters is the one of that flight. Of something counted, its name must be told.
+    A column is stated by a document of its own row, or by a document that reaches it by joins of the query.
+    The statements of two documents can be combined only if one names the other's thing. Otherwise nothing
+    says, for example, that the airline with a headquarters is the airline of a flight. For a counted thing,
+    its name must be stated.
     """
     tables = list(tables)
     if tables:
@@ -165,29 +167,29 @@ def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTo
 
 
 def list_told(query: Query, table: EntityTable, count_told: CountTold) -> set[str]:
-    """List the columns that the documents of a table tell of what the query is about."""
+    """List the columns of a query that the documents of a table's rows state."""
     by_joins: defaultdict[tuple[tuple[str, str], ...], list[tuple[str, int]]] = defaultdict(list)
     for attribute in table.attributes:
         if set(attribute.joins) <= set(query.joins) and (count := count_told(table, attribute)):
             by_joins[attribute.joins].append((attribute.column, count))
-    told = set(table.primary)  # a document is there: so is the thing
+    told = set(table.primary)  # the document itself identifies its row
     for joins, columns in by_joins.items():
         asked = [count for column, count in columns if column in query.columns]
-        # Of two directors and two dates of birth, nothing says which belong together.
+        # With two directors and two dates of birth, nothing says which of them belong together.
         mixed = bool(joins) and len(asked) > 1 and max(asked) > 1
         told.update(column for column, _ in columns if not mixed or column == _find_name(column, table))
     return told
 
 
 def _name_counted(key: str, tables: Sequence[EntityTable]) -> str:
-    """Return the column by which a counted thing is told: its key where it has documents, else its name."""
+    """Return the column that identifies a counted thing: its key if it has documents, else its name."""
     if not tables or any(table.table == table_of(key) for table in tables):
         return key
     return _find_name(key, tables[0]) or key
 
 
 def _find_name(column: str, table: EntityTable) -> str | None:
-    """Find the column with the name of the rows that a column is of."""
+    """Find the column with the name of the rows that a column belongs to."""
     other = table_of(column)
     return find_naming_column(other, tuple(list_attributes(other, table.schema)))
 

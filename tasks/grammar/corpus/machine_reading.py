@@ -1,4 +1,4 @@
-"""Machine-reading check: whether a model finds each fact in a document."""
+"""Check by machine reading whether a model finds each fact in a document."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PROMPT = "machine_reading"
 class Reading:
     """The reading of a fact.
 
-    answer: the reader's, None if the reply did not parse; or the sentence that was read by rule. call: None
-    if no reader was asked.
+    `answer` is the reader's answer, None if the reply did not parse, or the sentence that was read by rule.
+    `call` is None if no reader was asked.
     """
 
     fact: ProfileFact
@@ -42,7 +42,7 @@ async def check_reading(
 ) -> list[Reading]:
     """Ask the model for each fact's values, given only the document; one reading per fact, in order.
 
-    at_once: number of questions per request. sample: raised to ask the same again.
+    `at_once` is the number of questions per request. A higher `sample` repeats the same request.
     """
     readings: list[Reading] = []
     for start in range(0, len(facts), at_once):
@@ -95,7 +95,7 @@ def names_fact(text: str, fact: ProfileFact) -> bool:
 def missing_values(text: str, fact: ProfileFact) -> list[str]:
     """List the values of a fact that a text does not name.
 
-    A date may be written out in words, and that there are 0 awards as `no awards`.
+    A date may be written in words, and a count of 0 may be written like `no awards`.
     """
     words = f" {_normalise(text)} "
     if (none := name_none(fact)) and f" {_normalise(none)} " in words:

@@ -1,4 +1,4 @@
-"""Clauses of plain documents: predicates of facts that go together, and how they are joined."""
+"""Make the clauses of plain documents: predicates of facts that belong together, and how to join them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from tasks.grammar.corpus.plain_patterns import (
 from tasks.grammar.corpus.vocabulary import split_unit
 
 MAKERS, NAMES, TIMES, NUMBERS = range(4)
-"""Kinds of clauses, in the order in which they are told: who made it, names, dates and durations, numbers."""
+"""Kinds of clauses, in their order in a document: makers, names, dates and durations, numbers."""
 CAST = "stars"
 MADE = "was made "
 RATED = "is rated "
-"""What ends a sentence: it says nothing that another verb could go on from."""
+"""The verb phrase after which a sentence must end, because another predicate would not fit after it."""
 JOINED = frozenset(["had", "has"])
-"""Verbs that need not be said twice: has an altitude of 18 feet and the code EWR."""
+"""Verbs that are written once for several predicates: has an altitude of 18 feet and the code EWR."""
 IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
-"""What best says, in a first sentence, what a thing is."""
+"""The attributes that best say what a thing is, in a document's first sentence."""
 LAST_VERBS = ("has", "received")
-"""Of numbers: what it earned, how it is scored, what it received."""
+"""Verbs of number clauses that come last in a document, in this order."""
 LIGHT = 1
-"""A fact of more values is told last in its sentence."""
+"""A fact with more values than this comes last in its sentence."""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A statement about the entity or, if `subject` is not empty, about another entity that it names."""
+    """A statement about the entity, or about another entity if `subject` is not empty."""
 
     subject: str
     text: str
@@ -49,17 +49,17 @@ class Clause:
 
     @property
     def light(self) -> bool:
-        """Return whether something can be told after it in the same sentence, without lists getting mixed."""
+        """Return whether another clause may follow in the same sentence without mixing up lists of values."""
         return all(len(fact.values) <= LIGHT for fact in self.facts)
 
     @property
     def done_by(self) -> bool:
-        """Return whether it tells who made the thing."""
+        """Return whether the clause says who made the thing."""
         return all(fact.attribute in DOERS for fact in self.facts)
 
     @property
     def rank(self) -> int:
-        """The kind of clause it is."""
+        """The kind of the clause: MAKERS, NAMES, TIMES or NUMBERS."""
         fact = self.facts[0]
         if self.done_by or self.verb == CAST:
             return MAKERS
@@ -69,9 +69,9 @@ class Clause:
 
 
 def make_clauses(facts: Sequence[ProfileFact], name: str, kind: str) -> list[Clause]:
-    """Make the clauses of a thing's facts, in the order in which they are told.
+    """Make the clauses of a thing's facts, in their order in the document.
 
-    A fact that no predicate says is left out: it is told in a sentence of its own.
+    A fact without a predicate is left out; it gets a separate sentence.
     """
     several = {fact.attribute for fact in facts if len(fact.values) > 1}
     named = {fact.attribute.partition(" of the ")[2] for fact in facts} - several - set(DOERS)
@@ -92,7 +92,7 @@ def make_clauses(facts: Sequence[ProfileFact], name: str, kind: str) -> list[Cla
 
 
 def choose_identity(clauses: Iterable[Clause]) -> Clause | None:
-    """Choose what a first sentence says of the thing beside its kind."""
+    """Choose the clause that a first sentence states besides the kind of thing; None if none fits."""
     fit = [clause for clause in clauses if not clause.subject and shorten(clause.text)]
 
     def prefer(clause: Clause) -> tuple[int, int]:
@@ -104,7 +104,7 @@ def choose_identity(clauses: Iterable[Clause]) -> Clause | None:
 
 
 def shorten(text: str) -> str:
-    """Shorten a predicate to what stands behind a noun: a film directed by her; "" if it cannot be."""
+    """Shorten a predicate so that it can follow a noun: a film directed by her; "" if that is impossible."""
     for start, short in (
         ("belongs to ", "of "), ("works in ", "in "), ("has the ", "with the "), ("has a ", "with a "),
         ("has an ", "with an "),
@@ -116,7 +116,7 @@ def shorten(text: str) -> str:
 
 
 def join_clauses(clauses: Sequence[Clause]) -> str:
-    """Join the predicates of one subject; a verb that all share is said once."""
+    """Join the predicates of one subject; a verb that all share is written once."""
     first, *others = clauses
     if all(clause.verb == first.verb for clause in others) and (
         first.verb in JOINED or all(clause.done_by for clause in clauses)
@@ -126,7 +126,7 @@ def join_clauses(clauses: Sequence[Clause]) -> str:
 
 
 def can_follow(clause: Clause, others: Sequence[Clause]) -> bool:
-    """Return whether a clause can stand behind others in one sentence."""
+    """Return whether a clause can follow other clauses in one sentence."""
     if clause.subject != others[0].subject or others[-1].text.startswith(RATED):
         return False
     if (clause.rank == MAKERS) != (others[-1].rank == MAKERS):
@@ -140,7 +140,7 @@ def can_follow(clause: Clause, others: Sequence[Clause]) -> bool:
 
 
 def _merge_doers(clauses: Sequence[Clause]) -> list[Clause]:
-    """Merge who did several things: was written and directed by Ada."""
+    """Merge clauses with the same makers: was written and directed by Ada."""
     groups: dict[object, list[Clause]] = {}
     for clause in clauses:
         groups.setdefault(clause.facts[0].values if clause.done_by else clause, []).append(clause)
@@ -157,7 +157,7 @@ def _merge_alike(group: Sequence[Clause]) -> Clause:
 
 
 def _merge_made(clauses: Sequence[Clause]) -> list[Clause]:
-    """Merge where a thing was made with who made it: was made in France by the company Gaumont."""
+    """Merge the place and the maker of a thing: was made in France by the company Gaumont."""
     places = [clause for clause in clauses if clause.text.startswith(f"{MADE}in ")]
     makers = [clause for clause in clauses if clause.text.startswith(f"{MADE}by ")]
     if len(places) != 1 or len(makers) != 1:

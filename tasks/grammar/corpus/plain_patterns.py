@@ -1,4 +1,4 @@
-"""English for one fact: whole sentences and predicates, by what kind of values an attribute has."""
+"""Write one fact in English, as sentences and predicates, by the kind of attribute and values."""
 
 from __future__ import annotations
 
@@ -15,53 +15,57 @@ DATE_VERBS = {
     "release": "was released", "publication": "was published", "start": "starts", "end": "ends",
     "hire": "was hired", "birth": "was born", "founding": "was founded", "opening": "was opened",
 }  # fmt: skip
-"""First word of `<word> date` or `<word> year` -> the verb that says it."""
+"""The verb for each first word of `<word> date` or `<word> year`."""
 DOERS = {
     "director": "directed", "writer": "written", "author": "written", "producer": "produced",
     "composer": "composed", "editor": "edited", "manager": "managed", "publisher": "published",
     "supervisor": "supervised", "manufacturer": "manufactured", "owner": "owned", "head": "headed",
 }  # fmt: skip
-"""Noun -> the participle that says what its holder does."""
+"""For each role, the participle of its verb."""
 WORKS = frozenset(["album", "article", "book", "episode", "film", "movie", "novel", "play", "series", "song"])
-"""Things that were made once and are told of in the past."""
+"""Things that were made once, so that they are described in the past tense."""
 FILMED = frozenset(["episode", "film", "movie", "series"])
-"""Works that are made in a country and star someone."""
+"""Works that are made in a country and star actors."""
 OF_WORKS = {
     "genre": "belongs to the {nouns} {value}", "language": "is in {value}",
     "country": "comes from {value}", "company": "was made by the {nouns} {value}",
 }  # fmt: skip
-"""What is said of a work in words of its own."""
+"""The predicates for attributes of works."""
 OF_FILMS = {
     **OF_WORKS, "country": "was made in {value}", "actor": "stars {value}", "runtime": "runs for {value}",
 }  # fmt: skip
+"""The predicates for attributes of films and series."""
 COUNTED = {
     "genre": "of the genre {value}", "language": "in {value}", "country": "from {value}",
     "company": "made by the company {value}", "release year": "released in {value}",
     "actor": "starring {value}",
     **{noun: f"{done} by {{value}}" for noun, done in DOERS.items()},
 }  # fmt: skip
-"""How works are named that share a value: films from France."""
+"""The phrases for works that share a value: films from France."""
 OF_ANY = {
     "city": "is in the {nouns} {value}", "client": "is done for the {nouns} {value}",
     "department": "belongs to the {nouns} {value}", "industry": "works in the {nouns} {value}",
 }  # fmt: skip
-"""What is said of anything else."""
+"""The predicates for attributes of all other things."""
 RATINGS = frozenset(["age rating", "content rating", "rating"])
 AWARDS = frozenset(["award", "medal", "prize"])
-"""Last words, in the singular, of what is received and not had."""
+"""Last words, in the singular, of things that one receives rather than has."""
 CLOCK = re.compile(r"\d\d?:\d\d(:\d\d)?")
 SHORT = 3
-"""A value of so many characters begins no sentence: R, PG."""
+"""A value with at most this number of characters, such as R or PG, does not begin a sentence."""
 MEASURES = frozenset([
     "age", "altitude", "budget", "capacity", "count", "distance", "height", "length", "population", "price",
     "rate", "rating", "score", "speed", "total", "weight",
 ])  # fmt: skip
-"""Last words of attributes that a thing has `of` a number: a score of 81."""
+"""Last words of attributes that are written with `of` and a number: a score of 81."""
 COUNT = " count"
 NONE = "0"
+"""The value of a count if there are no such things."""
 PARTICIPLES = frozenset(["held", "lost", "made", "sold", "won"])
 COLLECTIVES = frozenset(["cast", "crew", "staff", "team"])
+"""Nouns for groups of people, whose values are the members."""
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+"""The numbers that are written as words."""
 WITH_ARTICLE = re.compile(
     r"(United|Soviet|Czech Republic|Dominican Republic|Netherlands|Philippines|Bahamas|Maldives|Gambia)\b"
     r"|.* (Republic|Kingdom|Union|States|Emirates|Islands)$"
@@ -70,9 +74,9 @@ WITH_ARTICLE = re.compile(
 
 
 def list_sentences(subject: str, fact: ProfileFact, kind: str = "") -> list[str]:
-    """List the sentences that say a fact of a subject: The runtime of the film Locke is 85 minutes.
+    """List the sentences that state a fact of a subject: The runtime of the film Locke is 85 minutes.
 
-    The last is the plainest, for where the others cannot be said.
+    The last sentence is the plainest, for use if no other sentence satisfies the rules.
     """
     noun, _ = split_unit(fact.attribute)
     value, several = write_values(fact), len(fact.values) > 1
@@ -97,7 +101,7 @@ def list_sentences(subject: str, fact: ProfileFact, kind: str = "") -> list[str]
 
 
 def list_predicates(fact: ProfileFact, kind: str = "") -> list[str]:
-    """List the predicates that say a fact: has a runtime of 85 minutes."""
+    """List the predicates that state a fact: has a runtime of 85 minutes."""
     noun, unit = split_unit(fact.attribute)
     value, several = write_values(fact), len(fact.values) > 1
     nouns = make_plural(noun) if several else noun
@@ -130,7 +134,10 @@ def list_predicates(fact: ProfileFact, kind: str = "") -> list[str]:
 
 
 def name_counted(attribute: str, kind: str) -> str:
-    """Name what a fact about the database counts: of `number of films with the genre War` films of that."""
+    """Name the things that a fact about the database counts, such as `films of the genre War`.
+
+    The attribute of such a fact is, for example, `number of films with the genre War`.
+    """
     things, _, shared = attribute.removeprefix("number of ").partition(" with the ")
     if kind in WORKS:
         for noun, words in COUNTED.items():
@@ -152,7 +159,7 @@ def write_values(fact: ProfileFact) -> str:
 
 
 def name_none(fact: ProfileFact) -> str:
-    """Name what there is none of: `no engines` of `number of engines of the plane`; "" of anything else."""
+    """Name the things of which there are none, such as `no engines`; "" unless the fact is a count of 0."""
     counted = _name_count(split_unit(fact.attribute)[0], fact) if fact.values == (NONE,) else ""
     *things, last = counted.partition(" of the ")[0].split() or [""]
     return " ".join(["no", *things, *([] if _ends_in_participle(counted) else [last])]) if counted else ""
@@ -169,19 +176,19 @@ def is_number(fact: ProfileFact) -> bool:
 
 
 def is_time(fact: ProfileFact) -> bool:
-    """Return whether a fact is of dates or years."""
+    """Return whether the values of a fact are dates or years."""
     return fact.attribute.split()[-1] == "year" or all(
         DATE.fullmatch(value) or MOMENT.fullmatch(value) for value in fact.values
     )
 
 
 def is_clock(fact: ProfileFact) -> bool:
-    """Return whether a fact is of one time of the day."""
+    """Return whether a fact has a single value that is a time of day."""
     return len(fact.values) == 1 and bool(CLOCK.fullmatch(fact.values[0]))
 
 
 def make_plural(words: str) -> str:
-    """Make the plural of a noun: of `town of the clinic`, that of its first part."""
+    """Make the plural of a noun; in `town of the clinic`, the plural of its first part."""
     first, of, rest = words.partition(" of ")
     *before, last = first.split()
     if make_singular(last) == last:
@@ -193,13 +200,13 @@ def make_plural(words: str) -> str:
 
 
 def make_singular_last(words: str) -> str:
-    """Make the singular of the last of some words."""
+    """Make the last of some words singular."""
     *before, last = words.split()
     return " ".join([*before, make_singular(last)])
 
 
 def capitalise(text: str) -> str:
-    """Write a text's first letter large."""
+    """Write a text's first letter as a capital."""
     return text[0].upper() + text[1:]
 
 
@@ -210,7 +217,7 @@ def _write_value(value: str, country: bool, year: bool, kind: str = "") -> str:
 
 
 def _name_count(noun: str, fact: ProfileFact) -> str:
-    """Name what a number counts: `engines`, `awards won`, `awards` of `award count`; "" if nothing."""
+    """Name the things that a number counts: `awards` for `award count`; "" if it counts nothing."""
     if not is_number(fact) or len(fact.values) > 1 or split_unit(fact.attribute)[1]:
         return ""
     noun = noun.removeprefix("number of ")

@@ -1,4 +1,4 @@
-"""Write about a thing plainly, from its facts alone: no model, and nothing that the facts do not say."""
+"""Write plain text about a thing from its facts alone, without a model and without any other content."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from tasks.grammar.corpus.plain_patterns import (
 from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
 MODEL, PLAIN = "model", "plain"
-"""Writers of sentences."""
+"""The writers of sentences."""
 PARAGRAPH = 7
-"""Maximum number of facts that one paragraph tells, beside those on the collection."""
+"""The maximum number of facts in one paragraph, besides the counts over the whole database."""
 FEW = 3
-"""So many facts that stand in no clause make no paragraph of their own."""
+"""Up to this number of facts without a clause are added to the last paragraph instead of a new one."""
 SENTENCE = 3
-"""Maximum number of clauses of a sentence."""
+"""The maximum number of clauses of a sentence."""
 LONG = 4
-"""A name of more words stands in the first sentence only."""
+"""A name with more words than this is written only in the first sentence."""
 THINGS = frozenset([
     "airline", "airport", "album", "article", "book", "building", "car", "city", "company",
     "country", "department", "episode", "film", "flight", "model", "movie", "novel", "plane", "play",
     "product", "project", "school", "series", "ship", "song", "station", "store", "team", "town", "train",
 ])  # fmt: skip
-"""Kinds that are `it`; of another, which may be a person, the kind is said again."""
+"""Kinds that may be called `it`. A thing of another kind may be a person, so its kind is repeated."""
 
 
 @dataclass(frozen=True)
 class CheckedSentence:
-    """A sentence that was kept, with the ids of the facts that it tells."""
+    """A sentence that was kept, with the ids of the facts that it states."""
 
     text: str
     writer: str
@@ -53,11 +53,11 @@ class CheckedSentence:
 
 
 class PlainWriter:
-    """Writes sentences about the thing of a ground.
+    """Writes sentences about one thing from its known facts.
 
-    by_name: name the thing in every sentence, as where a document tells of several.
-
-    seed: what the choice among patterns hangs on, with the fact's id: documents differ, and each stays.
+    `by_name` names the thing in every sentence, for a document about several things. `seed`, together with
+    the fact's id, determines the choice among patterns: documents differ from each other, and each is
+    reproducible.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class PlainWriter:
     def write_fact(
         self, fact: ProfileFact, turn: int, attempt: int = 0
     ) -> tuple[CheckedSentence | None, str]:
-        """Write a fact as one sentence; None if no pattern keeps the rules, with the fault of the last.
+        """Write a fact as one sentence; None if no pattern satisfies the rules, with the last problem.
 
-        turn: the sentence's number in its paragraph; the first names the thing in full. attempt: raised for
-        another pattern.
+        `turn` is the sentence's number in its paragraph; the first sentence has the full name. A higher
+        `attempt` chooses another pattern.
         """
         *texts, plainest = self._list_texts(fact, turn)
         start = (self._draw(fact.id) + attempt) % max(len(texts), 1)
@@ -82,13 +82,13 @@ class PlainWriter:
         return None, fault
 
     def make_clauses(self, facts: Sequence[ProfileFact]) -> list[Clause]:
-        """Make the clauses that say facts of the thing, in the order in which they are told."""
+        """Make the clauses for facts of the thing, in their order in the document."""
         return make_clauses(facts, self._name, self._ground.kind)
 
     def write_first(self, clauses: Sequence[Clause]) -> tuple[CheckedSentence | None, list[Clause]]:
-        """Write what the thing is and one clause of it, or two; also returns the clauses that are left.
+        """Write what the thing is with one or two clauses; also return the clauses that are left.
 
-        None if nothing can be said so, or the name says it: plane N10156.
+        The sentence is None if no clause fits, or if the name already says what the thing is: plane N10156.
         """
         kind, identity = self._ground.kind, choose_identity(clauses)
         if identity is None or self._name.casefold().startswith(kind.casefold()):
@@ -106,10 +106,10 @@ class PlainWriter:
     def write_clauses(
         self, clauses: Sequence[Clause], number: int, said: Sequence[str]
     ) -> tuple[CheckedSentence | None, int]:
-        """Write as many of some clauses as a sentence can hold; also returns how many these are.
+        """Write as many clauses as fit into one sentence; also return their number.
 
-        number: the sentence's in its document. said: what the sentences before it in its paragraph are about,
-        as `Clause.subject`.
+        `number` is the sentence's number in its document. `said` contains the subjects of the earlier
+        sentences in the paragraph, as in `Clause.subject`.
         """
         alike = [clause.rank == clauses[0].rank for clause in clauses[: SENTENCE + 1]]
         most = SENTENCE if alike == [True] * SENTENCE + [False] else SENTENCE - self._draw("size", number) % 2
@@ -122,7 +122,7 @@ class PlainWriter:
             clause for clause in clauses[len(fit) : len(fit) + 1] if clause.subject == fit[0].subject
         ]
         if len(fit) > 1 and following and fit[-2].verb != fit[-1].verb == following[0].verb:
-            fit.pop()  # two scores stand together
+            fit.pop()  # clauses with the same verb stay together, such as two scores
         full = clauses[0].subject or f"the {self._ground.kind}"
         for subject in (self._choose_subject(clauses[0].subject, number, said), full):
             for size in range(len(fit), 0, -1):
@@ -135,7 +135,7 @@ class PlainWriter:
         if not said and not other and (number == 0 or len(self._name.split()) <= LONG):
             return self._name
         alike = sum(1 for _ in takewhile(other.__eq__, reversed(said)))
-        # Of two sentences on the same thing, one has the pronoun.
+        # At most every second of several sentences about the same thing has a pronoun.
         pronoun = alike % 2 or (alike and self._draw("it", number) % 2)
         return "it" if pronoun and full.split()[-1] in THINGS else full
 
@@ -163,7 +163,7 @@ class PlainWriter:
     def _mention(self, turn: int, fact: ProfileFact) -> str:
         kind = self._ground.kind
         if self._name.casefold().startswith(kind.casefold()):
-            return self._name  # not: the flight flight 12
+            return self._name  # avoids `the flight flight 12`
         if turn == 0 or self._by_name:
             return f"the {kind} {self._name}" if self._draw("full", fact.id) % 2 else self._name
         forms = [f"the {kind}", self._name, f"the {kind}", f"this {kind}"]
@@ -178,10 +178,10 @@ class PlainWriter:
 def write_paragraphs(
     writer: PlainWriter, facts: Sequence[ProfileFact], attempts: Mapping[str, int]
 ) -> tuple[list[list[CheckedSentence]], list[tuple[ProfileFact, str]]]:
-    """Write all facts in paragraphs, each once.
+    """Write all facts in paragraphs, each fact once.
 
-    attempts: fact id -> how often it was written before; such a fact gets a sentence of its own. Also returns
-    the facts that no pattern can say, with the fault.
+    `attempts` maps fact ids to the number of earlier attempts; a fact with attempts gets a separate sentence.
+    Also returns the facts that no pattern can state, with the problem.
     """
     years = find_years_told(facts, attempts)
     told = [fact for fact in facts if fact.id not in years.values()]
@@ -220,9 +220,9 @@ def write_paragraphs(
 
 
 def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:
-    """Group clauses into paragraphs: those of one kind, or of one other thing, stand together.
+    """Group clauses into paragraphs; clauses of one kind, or about one other thing, stay together.
 
-    taken: the number of facts that the first paragraph tells already.
+    `taken` is the number of facts that the first paragraph already contains.
     """
     groups: dict[int | str, list[Clause]] = {}
     for clause in clauses:
@@ -245,7 +245,7 @@ def _count_facts(clauses: Sequence[Clause]) -> int:
 
 
 def find_years_told(facts: Sequence[ProfileFact], attempts: Mapping[str, int]) -> Mapping[str, str]:
-    """Find the years that a date of the same event tells: id of the date's fact -> id of the year's."""
+    """Find the years that a date of the same event includes: id of the date's fact -> id of the year's."""
     years = {
         (fact.subject, fact.attribute.removesuffix(" year"), fact.values): fact.id
         for fact in facts

@@ -1,8 +1,8 @@
-"""Stage: collect the facts of the entities that questions are asked about, for a document each.
+"""Stage: collect the facts of the entities that questions are asked about; each gets one document.
 
-An entity is a row of one of the tables that `entities` lists for a database or, where it lists none and an
-assessment asks about that database, of a table that questions ask about. Its facts are its own columns and
-those of the rows that it refers to, directly or through a link table.
+An entity is a row of one of the tables that `entities` lists for a database. If `entities` has no entry and
+an assessment uses the database, it is a row of a table that questions ask about. Its facts are its own
+columns and those of the rows that it refers to, directly or through a link table.
 """
 
 from __future__ import annotations
@@ -43,35 +43,36 @@ from tasks.grammar.corpus.plain_patterns import make_plural
 from tasks.settings import Settings
 
 LEAST_COUNT = 10
-"""A smaller number is not told: a question may be about the rows behind it."""
+"""Only larger counts are stated, because a question may ask about the rows behind a smaller count."""
 Totals = Mapping[tuple[Attribute, str], int]
-"""(attribute, value) -> the number of rows of the entity table that have it."""
+"""For each (attribute, value), the number of rows of the entity table with that value."""
 
 
 class Profiles(Settings):
     """`grammar.profiles` in params.yaml."""
 
     entities: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Database -> tables whose rows get one document each. Without an entry, an assessed database uses the
-    tables that its questions are about; others have no documents."""
+    """For each database, the tables whose rows get one document each. Without an entry, an assessed database
+    uses the tables that its questions are about; other databases have no documents."""
     count: int | None = Field(default=None, ge=1)
-    """Maximum number of entities per table; null takes all rows. Entities of the balanced set's groups come
-    first, in a seeded order."""
+    """The maximum number of entities per table; null takes all rows. Entities of the balanced set's groups
+    come first, in a seeded order."""
     documents_per_group: int = Field(default=6, ge=1)
-    """Maximum number of documents that a group's answer may need."""
+    """The maximum number of documents that a group's answer may need."""
     documents_of: Mapping[str, int] = Field(default_factory=dict)
-    """Database -> a different `documents_per_group`, for systems that retrieve few documents."""
+    """A different `documents_per_group` for some databases, for systems that retrieve few documents."""
     counts: int = Field(default=4, ge=0)
-    """Maximum number of facts such as `the database has 152 films with the genre Drama`. Only counts above
-    `documents_per_group` and 10 appear, so that they answer no question."""
+    """The maximum number of facts such as `the database has 152 films with the genre Drama`. Only counts
+    above `documents_per_group` and 10 appear, so that they do not answer a question."""
     values: int = Field(default=12, ge=1)
-    """Maximum number of values of a fact; larger facts are dropped and counted."""
+    """The maximum number of values of a fact; larger facts are dropped and counted."""
     seed: int = 0
     """The seed that chooses groups, other entities and counts."""
     limits: QueryLimits = QueryLimits()
+    """The limits of each query."""
 
     def limit(self, database: str) -> Self:
-        """Return the parameters with a database's own `documents_per_group`."""
+        """Return the parameters with the database's own `documents_per_group`, if it has one."""
         most = self.documents_of.get(database, self.documents_per_group)
         return self.model_copy(update={"documents_per_group": most})
 
@@ -86,9 +87,10 @@ def profiles(
 ) -> Drafts[EntityProfile]:
     """Collect the facts of the entities that groups of the balanced set are about (GRAMMAR, section 5.1).
 
-    settings: `assessments`, dotted name -> value. Drop reasons: `many_values` of a fact, `no_primary_key` of
-    a table that questions ask about and whose rows nothing tells apart; per SQL template, with the number of
-    groups that get no document for it, `many_documents` and `no_room`.
+    `settings` contains the settings under `assessments`, by dotted name. The drop reason of a fact is
+    `many_values`. The drop reason of a table that questions ask about is `no_primary_key`: nothing identifies
+    its rows. Drop reasons per SQL template are `many_documents` and `no_room`, with the number of groups for
+    which no documents are written.
     """
     rows: list[EntityProfile] = []
     dropped: list[Dropped] = []
@@ -108,7 +110,7 @@ def profiles(
 
 
 def is_assessed(database: str, settings: Mapping[str, object]) -> bool:
-    """Return whether an assessment asks about a database. settings: `assessments`, dotted name -> value."""
+    """Return whether an assessment asks about a database. `settings` maps dotted names to values."""
     return any(
         name.startswith("assessments.") and name.count(".") == 2 and name.endswith(".database")
         for name, value in settings.items()
@@ -119,7 +121,7 @@ def is_assessed(database: str, settings: Mapping[str, object]) -> bool:
 def choose_tables(
     questions: Iterable[Question], templates: Iterable[SqlTemplate], schema: Sequence[Column]
 ) -> tuple[list[str], list[Dropped]]:
-    """Choose the tables with a column that questions ask for, sorted; those without a primary key drop."""
+    """Choose the tables with a column that questions ask for, sorted; drop those without a primary key."""
     wanted = {question.sql_template for question in questions}
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for template in templates:
@@ -143,7 +145,7 @@ def choose_tables(
 Needs = Mapping[str, Mapping[str, Collection[Key]]]
 
 
-"""Group -> table -> the keys of the rows that its answer comes from."""
+"""For each group and table, the keys of the rows that its answer comes from."""
 
 
 def read_needs(
@@ -155,7 +157,7 @@ def read_needs(
 ) -> Needs:
     """Read which rows of the entity tables each group of the questions needs.
 
-    A SQL template that documents of these tables cannot tell all of needs none.
+    A SQL template is skipped if documents of these tables cannot state all that it needs.
     """
     wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for question in questions:
@@ -175,9 +177,9 @@ def read_needs(
 def choose_keys(
     needs: Needs, questions: Iterable[Question], params: Profiles
 ) -> tuple[Mapping[str, set[Key]], list[Dropped]]:
-    """Choose, per table, all rows that a group needs or none, as long as `params.count` lasts.
+    """Choose either all rows that a group needs or none, as long as no table exceeds `params.count` rows.
 
-    Also returns a dropped row per SQL template and reason for groups that were passed over.
+    Also returns a dropped row per SQL template and reason for the groups that were skipped.
     """
     template_of = {question.group: question.sql_template for question in questions}
     groups = take_turns(
@@ -204,7 +206,7 @@ def choose_keys(
             (Origin("row", f"sql_templates#{template}"),),
         )
         for (template, reason), count in sorted(passed.items())
-        if params.count is not None  # else every row is taken
+        if params.count is not None  # otherwise every row is taken
     ]
     return chosen, dropped
 
@@ -212,7 +214,7 @@ def choose_keys(
 def profile_table(
     table: EntityTable, needed: Collection[Key], safe: SafeDatabase, params: Profiles
 ) -> tuple[list[EntityProfile], list[Dropped]]:
-    """Collect the facts of a table's needed rows and, up to `params.count`, of others, by a seeded hash."""
+    """Collect the facts of a table's needed rows and, up to `params.count`, of random other rows by seed."""
     values_by_key: defaultdict[Key, list[tuple[Attribute, list[str]]]] = defaultdict(list)
     for attribute in table.attributes:
         for key, values in read_values(attribute, table.primary, table.schema, safe):
@@ -256,7 +258,7 @@ def _make_profile(
 def count_values(
     table: EntityTable, values_by_key: Mapping[Key, Sequence[tuple[Attribute, Sequence[str]]]]
 ) -> Totals:
-    """Count the rows of each value of an attribute in words, or of a year."""
+    """Count the rows with each value of a text attribute or of a year, except the rows' names."""
     types = {column.id: column.type for column in table.schema}
     return Counter(
         (attribute, value)
@@ -290,7 +292,7 @@ def choose_counts(
 def make_count(
     table: EntityTable, kind: str, profile: str, attribute: Attribute, value: str, total: int
 ) -> ProfileFact:
-    """Make the fact that so many rows have a value, with the query that counts them."""
+    """Make the fact that a number of rows have a value, with the query that counts them."""
     column = next(column for column in table.schema if column.id == attribute.column)
     typed = int(value) if column.type == "integer" else value
     query = Query(table.primary, attribute.joins, (attribute.column,))

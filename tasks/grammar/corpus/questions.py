@@ -1,4 +1,4 @@
-"""Stage: choose the questions to ask systems: all texts, of both sets, of a seeded sample of groups."""
+"""Stage: choose the questions for systems: all texts, of both sets, of a seeded sample of groups."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tasks.systems.contract import Document
 
 
 class DatabaseSize(Settings):
-    """Sizes for one database."""
+    """The sizes for one database."""
 
     groups: int | None = Field(default=None, ge=1)
-    """Number of groups; null uses `grammar.questions.groups`."""
+    """The number of groups; null uses `grammar.questions.groups`."""
     texts: int | None = Field(default=None, ge=1)
-    """Maximum number of texts per group and criterion over both sets, the balanced set first; null takes
+    """The maximum number of texts per group and criterion over both sets, the balanced set first; null takes
     all."""
 
 
@@ -30,26 +30,25 @@ class Questions(Settings):
     """`grammar.questions` in params.yaml."""
 
     groups: int | None = Field(default=None, ge=1)
-    """Number of groups, spread over the SQL templates; null takes all."""
+    """The number of groups, spread over the SQL templates; null takes all."""
     several: float = Field(default=0.4, ge=0, le=1)
-    """Share of groups that need two or more documents. If there are fewer, all are taken, and the dropped row
-    `few_several` has the number."""
+    """The share of groups that need two or more documents. If there are fewer, all are taken, and the dropped
+    row `few_several` has the number."""
     criteria: tuple[str, ...] = Field(min_length=1)
-    """Criteria; only groups that have texts for each of them are chosen."""
+    """Only groups that have texts for each of these criteria are chosen."""
     texts: int | None = Field(default=None, ge=1)
-    """Maximum number of unbalanced texts per group and criterion; null takes all."""
+    """The maximum number of unbalanced texts per group and criterion; null takes all."""
     sizes: Mapping[str, DatabaseSize] = Field(default_factory=dict)
-    """Database -> different sizes."""
+    """Different sizes for some databases, by name."""
     grounded: bool = True
-    """Drop groups whose true documents are unknown, missing or incomplete. Otherwise they would count as
-    gaps."""
+    """Drop groups whose true documents are unknown, missing or incomplete; they would count as gaps."""
     seed: int = 0
     """The seed of the sample."""
 
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A sampled question that systems are asked, with the sets that it belongs to."""
+    """A sampled question for systems, with the sets that it belongs to."""
 
     id: str
     group: str
@@ -61,7 +60,7 @@ class AskedQuestion:
     in_balanced: bool
     in_unbalanced: bool
     true_document_ids: tuple[str, ...] | None
-    """Ids of the documents about the rows that the answer comes from; None if unknown."""
+    """The ids of the documents about the rows that the answer comes from; None if unknown."""
     origin: tuple[Origin, ...]
 
 
@@ -75,10 +74,11 @@ def questions(
 ) -> Drafts[AskedQuestion]:
     """Sample groups by seed and list their texts from both sets, each once, flagged by set.
 
-    Drop reasons: `too_many_texts` of a question; `few_several` once; where only groups that are `grounded`
-    are asked, per SQL template, with the number of its groups: `no_document` and `untold`.
+    The drop reason of a question is `too_many_texts`. One row `few_several` is dropped if too few groups need
+    several documents. If `params.grounded` is set, `no_document` and `untold` are dropped rows per SQL
+    template, with the number of groups that are not asked.
     """
-    # Documents that do not tell all of what a group asks are not known to be its true ones.
+    # If documents do not state all that a group asks, it is not known whether they are its true documents.
     true = {row.id: row.documents for row in true_documents if not row.untold}
     written = {document.id for document in documents}
     grounded = {group for group, ids in true.items() if ids and written.issuperset(ids)}
@@ -131,7 +131,7 @@ def questions(
 def note_ungrounded(
     balanced: Iterable[Question], grounded: Collection[str], true_documents: Iterable[TrueDocument]
 ) -> list[Dropped]:
-    """Note, per SQL template, how many groups no document is written for, and how many it does not answer."""
+    """List, per SQL template, how many groups have no document, or documents that do not state the answer."""
     untold = {row.id: row.untold for row in true_documents if row.untold}
     left_out: defaultdict[tuple[str, str], list[Question]] = defaultdict(list)
     groups: defaultdict[str, set[str]] = defaultdict(set)
@@ -156,9 +156,9 @@ def note_ungrounded(
 def choose_groups(
     balanced: Iterable[Question], params: Questions, several: Collection[str] = frozenset()
 ) -> list[str]:
-    """Choose groups that have every criterion, in a seeded order in which SQL templates take turns.
+    """Choose groups that have every criterion, in a seeded order in which SQL templates alternate.
 
-    several: groups that need two documents or more; of these, a share comes first.
+    `several` contains the groups that need two or more documents; a share of them comes first.
     """
     criteria: defaultdict[str, set[str]] = defaultdict(set)
     templates = {}
@@ -178,7 +178,7 @@ def choose_groups(
 def note_shortfall(
     groups: Sequence[str], several: Collection[str], balanced: Iterable[Question], params: Questions
 ) -> list[Dropped]:
-    """Note it where fewer of the chosen groups need two documents or more than are due."""
+    """Return a dropped row if fewer chosen groups need two or more documents than required."""
     due = round(params.several * len(groups))
     found = sum(group in several for group in groups)
     if params.groups is None or found >= due:
@@ -211,7 +211,7 @@ def cut_texts(
 ) -> tuple[list[Question], list[Question]]:
     """Split questions into those to ask, at most `most` per group and criterion, and those beyond.
 
-    most: None asks all.
+    If `most` is None, all questions are asked.
     """
     if most is None:
         return list(chosen.values()), []

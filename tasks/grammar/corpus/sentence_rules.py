@@ -1,7 +1,8 @@
-"""Rules for each sentence of a document: no broken words, nothing the database contradicts, no mere claims.
+"""Check each sentence of a document: no broken words, no contradictions of the database, no claims.
 
-A rule returns what is wrong with a sentence as `<reason>: <detail>`, or "". What may stand in a sentence is
-its `KnownFacts`; values of the ground are masked before words are judged, since a title may hold any words.
+A rule returns what is wrong with a sentence as `<reason>: <detail>`, or "". The sentence may contain the
+names and values of its `KnownFacts`. Names and values are masked before the words are checked, because a
+title may contain any words.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from tasks.grammar.corpus.machine_reading import list_forms
 from tasks.grammar.corpus.vocabulary import NEUTRAL, STOP_WORDS, UNIT_NAMES, split_unit, stem
 
 MASK = "\0"
+"""The character that replaces a known text in a sentence."""
 WORDS = (4, 90)
-"""Minimum and maximum number of words of a sentence: a list of names may be long."""
+"""The minimum and maximum number of words of a sentence. The maximum is high because lists can be long."""
 FEW = 200
-"""A column of at most so many distinct values is of a vocabulary (genres): its values are found in any
-case. Others (people, firms) are found as they are spelt."""
+"""A column with at most this number of distinct values, such as genres, has its values found in any letter
+case. In other columns (people, companies), values are found only as they are spelt."""
 LOOSE = frozenset(["date", "year", "number", "count", "name", "of", "the", "in", "value"])
-"""Words of an attribute that do not tell it from others: `start date` is named by `start`."""
+"""Words that do not distinguish an attribute from others: `start` alone names `start date`."""
 CLAIMS = frozenset([
     # praise and superlatives
     "acclaimed", "amazing", "award-winning", "beautiful", "beloved", "best", "brilliant", "celebrated",
@@ -40,17 +42,18 @@ CLAIMS = frozenset([
     "indicating", "means", "meaning", "reflects", "reflecting", "shows", "showing", "signifies", "suggests",
     "suggesting", "therefore", "thus",
 ])  # fmt: skip
-"""Words of praise and of explanation: what no column of a database can bear out."""
+"""Words of praise and of explanation, which no column of a database can support."""
 CLAIM_PHRASES = ("due to", "in order to", "known for", "as a result", "so that", "one of the")
+"""Phrases of explanation or praise."""
 Rule = Callable[["Masked"], str]
 LETTER = re.compile(r"[^\W\d]")
 TOKEN = re.compile(rf"{MASK}|\w+")
 
 
 class KnownValues:
-    """The text values of a database's known columns, to find those that are not an entity's own.
+    """The text values of a database's known columns, to find values that do not belong to an entity.
 
-    columns: attribute in words -> all its values.
+    `columns` maps attributes in words to all their values.
     """
 
     def __init__(self, columns: Mapping[str, Iterable[str]]) -> None:
@@ -89,10 +92,11 @@ NOTHING_KNOWN = KnownValues({})
 
 @dataclass(frozen=True)
 class KnownFacts:
-    """The facts with which sentences about an entity are compared.
+    """The facts with which the sentences about an entity are compared.
 
-    kind: what it is, in words. names: further texts that may stand in a sentence: titles, the thing's name.
-    known: values of the database, of which a sentence may hold none but those of `facts`.
+    `kind` is the kind of entity, in words. `names` contains further texts that a sentence may contain, such
+    as titles and the entity's name. `known` contains values of the database; a sentence may contain only
+    those that are also in `facts`.
     """
 
     kind: str
@@ -102,7 +106,7 @@ class KnownFacts:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Find every text that may stand, the longest first."""
+        """Matches every known text that a sentence may contain, the longest first."""
         names = {*self.names, *(fact.subject for fact in self.facts)}
         texts = {*names, *(name[:1].upper() + name[1:] for name in names), *UNIT_NAMES.values()}
         texts |= {form for fact in self.facts for value in fact.values for form in list_written(value)}
@@ -117,7 +121,7 @@ class KnownFacts:
 
     @cached_property
     def own_names(self) -> frozenset[str]:
-        """The words of the attributes that begin with a capital: Academy Award count."""
+        """The words of the attributes that begin with a capital, such as Academy Award count."""
         texts = [fact.attribute for fact in self.facts if fact.subject != COLLECTION]
         return frozenset(
             word for text in texts for word in re.findall(r"[^\W\d_]+", text) if word[0].isupper()
@@ -125,13 +129,13 @@ class KnownFacts:
 
     @cached_property
     def own_stems(self) -> frozenset[str]:
-        """The stems of the kind, the attributes and their units, which a sentence may repeat once."""
+        """The stems of the kind, the attributes and their units, which a sentence may use twice."""
         return frozenset(map(stem, self.own_words))
 
 
 @dataclass(frozen=True)
 class Masked:
-    """A sentence whose texts of the ground are masked. values: these texts, in order."""
+    """A sentence with its known texts masked. `values` has these texts, in order."""
 
     sentence: str
     rest: str
@@ -140,7 +144,7 @@ class Masked:
 
     @cached_property
     def words(self) -> list[str]:
-        """The words that are no text of the ground, with the mask where one stood."""
+        """The words outside of the known texts, with the mask in place of each known text."""
         return re.findall(rf"{MASK}|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*", self.rest)
 
     @cached_property
@@ -150,20 +154,20 @@ class Masked:
 
 
 def mask(sentence: str, ground: KnownFacts) -> Masked:
-    """Mask the texts of the ground in a sentence."""
+    """Mask the known texts in a sentence."""
     return Masked(
         sentence, ground.pattern.sub(MASK, sentence), tuple(ground.pattern.findall(sentence)), ground
     )
 
 
 def find_fault(sentence: str, ground: KnownFacts) -> str:
-    """Find what is wrong with a sentence, as `<reason>: <detail>`; "" if nothing is."""
+    """Find what is wrong with a sentence, as `<reason>: <detail>`; "" if nothing is wrong."""
     masked = mask(sentence, ground)
     return next((fault for rule in RULES if (fault := rule(masked))), "")
 
 
 def split_sentences(text: str, ground: KnownFacts) -> list[str]:
-    """Split a text into sentences; a full stop within a text of the ground ends none."""
+    """Split a text into sentences; a full stop within a known text does not end a sentence."""
     inside = [match.span() for match in ground.pattern.finditer(text)]
     ends = [
         match.end()
@@ -175,7 +179,7 @@ def split_sentences(text: str, ground: KnownFacts) -> list[str]:
 
 
 def list_written(value: str) -> list[str]:
-    """List the ways in which a value may be written: dates in words, numbers with separators, no for 0."""
+    """List the ways to write a value: dates in words, numbers with separators, no for 0."""
     forms = [*list_forms(value), *(["no"] if value == "0" else [])]
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
         forms += [re.sub(r"([A-Z][a-z]+) (\d\w*) (\d{4})", r"\1 \2, \3", form) for form in forms]
@@ -186,14 +190,14 @@ def list_written(value: str) -> list[str]:
 
 
 def names_attribute(masked: Masked, attribute: str) -> bool:
-    """Return whether a sentence names an attribute, in whatever form of its words."""
+    """Return whether a sentence names an attribute, in any form of its words."""
     due = list_telling(attribute)
     return bool(due) and due <= masked.stems
 
 
 @cache
 def list_telling(attribute: str) -> frozenset[str]:
-    """List the stems of the words that tell an attribute from others."""
+    """List the stems of the words that distinguish an attribute from others."""
     words = split_unit(attribute)[0].casefold().split()
     telling = [word for word in words if word not in LOOSE | STOP_WORDS] or words
     return frozenset(map(stem, telling))
@@ -209,7 +213,7 @@ def says_fact(sentence: str, fact: ProfileFact, ground: KnownFacts) -> bool:
 
 
 def check_form(masked: Masked) -> str:
-    """Expect one plain sentence: of some words, with an end, without marks of lists and tables."""
+    """Expect one plain sentence: of a valid length, with an end, without marks of lists and tables."""
     sentence = masked.sentence
     count = len(sentence.split())
     if not WORDS[0] <= count <= WORDS[1]:
@@ -224,13 +228,13 @@ def check_form(masked: Masked) -> str:
 
 
 def check_numbers(masked: Masked) -> str:
-    """Expect no number but those of the facts."""
+    """Expect no number except those of the facts."""
     found = re.search(r"\w*\d[\w.,:/-]*", masked.rest)
     return f"unknown_number: {found[0]}" if found else ""
 
 
 def check_other_values(masked: Masked) -> str:
-    """Expect no value of the database that is another thing's: not its genre, not its country."""
+    """Expect no value of the database that belongs to another entity, such as another film's genre."""
     own = {_words(value).casefold() for fact in masked.ground.facts for value in fact.values}
     for value, attributes in masked.ground.known.find(_words(masked.rest)):
         folded = value.casefold()
@@ -241,7 +245,7 @@ def check_other_values(masked: Masked) -> str:
 
 
 def check_names(masked: Masked) -> str:
-    """Expect no capitalised name but those of the facts and their attributes."""
+    """Expect no capitalised name except those of the facts and their attributes."""
     names = masked.ground.own_names
     own = names | {f"{name}s" for name in names} | {name.removesuffix("s") for name in names}
     start = not masked.rest.startswith(MASK)
@@ -261,7 +265,7 @@ def check_words(masked: Masked) -> str:
 
 
 def check_repeats(masked: Masked) -> str:
-    """Expect no word or stem again and again, beside the words that sentences are made of."""
+    """Expect no repeated word or stem, except stop words and, once, the words of the kind and attributes."""
     words = [word.casefold() for word in masked.words]
     for earlier, two in pairwise(words):
         if earlier == two != MASK:
@@ -277,7 +281,7 @@ def check_repeats(masked: Masked) -> str:
 
 
 def check_claims(masked: Masked) -> str:
-    """Expect no praise or explanation, and no word of content but those of the facts and neutral ones."""
+    """Expect no praise or explanation, and only words from the facts, neutral words and stop words."""
     text = f" {' '.join(word.casefold() for word in masked.words)} "
     own = masked.ground.own_words
     for claim in (*CLAIM_PHRASES, *sorted(CLAIMS - own)):
@@ -302,7 +306,7 @@ def check_attributes(masked: Masked) -> str:
         groups[list_telling(fact.attribute)].append(fact)
     for telling, group in groups.items():
         if any(telling < _list_stems(fact.attribute) for fact in told):
-            continue  # the airport is named, but as the one whose altitude is told
+            continue  # for example, the airport is named, but only to state its altitude
         if telling <= masked.stems and not any(_holds(fact, written) for fact in group):
             return f"contradicts: names {group[0].attribute}, not {', '.join(group[0].values)}"
     return _check_order(masked, about)
@@ -325,7 +329,7 @@ def _holds(fact: ProfileFact, written: set[str]) -> bool:
 
 
 def _check_order(masked: Masked, about: Sequence[ProfileFact]) -> str:
-    """Find two values in the places of each other: the director's name where the manager is told."""
+    """Find two values that are swapped: the director's name where the sentence states the manager."""
     places: dict[str, int] = {}
     for place, word in enumerate(masked.words):
         places.setdefault(stem(word), place)

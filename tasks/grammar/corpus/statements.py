@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Origin
 
 Says = Callable[[str, str], bool]
-"""(document, value) -> whether what there is of the document says a value that the document has."""
+"""A function of a document and a value; returns whether the document's available text states the value."""
 
 
 @dataclass(frozen=True)
 class StatedCells:
-    """The statements of each document about a combination of rows: the cells of these columns."""
+    """The cells of a combination of rows that some documents each state.
+
+    Each of the `documents` states the cells of all `columns`.
+    """
 
     documents: tuple[str, ...]
     columns: tuple[str, ...]
@@ -22,10 +25,10 @@ class StatedCells:
 
 @dataclass(frozen=True)
 class AnswerSupport:
-    """A combination of joined rows that a part of the answer comes from.
+    """A combination of joined rows that supports a part of the answer.
 
-    part: number of the part: a row of the answer, a thing that is counted, or a row that a mean or an extreme
-    is computed from. values: the cells of `AnswerFacts.columns`, as texts; empty of a key.
+    `part` is the number of the part: a row of the answer, a counted thing, or a row that a mean or an extreme
+    is computed from. `values` contains the cells of `AnswerFacts.columns` as texts, which are empty for keys.
     """
 
     part: int
@@ -35,11 +38,14 @@ class AnswerSupport:
 
 @dataclass(frozen=True)
 class AnswerFacts:
-    """The facts that a group's answer needs, and the documents that state them. Its id is the group's.
+    """The facts that a group's answer needs, and the documents that state them. Its id is the group's id.
 
-    needed: columns whose cells must be stated. names: columns with the name of a thing; statements belong
-    together where both give the same one. columns: those that `AnswerSupport.values` are of. Of each part
-    of the answer, one support must be stated. whole: documents that state the answer itself, a number.
+    - `needed` contains the columns whose cells must be stated.
+    - `names` contains the columns with the name of a thing; statements can be combined if both give the same
+      name.
+    - `columns` contains the columns of `AnswerSupport.values`.
+    - `supports`: for each part of the answer, one of its supports must be stated.
+    - `whole` contains the documents that state the answer itself, a number.
     """
 
     id: str
@@ -64,7 +70,7 @@ def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda
 
 
 def _states(facts: AnswerFacts, support: AnswerSupport, documents: Collection[str], says: Says) -> bool:
-    """Return whether statements that belong together give every cell that is needed."""
+    """Return whether statements that can be combined give every cell that is needed."""
     values = dict(zip(facts.columns, support.values, strict=True))
     waiting = [
         {column for column in statement.columns if says(document, values[column])}

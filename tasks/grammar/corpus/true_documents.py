@@ -1,7 +1,7 @@
-"""Stage: map each semantic group to the documents that hold its answer, by the keys of its source rows.
+"""Stage: map each semantic group to the documents that contain its answer, by the keys of its source rows.
 
-A document leaves facts out: those of too many values, and those that could not be told or were not read. What
-a group needs of these is on its row: its documents are there, and do not answer it.
+A document leaves out facts with too many values, and facts that could not be stated or were not read. A
+group's row lists the columns that it needs but the documents lack: the documents exist but do not answer it.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from tasks.grammar.corpus.entity_tables import (
 from tasks.settings import Settings
 
 UNKNOWN = ""
-"""In place of a document's id, of a row without a profile."""
+"""Used instead of a document's id for a row without a profile."""
 
 
 class TrueDocuments(Settings):
     """`grammar.true_documents` in params.yaml."""
 
     limits: QueryLimits = QueryLimits()
-    """Limits of the one query per template and table."""
+    """The limits of the one query per template and table."""
 
 
 @dataclass(frozen=True)
 class TrueDocument:
-    """The documents that a group's answer comes from. Its id is the group's."""
+    """The documents that a group's answer comes from. Its id is the group's id."""
 
     id: str
     documents: tuple[str, ...]
-    """Ids of profiles, sorted. A profile whose document was dropped is listed too."""
+    """The ids of profiles, sorted. A profile whose document was dropped is listed too."""
     origin: tuple[Origin, ...]
     untold: tuple[str, ...] = ()
-    """Columns that the group asks for, is given or is ranked by, and that the documents do not tell."""
+    """Columns that the group asks for, is given or is ranked by, and that the documents do not state."""
 
 
 def true_documents(
@@ -66,7 +66,7 @@ def true_documents(
 ) -> Drafts[TrueDocument]:
     """Map every group whose source rows are in entity tables to the documents of these rows.
 
-    A group whose query reads no entity table, or with a source row without a profile, is left out: its true
+    A group is left out if its query reads no entity table, or if a source row has no profile: its true
     documents are unknown.
     """
     left_out = {row.id for row in documents_dropped if row.reason in (UNREAD, UNTOLD)}
@@ -95,17 +95,20 @@ def true_documents(
 
 
 Told = Mapping[str, int]
-"""Id of a fact that a document tells -> the number of its values."""
+"""The number of values of each fact that a document states, by the fact's id."""
 
 
 def count_values(profiles: Iterable[EntityProfile], left_out: set[str]) -> Told:
-    """Count the values of every fact that the documents tell. left_out: ids of facts that they do not."""
+    """Count the values of every fact that the documents state. `left_out` has the ids of missing facts."""
     facts = (fact for profile in profiles for fact in profile.facts if fact.id not in left_out)
     return {fact.id: len(fact.values) for fact in facts}
 
 
 def _count_in(documents: Mapping[str, Iterable[str]], told: Told) -> CountTold:
-    """Return a count of an attribute's values in some documents, by table. A title tells a thing's name."""
+    """Return a function that counts an attribute's values in some documents, by table.
+
+    A document's title states the name of its thing.
+    """
 
     def count(table: EntityTable, attribute: Attribute) -> int:
         if attribute.column == table.naming and not attribute.joins:

@@ -1,4 +1,4 @@
-"""Words that documents are made of beside their facts, and the stems by which they are compared."""
+"""List the words that documents contain besides their facts, and compute stems to compare words."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ STOP_WORDS = frozenset([
     "their", "there", "these", "they", "this", "to", "under", "until", "up", "was", "were", "when", "where",
     "which", "while", "who", "whose", "will", "with",
 ])  # fmt: skip
-"""Words that may stand again and again in a sentence."""
+"""Words that may be repeated in a sentence."""
 UNIT_NAMES = {
     "usd": "US dollars", "eur": "euros", "gbp": "pounds sterling", "km": "kilometres", "kg": "kilograms",
     "mph": "miles per hour",
 }  # fmt: skip
-"""How a unit is written out; others are written as they are."""
+"""The written-out form of some units; all other units are written unchanged."""
 IN_UNIT = re.compile(rf" in ({'|'.join(sorted({*UNITS, *UNIT_NAMES.values()}))})(?= of |$)")
-"""A unit in an attribute's words, short or as a glossary writes it out: in usd, in US dollars."""
+"""Matches a unit in an attribute's words, abbreviated or written out: in usd, in US dollars."""
 IRREGULAR = {
     "began": "start", "begun": "start", "begin": "start", "begins": "start", "written": "write",
     "wrote": "write", "led": "lead", "made": "make", "held": "hold", "finish": "end", "finished": "end",
     "finishes": "end", "ran": "run", "won": "win", "stars": "actor", "starring": "actor",
 }  # fmt: skip
+"""The base word of irregular forms and synonyms."""
 ENDINGS = (
     "ings", "ions", "ers", "ors", "ies", "ing", "ion", "ed", "er", "es", "or", "ly", "e", "s", "y",
 )  # fmt: skip
+"""The endings that are cut off, the longest first."""
 SHORTEST_STEM = 3
+"""The minimum number of letters of a stem."""
 
 
 def split_unit(attribute: str) -> tuple[str, str]:
@@ -41,7 +44,7 @@ def split_unit(attribute: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Cut a word to what its forms share, roughly: directs, directed and director are all `direct`."""
+    """Reduce a word to a rough stem that its forms share: `direct` for directs, directed and director."""
     word = word.casefold()
     word = IRREGULAR.get(word, word)
     for ending in ENDINGS:
@@ -66,4 +69,4 @@ NEUTRAL = frozenset(map(stem, [
     "titled", "together", "took", "total", "two", "type", "us", "use", "used", "value", "we", "well",
     "within", "work", "working", "year",
 ]))  # fmt: skip
-"""Stems of words that say nothing of their own beside the facts of a sentence."""
+"""Stems of words that add no content to the facts of a sentence."""

@@ -1,1 +1,1 @@
-"""Importers of what a person wrote for grammar."""
+"""Import SQL templates and text templates that a person wrote."""

@@ -1,4 +1,4 @@
-"""A person's SQL templates with texts, held to the rules and put where the stage reads them."""
+"""Import a person's SQL templates with texts: check them, and copy them to the stage's folder."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Templates(BaseImporter):
     )
 
     def bring_in(self, project: Project) -> Imported:
-        """Put templates where the stage reads them; what cannot be used, or breaks a rule, is named.
+        """Check templates and copy them to the stage's folder; report the lines with problems.
 
         Raises BadInput if nothing is imported.
         """
@@ -100,23 +100,23 @@ class Templates(BaseImporter):
         return Imported(said, settings=settings)
 
     def _choose_mode(self, entry: Mapping[str, object]) -> str:
-        """Choose whether templates stand beside a model's or instead of them."""
+        """Return `instead` or `beside`: whether the templates replace a model's or are added to them."""
         if self.instead is None:
             return str(entry.get("templates") or "beside")
         return "instead" if self.instead else "beside"
 
     def _choose_strictness(self, entry: Mapping[str, object]) -> bool:
-        """Choose whether every rule for a model's templates is one for these."""
+        """Return whether every rule for a model's templates applies to these templates."""
         return bool(entry.get("strict_templates")) if self.strict is None else self.strict
 
 
 def split_lines(
     lines: Iterable[TemplateLine], database: str | None, known: Sequence[str], source: str
 ) -> dict[str, list[TemplateLine]]:
-    """Split lines by database: the one that a line names, else the option's, else the only one there is.
+    """Split lines by database: the one that a line names, else the option's, else the project's only one.
 
-    A line that cannot be read goes with the option's database, else with the first. Raises BadInput if a
-    line is for no database of the project.
+    A line that cannot be read belongs to the option's database, else to the first one. Raises BadInput if a
+    line's database is not in the project.
     """
     there = ", ".join(known) or "none"
     if database is not None and database not in known:
@@ -147,7 +147,7 @@ def split_lines(
 def check(
     project: Project, name: str, lines: Sequence[TemplateLine], mode: str, *, strict: bool
 ) -> CheckedLines:
-    """Check lines against the rules for a database, by its schema. Raises BadInput if it cannot be opened."""
+    """Check lines by the rules and schema of a database. Raises BadInput if the database cannot be opened."""
     database = project.parse_database(name).model_copy(update={"strict_templates": strict})
     texts = project.parse(TEXTS, TextTemplates)
     balanced = project.parse(BALANCED, Balanced)
@@ -162,13 +162,16 @@ def check(
 
 
 def word_problem(problem: Problem) -> str:
-    """Say in a line what is wrong: where, which rule, what, what to do."""
+    """Describe a problem in one line: where it is, which rule, what is wrong, and what to do."""
     advice = f" ({problem.advice})" if problem.advice else ""
     return f"line {problem.line}: {problem.reason}: {problem.what}{advice}"
 
 
 def word_warnings(warnings: Iterable[Problem]) -> list[str]:
-    """Say in a line for each rule how often it is broken, and where first: a person may well mean it so."""
+    """Describe in one line per rule how often it is broken, and where first.
+
+    A person may have broken a rule on purpose, so the other places are only counted.
+    """
     found: defaultdict[str, list[Problem]] = defaultdict(list)
     for problem in warnings:
         found[problem.reason].append(problem)
@@ -180,7 +183,7 @@ def word_warnings(warnings: Iterable[Problem]) -> list[str]:
 
 
 def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
-    """Put lines where the stage reads them; what lies there and is another file is kept."""
+    """Write lines to the file that the stage reads; first move an existing file with other content aside."""
     path = FOLDER / f"{name}.jsonl"
     content = b"".join(line.raw.rstrip(b"\r\n") + b"\n" for line in lines if line.raw)
     there = project.root / path
@@ -190,7 +193,7 @@ def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
 
 
 def word_kept(name: str, checked: CheckedLines, mode: str) -> str:
-    """Say what was imported, and what to run."""
+    """Describe what was imported, and what to run next."""
     texts = sum(len(template.texts) for template in checked.templates)
     how = "instead of" if mode == "instead" else "beside"
     return (

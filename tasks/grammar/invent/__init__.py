@@ -1,1 +1,1 @@
-"""Invented names, for companies and closed-domain variants (appendix G)."""
+"""Invent names for companies and closed-domain variants (appendix G)."""

@@ -1,4 +1,4 @@
-"""Ask a model for invented names, until one is well formed, not taken, and of nothing that it knows.
+"""Ask a model for invented names, until one is well formed, new, and not the name of anything known.
 
 Each kind of name has a shape: a grammar for decoding, and a strict parser for every reply.
 """
@@ -14,25 +14,28 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.models.logprobs import compare_choices
 
 LONGEST = 60
+"""The maximum number of characters of a name."""
 WORD = r"[^\W\d_](?:[^\W\d_]|['\u2019-](?=[^\W_]))*\.?"
 SMALL = frozenset(["and", "of", "for", "the", "in", "on", "de", "van", "von"])
+"""Words in a name that may be in lower case, and that do not count."""
 STRAY = re.compile(
     r"\b(sure|here|name|answer|fictitious|invented|example|unknown|none|n/?a)\b", re.IGNORECASE
 )
+"""Words that show that the model wrote about the name instead of writing only the name."""
 LIKELIEST = 8
-"""Number of tokens whose probability is requested: enough to have yes and no among them, in any case."""
+"""The number of tokens whose probability is requested, so that yes and no are included in any case."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A kind of name. hint: the rules in words, for prompts of endpoints without grammars."""
+    """A kind of name. `hint` states the rules in words, for prompts of endpoints without grammars."""
 
     grammar: str
     words: tuple[int, int]
-    """Minimum and maximum number of words."""
+    """The minimum and maximum number of words."""
     hint: str
     whole: bool = False
-    """Require that the first word alone is new as well, as for firms, which are known by it."""
+    """Require that the first word alone is new too, because companies are known by their first word."""
 
     def parse(self, text: str) -> str:
         """Parse a reply as one name. Raises Unparsed: `<reason>: <detail>`."""
@@ -50,7 +53,7 @@ class Shape:
         return name
 
     def list_keys(self, name: str) -> tuple[str, ...]:
-        """List what must be new about a name, case-folded."""
+        """List the case-folded texts that must be new about a name."""
         folded = name.casefold()
         return (folded, folded.split()[0]) if self.whole else (folded,)
 
@@ -99,7 +102,7 @@ def shape_phrase(most: int = 4) -> Shape:
 
 @dataclass(frozen=True)
 class Invention:
-    """An invented name with all calls that it took; or None, and why the last candidate was rejected."""
+    """An invented name with all its calls, or None and why the last candidate was rejected."""
 
     name: str | None
     calls: tuple[Origin, ...]
@@ -115,9 +118,10 @@ class Inventor:
     """Invents names that are all different."""
 
     def __init__(self, ask: Ask, tries: int, sure: float, taken: Iterable[str] = ()) -> None:
-        """Set up without any call.
+        """Store the settings, without any call.
 
-        tries: maximum number of candidates per name. sure: see `ask_recognised`. taken: names already used.
+        `tries` is the maximum number of candidates per name. For `sure`, see `ask_recognised`. `taken`
+        contains the names that are already used.
         """
         self._ask, self._tries, self._sure = ask, tries, sure
         self._taken = {name.casefold() for name in taken}
@@ -132,11 +136,11 @@ class Inventor:
         kind: str | None = None,
         fits: Callable[[str], str] = lambda _: "",
     ) -> Invention:
-        """Ask for a name.
+        """Ask for a name until a candidate is accepted, at most `tries` times.
 
-        shape: the name's shape by sample number, so that another try may have other letters. kind: what it
-        names; if given, names that the judge recognises are rejected. fits: returns what is wrong with a
-        name, or "".
+        `shape` returns the name's shape by sample number, so that another attempt may have other letters.
+        `kind` is the kind of thing; if it is given, names that the reader recognises are rejected. `fits`
+        returns what is wrong with a name, or "".
         """
         calls: list[Origin] = []
         problem = ""
@@ -170,11 +174,11 @@ class Inventor:
 
 
 async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: float) -> Answer[bool]:
-    """Ask the judge whether it knows a particular thing of this name (appendix G.2, section 5).
+    """Ask the reader whether it knows a particular thing with this name (appendix G.2, section 5).
 
-    kind: what the name stands for ("company"). sure: the probability of yes above which a name counts as
-    recognised, if the endpoint returns probabilities: a small model says yes to every name, but with higher
-    probability to names that it knows. The answer's value is None if the reply is neither yes nor no.
+    `kind` is the kind of thing, such as "company". `sure` is the probability of yes above which a name counts
+    as recognised, if the endpoint returns probabilities. A small model says yes to every name, but with a
+    higher probability to names that it knows. The answer's value is None if the reply is neither yes nor no.
     """
     answer = await ask(
         "closed_check",

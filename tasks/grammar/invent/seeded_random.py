@@ -1,4 +1,4 @@
-"""Seeded random values that depend only on their key, never on the order in which they are drawn."""
+"""Draw random values that depend only on a key, and not on the order in which they are drawn."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def random_working_day(first: date, last: date, *key: object) -> date:
 
 
 def shuffle(items: Iterable[Item], *key: object) -> list[Item]:
-    """Put items into a random order. Their texts (`str`) must differ."""
+    """Return the items in a random order. Their texts (`str`) must differ."""
     return sorted(items, key=lambda item: make_id("shuffle", *key, str(item)))
 
 
 def random_letter(*key: object) -> str:
-    """Draw a capital letter that many names begin with."""
+    """Draw a capital letter with which many names begin."""
     letters = "ABCDEFGHIJKLMNOPRSTVW"
     return letters[random_integer(0, len(letters) - 1, *key)]
 

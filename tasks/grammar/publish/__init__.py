@@ -1,1 +1,1 @@
-"""The dataset of a database: its contracts, its card and its page."""
+"""Publish the dataset of a database: check its contracts, and write its card and its page."""

@@ -1,4 +1,4 @@
-"""Describe, for card and page, who wrote the templates and who did the second reading."""
+"""Describe, for the card and the page, who wrote the templates and who did the second reading."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BY, GROUPS = "grammar.second_reading.by", "grammar.second_reading.groups"
 
 @dataclass(frozen=True)
 class Authorship:
-    """The sentences that depend on it.
+    """The texts of card and page that depend on who wrote the templates.
 
-    made: steps. limits: known limitations. sets: set -> what it holds. explanations: artifact -> what it is.
-    confirmed: what the texts that are used were confirmed by.
+    `made` contains the steps, and `limits` the known limitations. `sets` maps each set to its content, and
+    `explanations` each artifact to an explanation. `confirmed` says how the texts were confirmed.
     """
 
     made: tuple[str, ...]
@@ -126,11 +126,11 @@ BY_PERSON = Authorship(
     confirmed="written by a person, not read back by a model",
 )
 AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
-"""By `databases.<name>.templates`."""
+"""The texts for each value of `databases.<name>.templates`, with None for a database without the setting."""
 
 
 def describe_authorship(database: DatabaseEntry) -> Authorship:
-    """Describe who wrote a database's templates, naming their author where its entry does."""
+    """Describe who wrote a database's templates, and name their author if the database's entry does."""
     found = AUTHORSHIP[database.templates]
     if database.templates is None or not database.templates_by:
         return found
@@ -139,14 +139,20 @@ def describe_authorship(database: DatabaseEntry) -> Authorship:
 
 
 def list_own(artifact: Path) -> list[Path]:
-    """List an artifact that most databases have no rows of, if it has some or dropped some."""
+    """Return a list with an artifact if it has rows or dropped rows, otherwise an empty list.
+
+    Most databases have no rows of such an artifact.
+    """
     beside = name_beside(artifact, "dropped")
     return [artifact] if count_rows(artifact) or (beside.is_file() and count_rows(beside)) else []
 
 
 @dataclass(frozen=True)
 class ReadingWords:
-    """The words that depend on the second reading. made: steps. explanation: of the artifact."""
+    """The texts of card and page that depend on the second reading.
+
+    `made` contains the steps, and `explanation` explains the artifact.
+    """
 
     done: bool
     made: tuple[str, ...]
@@ -164,7 +170,7 @@ UNREAD = ReadingWords(
 
 
 def describe_reading(settings: Mapping[str, object]) -> ReadingWords:
-    """Say how the texts were read a second time. settings: dotted name -> value."""
+    """Describe how the texts were read a second time. `settings` maps dotted names to values."""
     reader = READERS.get(str(settings.get(BY, "none")))
     if reader is None:
         return UNREAD

@@ -1,4 +1,4 @@
-"""Say of each column what its cells are, what is asked about it, and what is not and why."""
+"""Describe each column for the dataset's page: its cells, and what questions may or may not ask about it."""
 
 from __future__ import annotations
 

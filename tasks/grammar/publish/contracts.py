@@ -1,4 +1,4 @@
-"""Stage: check every artifact of the flow against its contract; a broken one stops dataset and page."""
+"""Stage: check every artifact of the flow against its contract; a failure stops the dataset and the page."""
 
 from __future__ import annotations
 
@@ -70,25 +70,27 @@ ROWS: Mapping[str, type] = {
     "balanced": Question,
     **corpus_contracts.ROWS,
 }
+"""The row type of each artifact."""
 AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
+"""The columns in which a question must equal its group."""
 SHARE = 0.03
-"""The largest share of a criterion's texts that a sentence may stand in, placeholders masked."""
+"""The largest share of a criterion's texts that may contain the same sentence, with placeholders masked."""
 
 
 class Contracts(Settings):
     """`grammar.contracts` in params.yaml."""
 
     answers: int | None = Field(default=None, ge=1)
-    """Maximum number of answers per SQL template to run again; null runs all."""
+    """The maximum number of answers per SQL template to run again; null runs all."""
     seed: int = 0
-    """The seed that samples the rows to check."""
+    """The seed of the sample of answers to run again."""
     limits: QueryLimits = QueryLimits()
-    """Limits of each answer's query."""
+    """The limits of each answer's query."""
 
 
 @dataclass(frozen=True)
 class Sections:
-    """Parameters of the stages that wrote the checked artifacts."""
+    """The parameters of the stages that wrote the checked artifacts."""
 
     balanced: Balanced
     documents: Documents
@@ -121,8 +123,8 @@ def contracts(
 ) -> Counts:
     """Check the artifacts with their `*.dropped` and `*.calls` files, and write the findings.
 
-    settings: parameters of other stages, dotted name -> value. Raises ContractBroken after writing, with one
-    line that names artifact, contract, count and ids.
+    `settings` contains the parameters of other stages, by dotted name. Raises ContractBroken after
+    writing, with one line that names artifact, contract, count and ids.
     """
     made = (
         schema, *list_own(own_templates), sql_templates, text_templates, back_check, second_reading,
@@ -263,7 +265,7 @@ def _is_confined(sql: str, columns: Sequence[Column]) -> bool:
     try:
         return bool(find_scope(read_stored(sql, columns), columns)[0])
     except BrokenRule:
-        return False  # which another rule says
+        return False  # another rule reports this
 
 
 def _expect_questions(
@@ -297,9 +299,10 @@ def _expect_questions(
 
 
 def expect_own_sentences(texts: Path) -> RowRule:
-    """Expect no sentence of six words or more in more than 3% of a criterion's texts; one text is no share.
+    """Expect no sentence of six words or more in more than 3% of a criterion's texts.
 
-    texts: the confirmed text templates. A person's texts, which no call made, are not held to it.
+    A sentence may always occur in one text. `texts` is the artifact of confirmed text templates. Texts that a
+    person wrote, which come from no call, are not checked.
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     rows: Counter[str] = Counter()
@@ -326,14 +329,17 @@ def expect_own_sentences(texts: Path) -> RowRule:
 
 
 def read_examples(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Read the texts of the prompts' examples by criterion. settings: of other stages, by dotted name."""
+    """Read the texts of the prompts' examples by criterion.
+
+    `settings` contains the parameters of other stages by dotted name.
+    """
     given = {f"{TEXTS}.criteria": {}, **settings}
     criteria = read_section(given, TEXTS, TextTemplates).criteria
     return {name: criterion.example.texts for name, criterion in criteria.items()}
 
 
 def expect_no_example(examples: Mapping[str, Sequence[str]]) -> RowRule:
-    """Expect no text to hold a sentence of six words or more of its prompt's example."""
+    """Expect that no text contains a sentence of six words or more from its prompt's example."""
 
     def check(record: Record) -> str:
         copied = find_copied(record["text"], examples.get(record["criterion"], ()))

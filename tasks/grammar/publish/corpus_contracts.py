@@ -1,6 +1,6 @@
-"""Contract rules for the corpus: its profiles, documents, true documents, and the sampled questions.
+"""Define contract rules for the corpus: its profiles, documents, true documents, and sampled questions.
 
-For a database without an entry in `grammar.profiles.entities` these artifacts exist and are empty.
+For a database without entity tables, these artifacts exist and are empty.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ ROWS: Mapping[str, type] = {
     "questions": AskedQuestion,
     "answer_facts": AnswerFacts,
 }
+"""The row type of each artifact of the corpus."""
 AS_QUESTION = ("group", "criterion", "question", "answer", "sql_template", "text_template")
+"""The columns in which a sampled question must equal its row in the balanced or unbalanced set."""
 
 
 def declare_corpus(
@@ -63,9 +65,10 @@ def declare_corpus(
     schema: Sequence[Column],
     database: SafeDatabase,
 ) -> dict[str, Sequence[Expectation | RowRule]]:
-    """Declare the rules of each artifact beyond keys and origins, by artifact.
+    """Declare the rules of each artifact, except those for keys and origins, by artifact.
 
-    documents_dropped: the rows that the stage `documents` dropped. groups: the rows of fill_in.
+    `documents_dropped` contains the rows that the stage `documents` dropped. `groups` contains the rows of
+    fill_in.
     """
     profiles = {profile.id: profile for profile in read_valid_rows(paths["profiles"], EntityProfile)}
     facts = {profile.id: profile.facts for profile in profiles.values()}
@@ -156,7 +159,10 @@ def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRul
 
 
 def list_left_out(facts: FactsByDocument, dropped: Sequence[Dropped], reason: str) -> set[tuple[str, str]]:
-    """List the facts that were dropped for a reason, as (profile, fact); each has its own id there."""
+    """List the facts that were dropped for a reason, as (profile id, fact id) pairs.
+
+    A dropped fact has the fact's id as its row id.
+    """
     found = {row.id for row in dropped if row.reason == reason}
     return {
         (name, fact.id) for name, table_facts in facts.items() for fact in table_facts if fact.id in found
@@ -166,7 +172,7 @@ def list_left_out(facts: FactsByDocument, dropped: Sequence[Dropped], reason: st
 def expect_reproducible(
     profiles: Mapping[str, EntityProfile], schema: Sequence[Column], database: SafeDatabase
 ) -> RowRule:
-    """Expect the query of every fact to give its values. Each distinct query runs once."""
+    """Expect the query of every fact to return its values. Each distinct query runs once."""
     seen: dict[str, set[str] | str] = {}
 
     def run(sql: str) -> set[str] | str:
@@ -196,7 +202,7 @@ def expect_reproducible(
 
 
 def expect_written(path: Path, column: str, says: str, written: set[str]) -> RowRule:
-    """Expect `column` to list at least one document, all of them in `written`; NULL lists none."""
+    """Expect `column` to list at least one document, all of them in `written`; NULL counts as none."""
     named = {row["id"]: row[column] for row in read_records(path, ["id", column])}
 
     def check(record: Record) -> str:
@@ -210,7 +216,7 @@ def expect_written(path: Path, column: str, says: str, written: set[str]) -> Row
 
 
 def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
-    """Expect a question to be in the sets that it is flagged for, and to be the same row there."""
+    """Expect that a question is in the sets that it is flagged for, and equals its row there."""
     one, other = (read_index(path, AS_QUESTION) for path in (balanced, unbalanced))
 
     def check(record: Record) -> str:
@@ -238,7 +244,10 @@ def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
 
 
 def expect_true(true: Index) -> RowRule:
-    """Expect a question's true documents to be those of its group. true: rows of true_documents by id."""
+    """Expect that a question has the true documents of its group.
+
+    `true` contains the rows of true_documents by id.
+    """
 
     def check(record: Record) -> str:
         row = true.get(record["group"])
@@ -256,7 +265,7 @@ def expect_true(true: Index) -> RowRule:
 
 
 def expect_sufficient(facts: Path, questions: Path) -> RowRule:
-    """Expect the true documents of a group that is asked to state all that its answer needs."""
+    """Expect that the true documents of each asked group state all that its answer needs."""
     asked = read_index(questions, ["group", "true_document_ids"])
     true = {record["group"]: list(record["true_document_ids"]) for record in asked.values()}
     known = {row.id: row for row in read_valid_rows(facts, AnswerFacts)}

@@ -36,11 +36,14 @@ COLUMNS = {
     "answer_rows": "the distinct result rows, a JSON list of lists",
     "origin": "the rows and calls from which the question was made",
 }
+"""The description of each column of a question, for the card."""
 REBUILD = (
     "make reproduce             # replays the recorded answers, offline",
     "benchloom run grammar      # calls the model for answers that are not recorded",
 )
+"""The commands on the card that rebuild the dataset."""
 DROPPED = re.compile(r"(\d+) of (\d+) combinations")
+"""Matches the detail of a dropped row: the number of combinations left out, and of all combinations."""
 
 
 class Dataset(Settings):
@@ -73,7 +76,7 @@ def dataset(
 ) -> Counts:
     """Write a folder for `datasets.load_dataset`: README.md and one JSON Lines file per set.
 
-    settings: the parameters that shaped the artifacts, dotted name -> value; the card lists them.
+    `settings` contains the parameters that shaped the artifacts, by dotted name; the card lists them.
     """
     sets = {
         "balanced": balanced,
@@ -123,7 +126,8 @@ def dataset(
                 *([needed] if (needed := describe_needed(questions, documents, fill_in)) else []),
                 _describe_contracts(contracts),
             ),
-            # The database is described above, and its file lies where its owner keeps it.
+            # Another part of the card describes the database, and the path of its file depends on the owner's
+            # machine.
             parameters={name: settings[name] for name in settings if not name.startswith("databases")},
         )
         (folder / "README.md").write_text(write_card(card), encoding="utf-8", newline="\n")
@@ -188,7 +192,7 @@ def _describe_yields(yields: Sequence[CriterionYield], *, read: bool) -> CardSec
 
 
 def describe_difficulty(sql_templates: Path, balanced: Path) -> CardSection:
-    """Tabulate what the queries are made of, once each and once for each question, beside public sets."""
+    """Tabulate the structure of the queries, per template and per question, compared with public sets."""
     templates = {
         row["id"]: row["sql"] for row in pq.read_table(sql_templates, columns=["id", "sql"]).to_pylist()
     }
@@ -220,7 +224,10 @@ def _describe_contracts(contracts: Path) -> CardSection:
 
 
 def describe_choices(sql_templates: Path, *, free: bool) -> str:
-    """Describe who composed templates and texts. free: whether the role's decoding is not constrained."""
+    """Describe who composed templates and texts.
+
+    `free` says that the decoding of the generator is not constrained.
+    """
     choices = [
         count for count in pq.read_table(sql_templates, columns=["choices"])["choices"].to_pylist() if count
     ]
@@ -237,9 +244,9 @@ def describe_choices(sql_templates: Path, *, free: bool) -> str:
 
 
 def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
-    """Describe what share of the combinations was left out, as one of their values changed nothing.
+    """Describe the share of combinations that were left out because one of their values changes nothing.
 
-    sought: whether such combinations were looked for (`every_value_matters`).
+    `sought` says whether such combinations were looked for (`every_value_matters`).
     """
     if not sought:
         return "A question with several values may contain values without which the answer is the same."

@@ -17,15 +17,16 @@ from sqlglot.errors import SqlglotError
 KNOWN = Path(__file__).with_name("known_sets.json")
 """The same figures of public sets, as `python -m bench.difficulty` measured them."""
 DRAWN = 100
-"""Queries among which different skeletons are counted, so that sets of any size compare."""
+"""The size of the samples in which distinct skeletons are counted, so that sets can be compared."""
 
 
 @dataclass(frozen=True)
 class QueryShape:
-    """The structure of a query. skeleton: itself with literals, names and aliases masked.
+    """The structure of a query. `skeleton` is the query with literals, names and aliases masked.
 
-    joins: of tables, in all its parts. nested: whether it has a SELECT inside of another, an arm of a set
-    operation apart. ranked: whether it has ORDER BY with LIMIT.
+    `joins` counts the joins in all parts of the query. `nested` is whether a SELECT is inside another SELECT;
+    an arm of a set operation does not count as nested. `combined` is whether it has a set operation. `ranked`
+    is whether it has ORDER BY with LIMIT.
     """
 
     skeleton: str
@@ -39,10 +40,11 @@ class QueryShape:
 
 @dataclass(frozen=True)
 class SetDifficulty:
-    """Shares of a set's queries, 0 to 1. skeletons: the number to expect among `DRAWN` of them.
+    """The difficulty of a set of queries. All fields from `joined` to `ranked` are shares, 0 to 1.
 
-    None where the set has fewer. combined: of those with UNION, INTERSECT or EXCEPT. unread: the number of
-    queries that cannot be parsed, which are in no share.
+    `skeletons` is the expected number of distinct skeletons among `DRAWN` queries; None if the set has fewer
+    queries. `combined` is the share with UNION, INTERSECT or EXCEPT. `unread` is the number of queries that
+    cannot be parsed; the shares exclude them.
     """
 
     name: str
@@ -67,7 +69,7 @@ SHARES: Mapping[str, str] = {
     "combined": "UNION, INTERSECT or EXCEPT",
     "ranked": "ORDER BY with LIMIT",
 }
-"""What the shares are of."""
+"""The label of each share."""
 
 
 @cache
@@ -120,9 +122,10 @@ def measure_set(name: str, queries: Iterable[str], dialect: str = "sqlite") -> S
 
 
 def count_expected(skeletons: Sequence[str], drawn: int) -> float | None:
-    """Compute how many different ones to expect in a sample without replacement; None if it is too large.
+    """Compute the expected number of distinct skeletons in a sample without replacement.
 
-    The sum over skeletons of 1 - C(n - n_s, drawn) / C(n, drawn): rarefaction (Hurlbert 1971).
+    The formula is the sum over skeletons of 1 - C(n - n_s, drawn) / C(n, drawn): rarefaction (Hurlbert 1971).
+    Returns None if the sample is larger than the set.
     """
     n = len(skeletons)
     if n < drawn:

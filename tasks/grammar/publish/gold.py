@@ -1,4 +1,4 @@
-"""Run the SQL of all groups again, for nights: a database must still give the answers."""
+"""Run the SQL of all groups again, for nightly evaluations: the database must still return the answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from tasks.judging.gold import GoldAnswer
 
 
 def gold(fill_in: list[Group], schema: list[Column], database: DatabaseEntry) -> list[GoldAnswer]:
-    """Compare the answer of each group with what its SQL gives now. Raises what the database raises."""
+    """Compare the answer of each group with the current result of its SQL.
+
+    Raises what the database raises.
+    """
     with SafeDatabase(database) as safe:
         rule = Rerun(safe, schema).rule()
         return [GoldAnswer(group.id, rule.check(asdict(group)) or "") for group in fill_in]

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 158, 74
-"""Size of a node's box, in SVG units."""
+"""The size of a node's box, in SVG units."""
 ACROSS, DOWN = 46, 26
-"""Gaps between boxes, horizontal and vertical."""
+"""The gaps between boxes, horizontal and vertical, in SVG units."""
 MARGIN = 8
+"""The margin around the graph, in SVG units."""
 SWEEPS = 4
+"""The number of passes that sort the layers to reduce crossings."""
 
 
 @dataclass(frozen=True)
 class NodeBox:
-    """A node's box. x, y: its upper left corner, in SVG units."""
+    """A node's box. `x` and `y` are its upper left corner, in SVG units."""
 
     name: str
     x: float
@@ -26,7 +28,7 @@ class NodeBox:
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge. path: the `d` of an SVG path."""
+    """An edge. `path` is the `d` attribute of an SVG path."""
 
     source: str
     target: str
@@ -44,9 +46,10 @@ class Layout:
 
 
 def lay_out(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layout:
-    """Lay out a directed graph. names: the nodes; edges: (source, target), ignored if a name is unknown.
+    """Lay out a directed graph.
 
-    Raises ValueError if the graph has a cycle.
+    `names` contains the nodes. `edges` contains (source, target) pairs; an edge with an unknown name is
+    ignored. Raises ValueError if the graph has a cycle.
     """
     known = sorted({edge for edge in edges if edge[0] in names and edge[1] in names})
     parents = {name: [source for source, target in known if target == name] for name in names}
@@ -85,7 +88,7 @@ def _measure_depths(names: Sequence[str], parents: Mapping[str, Sequence[str]]) 
 
 
 def _sort_layers(layers: list[list[str]], neighbours: Mapping[str, Sequence[str]]) -> None:
-    """Sort each layer, in place, by the mean row of its nodes' neighbours, so that few edges cross."""
+    """Sort each layer in place by the mean row of its nodes' neighbours, so that few edges cross."""
     row = {name: index - len(layer) / 2 for layer in layers for index, name in enumerate(layer)}
     for layer in layers:
         layer.sort(key=lambda name: _mean([row[neighbour] for neighbour in neighbours[name]], row[name]))
@@ -103,7 +106,7 @@ def _start(height: float, layer: Sequence[str]) -> float:
 def _draw(source: NodeBox, target: NodeBox) -> str:
     x, y = source.x + source.width, source.y + source.height / 2
     end, low = target.x, target.y + target.height / 2
-    # The turn is made right behind the source: a long edge then runs straight, under the boxes it passes.
+    # An edge turns close to its source, so that a long edge runs straight below the boxes that it passes.
     turned = min(x + ACROSS, end)
     turn = f"C{x + 0.6 * ACROSS:g} {y:g} {x + 0.3 * ACROSS:g} {low:g} {turned:g} {low:g}"
     return f"M{x:g} {y:g} {turn} L{end:g} {low:g}"

@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 from tasks.artifacts.card import CardSection
 
 MANY = 4
-"""Questions that need so many documents or more share a row."""
+"""Questions that need at least this number of documents share a row of the table."""
 
 
 def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSection | None:
-    """Tabulate asked questions by the documents that they need, with the distractors of each.
+    """Tabulate asked questions by the number of documents that they need, with their distractors.
 
-    A distractor is a document that a question does not need and that says one of the values that it names,
-    as whole words. None where no question has documents that are known.
+    A distractor is a document that a question does not need and that contains, as whole words, one of the
+    question's values. Returns None if no question has known documents.
     """
     asked = pq.read_table(questions, columns=["id", "group", "true_document_ids"]).to_pylist()
     known = [row for row in asked if row["true_document_ids"]]

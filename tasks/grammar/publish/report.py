@@ -48,7 +48,7 @@ from tasks.reports.report_page import write_page
 from tasks.reports.yields import StageYield, read_yield
 
 EXAMPLES = 12
-"""Maximum number of dropped rows that are shown for each reason."""
+"""The maximum number of dropped rows that are shown per reason."""
 SUBTITLE = (
     "Question/answer pairs grounded in a relational database. The questions of a group ask the same thing in "
     "different words, and each answer is the result of the query shown with it."
@@ -57,11 +57,15 @@ TEXTS = ("text_templates", "back_check")
 SECOND = "second_reading"
 SETS = ("unbalanced", "balanced")
 FROM_THE_DATABASE = ("columns", "schema", "fill_in")
+"""The artifacts that are read from the database itself, so the graph links them to it."""
 
 
 @dataclass(frozen=True)
 class MadeGraph:
-    """The data of pages/made.html. stages: artifact -> what came through; prompts: see `group_by_prompt`."""
+    """The data of pages/made.html.
+
+    `stages` maps each artifact to its numbers of rows and drops. For `prompts`, see `group_by_prompt`.
+    """
 
     stages: Mapping[str, StageYield]
     layout: Layout
@@ -89,7 +93,7 @@ def report(
 ) -> Counts:
     """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too.
 
-    settings: of the second reading, dotted name -> value.
+    `settings` contains the settings of the second reading, by dotted name.
     """
     paths = (
         *list_own(glossary), *list_own(columns), schema, *list_own(own_templates), sql_templates,
@@ -287,7 +291,7 @@ def _list_calls(paths: Sequence[Path]) -> list[Path]:
 def list_dataset_figures(
     charts: Sequence[Bars], artifacts: Sequence[ArtifactStatistics]
 ) -> dict[str, object]:
-    """Return the record's further sections: charts, artifacts, calls."""
+    """Return the sections that a dataset adds to report.json: charts, artifacts and calls."""
     with_calls = [artifact.name for artifact in artifacts if artifact.calls]
     total = sum_calls(call for artifact in artifacts for call in artifact.calls)
     return {

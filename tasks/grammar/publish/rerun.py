@@ -1,4 +1,4 @@
-"""Run the SQL of answers again, to check that the database still gives the recorded answer."""
+"""Run the SQL of answers again, to check that the database still returns the recorded answers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ from tasks.errors import SqlError
 from tasks.grammar.construct.fill_in import ROWS_JSON, Group, find_other_answers
 
 WIDTH = 60
+"""The maximum number of characters of an answer in an error."""
 
 
 @dataclass(frozen=True)
 class AnswerDigest:
-    """An answer in the form that is compared.
+    """An answer in a form that can be compared.
 
-    digest: a hash of its rows, whatever their order. text: the sorted rows as JSON, cut to `WIDTH`.
+    `digest` is a hash of the rows, ignoring their order. `text` contains the sorted rows as JSON, cut to
+    `WIDTH` characters.
     """
 
     digest: str
@@ -38,10 +40,10 @@ class AnswerDigest:
 
 
 class Rerun:
-    """Runs each distinct SQL text once, even if several artifacts have it.
+    """Runs each distinct SQL text once, even if several artifacts contain it.
 
-    schema: the database's columns, to translate the SQL to its dialect. skipped: SQL that is not run, to save
-    time.
+    `schema` contains the database's columns, to translate the SQL to its dialect. `skipped` contains SQL that
+    is not run, to save time.
     """
 
     def __init__(
@@ -87,9 +89,9 @@ class Rerun:
 
 
 def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
-    """Digest rows regardless of their order, since most queries have no ORDER BY.
+    """Digest rows regardless of their order, because most queries have no ORDER BY.
 
-    A whole number is the same as integer and as float: engines type a mean differently.
+    A whole number has the same digest as an integer and as a float, because engines type a mean differently.
     """
     whole = (
         [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in row] for row in rows
@@ -100,9 +102,10 @@ def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
 
 
 def choose_skipped_sql(groups: Path, per_template: int | None, seed: int) -> frozenset[str]:
-    """List the SQL that is skipped when only `per_template` groups of each SQL template are run.
+    """List the SQL that is skipped if only `per_template` groups of each SQL template are run.
 
-    groups: the artifact fill_in. per_template: None runs all. seed: determines which groups are run.
+    `groups` is the artifact fill_in. If `per_template` is None, nothing is skipped. `seed` determines which
+    groups are run.
     """
     if per_template is None:
         return frozenset()
@@ -119,10 +122,10 @@ def expect_true_in_world(
     schema: Sequence[Column],
     world: DatabaseEntry,
 ) -> RowRule:
-    """Expect the SQL of every group to give its answer in the world too.
+    """Expect that the SQL of every group returns the same answer in the world (the larger database).
 
-    questions: group -> a text that asks it. part: the database that is a part of `world`; its limits hold in
-    both. Raises BadInput if the world has not the groups' columns.
+    `questions` maps each group to a text that asks it. `part` is the database that is a part of `world`; its
+    limits apply to both. Raises BadInput if `world` lacks a column of the groups.
     """
     others = dict(find_other_answers(filter(_has_rows, groups), world, part.limits))
     with SafeDatabase(world, part.limits) as whole:
@@ -143,7 +146,7 @@ def expect_true_in_world(
 
 
 def count_rows(database: SafeDatabase, schema: Sequence[Column]) -> int:
-    """Count the rows of all tables of a schema. Raises SqlError if a table is not there."""
+    """Count the rows of all tables of a schema. Raises SqlError if a table does not exist."""
     counts = 0
     for table in sorted({column.table for column in schema}):
         sql = f"SELECT COUNT(*) FROM {quote_name(table).sql(dialect=CANONICAL)}"  # noqa: S608 (quoted)

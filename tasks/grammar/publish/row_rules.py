@@ -1,6 +1,6 @@
-"""Contract rules for GRAMMAR's rows. A row rule returns what is wrong with a row, or "".
+"""Define contract rules for GRAMMAR's rows. A row rule returns what is wrong with a row, or "".
 
-Rows are compared with the rows of other artifacts that they were made from.
+Rows are compared with the rows of other artifacts from which they were made.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ Index = Mapping[str, Record]
 
 
 def read_index(path: Path, columns: Sequence[str]) -> Index:
-    """Read some columns of an artifact, by id; rows with a NULL in them are left out."""
+    """Read some columns of an artifact, by id; rows with a NULL in these columns are left out."""
     records = read_records(path, ["id", *columns])
     return {record["id"]: record for record in records if all(value is not None for value in record.values())}
 
 
 def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> RowRule:
-    """Expect a column to be the id of a row of another artifact.
+    """Expect that a column has the id of a row of another artifact.
 
-    name: of the rule. what: the other artifact's rows, in words. known: their ids.
+    `name` is the rule's name. `what` describes the other artifact's rows, and `known` has their ids.
     """
     ids = frozenset(known)
 
@@ -50,14 +50,15 @@ def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> Row
 
 
 def expect_references(columns: Iterable[str]) -> RowRule:
-    """Expect every foreign key of a schema to refer to one of its columns."""
+    """Expect that every foreign key of a schema refers to one of its columns."""
     return expect_known("references", "references", "column", columns)
 
 
 def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
-    """Expect a SQL template to parse and keep every rule, and its other columns to agree with the SQL.
+    """Expect that a SQL template parses, satisfies every rule, and agrees with the row's other columns.
 
-    own: the SQL of templates which may be of any shape that runs: a person's; a model's with `dialect: any`.
+    `own` contains the SQL of templates that may be of any shape that runs: a person's templates, and a
+    model's with `dialect: any`.
     """
 
     def check(record: Record) -> str:
@@ -83,15 +84,16 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 
 
 def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
-    """Expect a filled query to parse as one SELECT of columns or one measure, joins and comparisons.
+    """Expect a filled query to parse as one SELECT of columns or one measure, with joins and comparisons.
 
-    columns: of the schema, whose readings are no part of what is asked. own: ids of a person's templates,
-    whose queries are any SELECT.
+    `columns` is the schema, whose readings are removed before parsing. `own` contains the ids of a person's
+    templates, whose queries may be any SELECT.
     """
     verdicts: dict[str, str] = {}
 
     def check(record: Record) -> str:
-        # Whether a query parses does not depend on its values: those of one template parse once.
+        # Whether a query parses does not depend on its values, so the queries of one template are parsed
+        # once.
         sql = record["sql"]
         shape = re.sub(LITERAL, _blank_literal, sql)
         if shape not in verdicts:
@@ -129,15 +131,15 @@ def _check_query(sql: str, columns: Sequence[Column]) -> str:
 
 
 def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
-    """Expect a text to have its SQL template's placeholders, each once, and no other bracket.
+    """Expect that a text has its SQL template's placeholders, each once, and no other bracket.
 
-    own: ids of a person's templates, whose texts may say a value more than once.
+    `own` contains the ids of a person's templates, whose texts may repeat a placeholder.
     """
 
     def check(record: Record) -> str:
         template = templates.get(record["sql_template"])
         if template is None:
-            return ""  # named by the contract on its template
+            return ""  # the rule `sql_template_exists` reports this
         found = PLACEHOLDER.findall(record["text"])
         if record["sql_template"] in own:
             found = list(dict.fromkeys(found))
@@ -157,7 +159,7 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
 
 
 def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
-    """Expect columns of a row to equal those of the row whose id is in its column `key`."""
+    """Expect that columns of a row equal those of the row whose id is in its column `key`."""
 
     def check(record: Record) -> str:
         other = others.get(record[key], record)
@@ -170,14 +172,14 @@ def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: 
 
 
 def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
-    """Expect a group's SQL to be its template with exactly the values of its fillings.
+    """Expect that a group's SQL is its template with exactly the values of its fillings.
 
-    columns: of the schema, by whose readings the SQL reads cells.
+    `columns` is the schema, whose readings say how the SQL reads cells.
     """
     readings = list_readings(columns)
     filled = {}
     for template in templates.values():
-        with suppress(BrokenRule):  # which another rule says
+        with suppress(BrokenRule):  # another rule reports this
             filled[template["id"]] = FilledSql(read_stored(template["sql"], columns), readings)
 
     def check(record: Record) -> str:
@@ -199,7 +201,7 @@ def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
 
 
 def expect_filled_text(texts: Index, groups: Index) -> RowRule:
-    """Expect a question to be its text template with exactly its group's values."""
+    """Expect that a question is its text template with exactly its group's values."""
 
     def check(record: Record) -> str:
         text, group = texts.get(record["text_template"]), groups.get(record["group"])
@@ -223,7 +225,7 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
 
 
 def expect_balance(questions: Path, criteria: Sequence[str], texts: int) -> RowRule:
-    """Expect every group to have `texts` questions of each criterion."""
+    """Expect that every group has `texts` questions of each criterion."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for question in read_records(questions, ["group", "criterion"]):
         counts[question["group"]][question["criterion"]] += 1

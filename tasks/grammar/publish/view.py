@@ -1,4 +1,4 @@
-"""Data of the item viewer for a dataset: each question with its query, its answer, siblings and calls."""
+"""Build the data of a dataset's item viewer: each question with its query, answer, siblings and calls."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
 BALANCED, GROUPS = "balanced", "groups"
 SHOWN_ROWS, SHOWN_SIBLINGS = 50, 20
-"""Most rows of a result, and most questions of a group, that are shown."""
+"""The maximum numbers of rows of a result, and of questions of a group, that are shown."""
 WIDTH = 90
+"""The maximum number of characters of a SQL template in a filter."""
 
 
 @dataclass(frozen=True)
 class DatasetRows:
-    """The rows of a dataset. questions: of either set, sorted by id; kept: ids of the balanced set.
+    """The rows of a dataset.
 
-    calls: id of a SQL template or of a text -> ledger keys of the calls that it comes from.
+    `questions` contains the questions of both sets, sorted by id, and `kept` the ids of the balanced set.
+    `calls` maps the id of a SQL template or a text to the ledger keys of the calls that produced it.
     """
 
     templates: Sequence[SqlTemplate]
@@ -47,7 +49,7 @@ class DatasetRows:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """The places of SQL templates, from 0, by id."""
+        """The position of each SQL template, from 0, by id."""
         return {template.id: place for place, template in enumerate(self.templates)}
 
 
@@ -68,7 +70,7 @@ def read_dataset(
     if lineage.gaps:
         raise BadInput(unbalanced.parent, f"a gap in the lineage: {lineage.gaps[0]}")
     kept = {question.id: question for question in read_rows(balanced, Question)}
-    # Neither set holds the other: each drops questions by its own rule.
+    # Neither set contains the other, because each one drops questions by its own rule.
     every = {question.id: question for question in read_rows(unbalanced, Question)} | kept
     return DatasetRows(
         templates,
@@ -92,7 +94,7 @@ def _walk_without_template(node: LineageNode) -> list[LineageNode]:
 
 
 def list_samples(rows: DatasetRows) -> list[SampleQuestion]:
-    """List a question of the balanced set of every SQL template: one that reads naturally."""
+    """List the most natural question of the balanced set for every SQL template."""
     found: dict[str, Question] = {}
     for kept in rows.questions:
         if kept.id in rows.kept:
@@ -107,7 +109,7 @@ def list_samples(rows: DatasetRows) -> list[SampleQuestion]:
 
 
 def tabulate_templates(rows: DatasetRows) -> TableBlock:
-    """Count the texts, groups and questions of every SQL template; its questions are a link to them."""
+    """Count the texts, groups and questions of every SQL template, with a link to its questions."""
     texts = {
         criterion: [text.sql_template for text in rows.texts.values() if text.criterion == criterion]
         for criterion in sorted({text.criterion for text in rows.texts.values()})
@@ -130,11 +132,11 @@ def _count_of(counts: Mapping[str, int]) -> Callable[[str], Cell]:
 
 
 def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
-    """Show every question of the dataset. artifact: the balanced set."""
+    """Show every question of the dataset. `artifact` is the balanced set."""
     members: defaultdict[str, list[Question]] = defaultdict(list)
     for question in rows.questions:
         members[question.group].append(question)
-    # Short keys, since every row has two of them.
+    # The keys are short because every row contains two of them.
     groups = {group: f"g{place}" for place, group in enumerate(rows.groups)}
     texts = {text: f"t{place}" for place, text in enumerate(rows.texts)}
     return Viewer(
@@ -154,7 +156,8 @@ def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
         rows=[_view_question(question, rows, (groups, texts)) for question in rows.questions],
         artifact=artifact,
         shared={texts[text.id]: _show_text(text, rows) for text in rows.texts.values()},
-        # Groups are as many as questions, and loaded when the first of these is opened.
+        # There are about as many groups as questions, so their file is loaded only when the first group is
+        # opened.
         files={
             GROUPS: {
                 groups[group.id]: _show_group(group, rows, members[group.id])

@@ -9,23 +9,23 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 AS_WRITTEN = ("", "same")
-"""What `reading` says of texts that nobody read otherwise."""
+"""The values of `reading` for texts that were read with the same answers, or not read."""
 
 
 @dataclass(frozen=True)
 class CriterionYield:
-    """The numbers of rows that one criterion has at each stage."""
+    """The numbers of rows of one criterion at each stage."""
 
     criterion: str
     written: int
-    """Text templates that passed the rules."""
+    """The text templates that passed the rules."""
     confirmed: int
-    """Those of them that passed the back-check."""
+    """The written texts that passed the back-check."""
     read: int
-    """Those of these that were read the same a second time; all of them if nobody reads."""
+    """The confirmed texts that were read the same a second time; all of them if nobody reads."""
     unbalanced: int
     balanced: int
-    """Numbers of questions in the two sets."""
+    """`unbalanced` and `balanced` are the numbers of questions in the two sets."""
 
     @property
     def rate(self) -> float | None:
@@ -49,7 +49,10 @@ def count_distinct(sets: Path, column: str) -> int:
 
 
 def count_same(second_reading: Path) -> int:
-    """Count the texts that were read the same a second time; a person's is kept if it was not."""
+    """Count the texts that were read the same a second time.
+
+    A person's text is kept even if it was read otherwise, but is not counted then.
+    """
     return _count_criteria(second_reading, read=True).total()
 
 
