@@ -77,7 +77,7 @@ class TableEvaluation(Settings):
     settings: Annotated[tuple[SettingName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
         "closed", "oracle", "open",
     )  # fmt: skip
-    """Evaluation settings: `closed` gives the model no evidence, `oracle` the item's evidence, `open` tools."""
+    """Evaluation settings: `closed` gives the model no evidence, `oracle` the item's, and `open` tools."""
     models: Names = ("agent",)
     """Names under `roles:`, each with a model to evaluate."""
     shots: Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(check_distinct)] = (3,)

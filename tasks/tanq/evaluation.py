@@ -29,7 +29,6 @@ from tasks.tanq.score.scores import PredictionScore
 from tasks.tanq.solve.system_predictions import SystemTables
 from tasks.tanq.solve.table_text import write_table_text
 
-# Bounds the size of one table: scoring matches predicted cells with the cells of the answer.
 MOST_CELLS = 20_000
 RULES = ("released", "paper")
 FIGURES = ("precision", "recall", "f1")
