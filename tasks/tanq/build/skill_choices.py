@@ -128,7 +128,7 @@ def _list_column_uses(
 
 
 def is_filled(cells: Sequence[KnownCell], least: int) -> bool:
-    """Return whether enough cells of a column are filled to rewrite it: at least half, and `least` or more."""
+    """Return whether enough cells of a column are filled to rewrite it: half, and `least` or more."""
     filled = sum(bool(cell.supported) for cell in cells)
     return filled >= least and 2 * filled >= len(cells)
 
