@@ -1,7 +1,7 @@
 """Decide by rules whether a response states the expected number, date or time of day.
 
-The rules call a response wrong only if nothing in it could be the answer. The answer may be in another unit,
-with another precision or scale, or a part of a date. Everything that the rules cannot read is left to the
+The rules call a response wrong only if none of its values could be the answer. A value may be the answer in
+another unit, precision or scale, or a part of a date. Everything that the rules cannot read is left to the
 judge.
 """
 
@@ -49,7 +49,7 @@ UNITS = frozenset([
     "degrees", "celsius", "fahrenheit", "kelvin", "knot", "knots", "mph", "kph", "kmh", "litre", "litres",
     "liter", "liters", "gallon", "gallons", "k", "bn", "times", "points",
 ])  # fmt: skip
-"""Units in which the answer may be a different number than in its own unit."""
+"""Words for units. A number with a unit may be the answer, converted to that unit."""
 SIGNS = {"$": {"dollar", "usd"}, "€": {"euro", "eur"}, "£": {"pound", "gbp"}, "%": {"percent", "percentage"}}
 """A sign -> words with the same meaning."""
 NEAR = re.compile(
@@ -107,7 +107,7 @@ def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFindin
     kind: the kind of the answer. asked: the question and the words of the answer's column. The rules are:
 
     - `other value`: the response has another value, and nothing that could be the answer.
-    - `no value`: the response has no such value at all.
+    - `no value`: the response has no number, date or time at all.
     - `holds`: the response gives the answer right after words of the question.
 
     The result is undecided for other kinds, and if the question itself contains the answer.

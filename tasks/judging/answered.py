@@ -21,7 +21,7 @@ class Answered:
     """The answer that a `Scored` row belongs to, listed by `list_answered` of the module that scores.
 
     - id: the id of the `Scored` row.
-    - case: identifies what all systems are asked; scores of two systems are paired by case.
+    - case: the id of the question as asked to all systems; scores of two systems are paired by case.
     - system: the system that answered; empty if the entry names it.
     - metric: the name of the score.
     - answer: the answer as given, or the reason why there is none.

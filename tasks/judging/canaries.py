@@ -48,7 +48,7 @@ class KnownCase(NamedCase):
     """A canary for a judge."""
 
     accepted: tuple[str, ...] = Field(min_length=1)
-    """The right verdicts: one label, or whole numbers as scores; several if neighbours can be defended."""
+    """The right verdicts: one label, or whole numbers as scores. Several neighbouring scores may be right."""
 
 
 class Canary(KnownCase):

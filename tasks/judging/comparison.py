@@ -33,8 +33,9 @@ FEW = 20
 class Strand:
     """The scored answers of one system in one evaluated entry.
 
-    section: of params.yaml. entry: its key. answers: pairs of a score and its answer. calls: files with the
-    model calls of only these answers; empty if unknown.
+    - section, entry: the section of params.yaml, and the key of the entry.
+    - answers: pairs of a score and its answer.
+    - calls: files with the model calls of only these answers; empty if unknown.
     """
 
     section: str
@@ -45,12 +46,12 @@ class Strand:
 
     @property
     def name(self) -> str:
-        """ENTRY/SYSTEM, or only ENTRY if the system has no name."""
+        """Return ENTRY/SYSTEM, or only ENTRY if the system has no name."""
         return f"{self.entry}/{self.system}" if self.system else self.entry
 
     @cached_property
     def cases(self) -> frozenset[str]:
-        """The cases that the system was asked."""
+        """Return the ids of the cases that the system was asked to answer."""
         return frozenset(answered.case for _, answered in self.answers)
 
 
@@ -102,7 +103,7 @@ class MetricChange:
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """The answer of one side in a changed case. scores: by metric."""
+    """The answer of one side in a changed case. scores: metric -> score."""
 
     answer: str
     note: str

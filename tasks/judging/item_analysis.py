@@ -27,7 +27,7 @@ class ItemScores:
 class SystemMean:
     """A system's mean over the items that all systems scored.
 
-    interval: 95%; if None, `why` has the reason.
+    interval: the 95% interval; if None, `why` has the reason.
     """
 
     system: str
@@ -57,12 +57,12 @@ class AnalysedItem:
 class ItemAnalysis:
     """The item analysis of a metric over several systems.
 
-    - systems: in the order of each item's scores.
+    - systems: the systems with their means, in the order of each item's scores.
     - left_out: number of cases without a score of all systems.
     - alike: number of items on which all systems have the same score; best and worst count those with the
       highest and the lowest score that occurs.
     - against: number of items with negative discrimination.
-    - mean_discrimination: over the items that have one.
+    - mean_discrimination: mean over the items that have a discrimination.
     - items: the lowest discrimination first, items without one last.
     """
 
@@ -88,7 +88,10 @@ def analyse_items(
     draws: int,
     seed: int,
 ) -> ItemAnalysis:
-    """Analyse one or more items that three or more systems scored. draws, seed: for the means' intervals."""
+    """Analyse one or more items that three or more systems scored.
+
+    draws, seed: the number of samples and the seed of the bootstrap for the means' intervals.
+    """
     scores = np.array([item.scores for item in items], dtype=np.float64)  # (items, systems)
     groups = [item.group for item in items]
     means = []

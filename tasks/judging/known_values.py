@@ -69,7 +69,7 @@ class _Match:
     value: str
     first: int
     end: int
-    """Positions of tokens; `end` is the position after the last token."""
+    """Positions in the list of tokens: `first` is the first token, and `end` follows the last token."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Forecast means over all items from the part that a cheap night asked, and decide whether to ask more."""
+"""Forecast means over all items from the part that a night asked, and decide whether the night asks more."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class PartWorth(NamedTuple):
 
 
 class PartTest(NamedTuple):
-    """The test of forecasts.
+    """Parameters of the test for drops in forecasts.
 
-    parts: number of parts asked; near: as in `NightSubset`; tests: number of metrics.
+    parts: number of parts asked. near: as in `NightSubset`. tests: number of metrics.
     """
 
     parts: int
@@ -77,7 +77,7 @@ class PartForecast:
 
     @property
     def name(self) -> str:
-        """SECTION.ENTRY/SYSTEM METRIC, or without /SYSTEM if the system has no name."""
+        """Return SECTION.ENTRY/SYSTEM METRIC, without /SYSTEM if the system has no name."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
@@ -101,12 +101,15 @@ class NightPart:
 
     @property
     def saved(self) -> float:
-        """Share of the whole night's calls that were saved, or of its items if its calls are unknown."""
+        """Return the share of the whole night's calls that were saved.
+
+        If the whole night's calls are unknown, this is the share of its items.
+        """
         return 1 - (self.calls / self.whole_calls if self.whole_calls else self.n / self.of)
 
     @property
     def detectable(self) -> float:
-        """The largest of the detectable drops, over all metrics."""
+        """Return the largest detectable drop over all metrics."""
         return max((forecast.detectable for forecast in self.forecasts), default=float("nan"))
 
 
@@ -122,8 +125,8 @@ def forecast_series(
     """Forecast a metric from the scores of some items; `correct_forecasts` corrects its p value.
 
     now, expected, weights: shape (items,). Past nights without any change do not prove that no item ever
-    changes. So the spread is at least what it would be if one of the past scores had changed by the whole
-    reach.
+    changes. So the spread is at least what it would be if one of the past scores had changed by
+    `worth.reach`.
     """
     unit = worth.reach * float(np.square(weights).sum()) * test.parts
     least = sqrt(worth.reach * unit / worth.results)

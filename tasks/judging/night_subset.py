@@ -1,4 +1,4 @@
-"""Choose the items that a cheap night asks, and estimate from their scores how far the mean of all changed.
+"""Choose the part of the items that a night asks, and estimate from it how the mean of all items changed.
 
 A night asks one part of the items, and the next night another part, so that all items are asked in turn. If
 in doubt, a night asks three parts, then all items: only a whole night raises an alarm. Items are in more

@@ -1,4 +1,4 @@
-"""Evaluate a night: which scores dropped significantly, and whether the judge changed instead."""
+"""Evaluate a night (a repeated evaluation): which scores dropped, and whether the judge changed instead."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ class AlarmRule(Settings):
 class NightSeries:
     """A metric of one system in a night.
 
-    - n, n_scored, mean: over all cases that the system was asked; all other values are over pairs.
+    - n, n_scored, mean: computed over all cases that the system was asked; all other values are over pairs.
     - before, now: the means of the earlier night and of this night.
     - difference: now minus before; low and high are its 95% interval.
     - adjusted: the p value, corrected by Holm over all comparisons of the night.
+    - fell, rose: number of pairs whose score is lower or higher than in the earlier night.
 
     Values are None without pairs or with too few clusters.
     """
@@ -72,7 +73,7 @@ class NightSeries:
 
     @property
     def name(self) -> str:
-        """SECTION.ENTRY/SYSTEM METRIC, or without /SYSTEM if the system has no name."""
+        """Return SECTION.ENTRY/SYSTEM METRIC, without /SYSTEM if the system has no name."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
@@ -83,7 +84,7 @@ class JudgeChange:
     - n: number of canaries in both nights; right and before count the right verdicts in this and the earlier
       night.
     - lost, won: number of canaries that are right only in the earlier night or only in this night.
-    - p_value: of McNemar's exact test on these; None with too few canaries.
+    - p_value: the p value of McNemar's exact test on lost and won canaries; None with too few canaries.
     - judge: empty if the entry has only one judge.
     """
 

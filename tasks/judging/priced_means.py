@@ -12,8 +12,9 @@ from tasks.scoring.statistics import Interval
 class AnswerCost:
     """The cost of a system's model calls per answer. If a value is None, `why` has the reason.
 
-    tokens: of prompts and replies. usd: by `run.prices`, in US dollars. seconds: the median over answers of
-    the total time of an answer's calls.
+    - tokens: number of tokens in prompts and replies.
+    - usd: price by `run.prices`, in US dollars.
+    - seconds: the median over answers of the total time of an answer's calls.
     """
 
     tokens: float | None = None
@@ -24,7 +25,7 @@ class AnswerCost:
 
 @dataclass(frozen=True)
 class PricedMean:
-    """A system's mean by one metric. interval: 95%; if None, `why` has the reason."""
+    """A system's mean by one metric. interval: the 95% interval; if None, `why` has the reason."""
 
     system: str
     mean: float

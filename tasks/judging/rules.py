@@ -29,9 +29,9 @@ ABSTENTION = re.compile(
 ALONE = re.compile(
     r"(?:sorry,? (?:but )?)?(?:i|we) (?:do not|don't|did not|didn't) know(?: (?:that|this|the answer))?"
 )
-"""The whole of a response that gives no answer, in lower case."""
+"""Matches a response in lower case that says only that there is no answer."""
 PLAIN = re.compile(r"[\w\s.,;:!?()&/\"'\u2018\u2019\u201c\u201d-]*")
-"""A text without signs that change the meaning of a number, such as % and $."""
+"""Matches a text without signs that change the meaning of a number, such as % and $."""
 
 
 def is_abstention(response: str) -> bool:

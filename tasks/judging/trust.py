@@ -97,7 +97,7 @@ def measure_agreement(
 ) -> HumanAgreement:
     """Compare a judge's verdicts (item -> label, None if unscored) with people's majority labels.
 
-    draws, seed: for the intervals, from a bootstrap over items.
+    draws, seed: the number of samples and the seed of the bootstrap over items for the intervals.
     """
     majority = find_majority_labels(labels)
     known = {item: label for item, label in majority.items() if label is not None}
@@ -139,9 +139,10 @@ def find_warnings(
 ) -> tuple[str, ...]:
     """Return the warnings for the head of a report; none if the judge is within all thresholds.
 
-    n: number of judged rows. n_unscored: those without a verdict. further: the second set of canaries, or
-    None if it was not judged. human: None without people's labels. Neither being None gives a warning.
-    Missing canaries of the first set do, because every evaluation has them.
+    - n, n_unscored: number of judged rows, and number of rows without a verdict.
+    - further: the second set of canaries; None gives no warning.
+    - human: the agreement with people; None gives no warning.
+    - canaries: the first set of canaries; None gives a warning, because every evaluation has them.
     """
     warnings = [
         _warn_canaries(thresholds.canary_agreement, canaries),

@@ -35,7 +35,10 @@ class CodeSystem:
     def __init__(
         self, name: str, entry: CallableEntry, ask: Ask, locate: Callable[[str], str] = lambda name: name
     ) -> None:
-        """locate: maps a function's name in the entry to the `package.module:name` to call."""
+        """Create the system from its entry.
+
+        locate: maps a function's name in the entry to the `package.module:name` to call.
+        """
         self.name, self.version = name, entry.version
         self._entry, self._ask, self._locate = entry, ask, locate
 

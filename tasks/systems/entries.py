@@ -99,9 +99,9 @@ class HttpCall(EntryModel):
     contexts: JsonPath | None = None
     """The retrieved texts."""
     ids: JsonPath | None = None
-    """The ids of the documents of the retrieved texts."""
+    """The ids of the documents that the retrieved texts come from."""
     titles: JsonPath | None = None
-    """The titles of these documents."""
+    """The titles of the documents that the retrieved texts come from."""
     scores: JsonPath | None = None
     """The scores of the retrieved texts."""
 

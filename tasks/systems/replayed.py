@@ -108,10 +108,7 @@ def read_published(entry: ReplayEntry) -> dict[str, Response]:
 
 
 def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
-    """Read the answers in a file of a system's own.
-
-    Raises BadInput that names the first line with an error.
-    """
+    """Read a file with a system's own answers. Raises BadInput for the first line that is not valid."""
     path = _check_file(entry, "name its new hash by `version`")
     answers = RecordedAnswers({}, {})
     for number, record in read_records(str(path), texts=TEXTS):

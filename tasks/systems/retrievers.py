@@ -64,7 +64,7 @@ class KeywordRetriever:
     """
 
     def __init__(self, chunks: Sequence[Chunk], language: str) -> None:
-        """language: the language whose tokenizer splits words. Raises BadInput if it is missing."""
+        """Index the words of chunks. Raises BadInput if there is no tokenizer for the language."""
         self._tokenize = load_tokenizer(language)
         self._places: dict[str, list[int]] = {}
         for chunk in chunks:
@@ -85,10 +85,7 @@ class Bm25Retriever:
     """Lucene's BM25 with k1 = 1.5 and b = 0.75. A chunk that shares no word with the query is not a hit."""
 
     def __init__(self, chunks: Sequence[Chunk], language: str) -> None:
-        """language: whose tokenizer splits words.
-
-        Raises BadInput if the library or the tokenizer is missing.
-        """
+        """Index the words of chunks. Raises BadInput if the library or the tokenizer is missing."""
         library = load_library("bm25s", "the retriever bm25")
         self._tokenize = load_tokenizer(language)
         corpus = [self._fold(chunk.searched) for chunk in chunks]
@@ -139,7 +136,10 @@ class DenseRetriever:
     """Ranks chunks by the cosine similarity of embeddings; the corpus is embedded at the first search."""
 
     def __init__(self, chunks: Sequence[Chunk], ask: Ask, role: str, exact_up_to: int) -> None:
-        """role: of the embedding model. exact_up_to: maximum number of chunks without a vector index."""
+        """Prepare the retriever. role: the role of the embedding model.
+
+        exact_up_to: the number of chunks above which a vector index is used.
+        """
         self._chunks, self._ask, self._role = chunks, ask, role
         self._exact_up_to = exact_up_to
         self._matrix: Matrix | None = None
