@@ -91,4 +91,4 @@ class TableEvaluation(Settings):
     people: LabelFile | None = None
     """A CSV file in data/labels with tables that people wrote: id, table, rater."""
     labels: LabelFile | None = None
-    """A CSV file in data/labels with people's labels for other hallucinations: id, label, rater."""
+    """A CSV file in data/labels with people's labels for kind `other_hallucination`: id, label, rater."""

@@ -98,7 +98,7 @@ def list_main(systems: Sequence[TableSystem]) -> list[TableSystem]:
     """For each setting and model, list the system whose prompt is nearest to the paper's main prompt.
 
     The simple instruction is preferred, otherwise the first by name. Three random examples are preferred,
-    otherwise the largest number below three.
+    otherwise the largest number below three, and then the smallest number above three.
     """
     best: dict[tuple[str, str], TableSystem] = {}
     for system in sorted(systems, key=_rank_prompt):

@@ -326,7 +326,10 @@ def make_share(name: str, fill: Callable[[Sequence[TableOutcome], Where], Cell])
 
 
 def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | None]) -> Cell:
-    """Compute the share of labelled predictions with another hallucination; ties count as failed."""
+    """Compute the share of labelled predictions in which people found other hallucinations.
+
+    A tie among raters counts as failed.
+    """
     told = [people[outcome.prediction.id] for outcome in outcomes if outcome.prediction.id in people]
     if not told:
         return leave_empty(NOBODY, OF)

@@ -23,7 +23,7 @@ LEGEND = (
 )  # fmt: skip
 RULE_NAMES = {"released": "released rule", "paper": "paper's rule"}
 OWN_LINEAGE = (("", ""),)
-"""An empty list of lineage commands.
+"""No lineage commands below the row.
 
 The page's component shows the commands for the prediction that the reader selects.
 """

@@ -53,9 +53,9 @@ def candidates(
     """Keep the questions that would have a table if the model accepted all proofs that rules do not reject.
 
     All other questions would lose a column or be dropped after the model calls. If there are more questions
-    than needed, kinds alternate, and questions come first whose relations, shape and list question are least
-    used so far. settings: `tanq.tables` and `tanq.verify`. Drop reasons: those of stage `tables`;
-    `columns_missing`; `not_taken`. Raises StageFailed if no question is left.
+    than needed, kinds alternate. Questions come first whose relations, shape and list question are least used
+    so far. settings: the parameters of `tanq.tables` and `tanq.verify`. Drop reasons: those of stage
+    `tables`; `columns_missing`; `not_taken`. Raises StageFailed if no question is left.
     """
     rules = read_section(settings, "tanq.tables", Tables)
     known = {fact.id: fact for fact in list_wanted(extend, facts)}

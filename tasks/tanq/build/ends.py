@@ -1,4 +1,4 @@
-"""Find a mention of a fact's other end in a text: a name of its entity, or its value (step 2).
+"""Find a mention of a fact's entity or value in a text: a name, an amount or a date (step 2).
 
 A mention is not yet a proof, because the text may say something else about the value.
 """
@@ -47,7 +47,7 @@ EARLY = 1000
 
 @dataclass(frozen=True)
 class DateEnd:
-    """A date that a text may mention. year: historical, negative before 1 CE.
+    """A date that a text may mention. year: the historical year, negative before 1 CE.
 
     precision: Wikibase's number for the precision.
     """
@@ -203,9 +203,9 @@ def _make_amount(
 
 
 def find_mention(text: str, end: End, headers: Sequence[str] = ()) -> str:
-    """Return the first words of a text that mention an end of a fact; empty if there are none.
+    """Return the first words of a text that mention an entity or a value; empty if there are none.
 
-    headers: of a cell or an infobox entry; they may contain the unit of an amount.
+    headers: the headers of a cell or an infobox entry, which may contain the unit of an amount.
     """
     if isinstance(end, NamedEnd):
         found = find_name(text, end)

@@ -30,7 +30,7 @@ class Items(Settings):
     """`tanq.items` in params.yaml."""
 
     share: float = Field(default=0.1, gt=0, le=1)
-    """Maximum share of items with one shape: the shape of the list question with the skills."""
+    """Maximum share of items with the same shape, which is that of the list question with the skills."""
     gaps: float = Field(default=1, ge=0, le=1)
     """Maximum share of items whose answer has an empty cell."""
     plain: float = Field(default=1, ge=0, le=1)

@@ -61,9 +61,9 @@ class AmountEnd:
 
 @dataclass(frozen=True)
 class WrittenNumber:
-    """A number in a text. step: the value of one in its last significant digit.
+    """A number in a text. step: the place value of its last significant digit.
 
-    start, stop: its position, without the unit.
+    start, stop: its position in the text, without the unit.
     """
 
     number: Decimal
@@ -75,7 +75,7 @@ class WrittenNumber:
 def find_amount(text: str, end: AmountEnd, headers: Sequence[str] = ()) -> tuple[int, int] | None:
     """Find the first mention of an amount and its unit in a text, as (start, end) in characters, or None.
 
-    headers: of a cell or an infobox entry; they may contain the unit.
+    headers: the headers of a cell or an infobox entry, which may contain the unit.
     """
     for written in list_numbers(text):
         before = text[max(0, written.start - NEAR) : written.start]
@@ -116,7 +116,7 @@ def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) 
 
 
 def _find_step(digits: str, scaled: bool) -> Decimal:
-    """Return the value of one in the last significant digit: 100,000 for `1,300,000`, 0.1 for `5.6`."""
+    """Return the place value of the last significant digit: 100,000 for `1,300,000`, 0.1 for `5.6`."""
     whole, _, rest = digits.partition(".")
     if rest:
         return Decimal(1).scaleb(-len(rest))

@@ -1,4 +1,4 @@
-"""Stage: find sentences, cells and infobox entries that mention the other end of a fact (step 2)."""
+"""Stage: find sentences, cells and infobox entries that mention a fact's value or entity (step 2)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ TELLING = {INFOBOX: 0, TEXT: 1, CELL: 2}
 
 @dataclass(frozen=True)
 class Proof:
-    """A row of stage `proofs`: a sentence, table row or infobox entry that mentions a fact's other end.
+    """A row of stage `proofs`: a text in the article of a fact's entity or value that mentions the other one.
+
+    The text is a sentence, a table row or an infobox entry.
 
     - side: `entity` if the article is about the fact's entity, `value` if it is about its value.
     - kind, section, parent, position, headers: those of the article's part.
@@ -69,7 +71,10 @@ class Proofs(Settings):
 
 @dataclass(frozen=True)
 class ArticleSearch:
-    """A search in one article for the other end of a fact. side: which end the article is about."""
+    """A search in the article of a fact's entity or value for a mention of the other one.
+
+    side: `entity` or `value`, which the article is about. end: the search pattern.
+    """
 
     fact: Fact
     side: str
@@ -152,7 +157,7 @@ def plan_searches(
 def search_article(
     article: IndexedArticle, parts: Sequence[PartRow], search: ArticleSearch
 ) -> Iterator[Proof]:
-    """Yield a proof for each part of an article that mentions the searched end."""
+    """Yield a proof for each part of an article that mentions the searched entity or value."""
     for part in parts:
         if mention := find_mention(part.text, search.end, part.headers):
             yield _make_proof(article, part, parts, search, mention)

@@ -54,7 +54,7 @@ class Doubts:
     """The facts that the evidence does not decide.
 
     - left: (entity, relation) -> facts without a supporting proof.
-    - steps: fact -> the value of one in the last significant digit of the most precise supporting figure.
+    - steps: fact -> the place value of the last significant digit in the most precise supporting figure.
     """
 
     left: Mapping[tuple[str, str], tuple[Fact, ...]] = field(default_factory=dict)
@@ -269,7 +269,7 @@ def find_round(low: Decimal, high: Decimal) -> Decimal | None:
 
 
 def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
-    """Return the number of steps whose sum is nearest to the middle and within the bounds; 0 if none.
+    """Return the number of steps whose total is nearest to the middle and within the bounds; 0 if none.
 
     most: the maximum number of steps.
     """

@@ -37,7 +37,7 @@ BY_YEAR = {
 
 
 def make_tags(labels: Mapping[str, str]) -> dict[str, str]:
-    """Make a tag from the label of each relation, such as `shares_border_with`. labels: by relation."""
+    """Make a tag from the label of each relation, such as `shares_border_with`. labels: relation -> label."""
     slugs = {relation: re.sub(r"\W+", "_", label.lower()).strip("_") for relation, label in labels.items()}
     taken = list(slugs.values())
     return {
@@ -60,7 +60,10 @@ def remove_tags(text: str, tags: Iterable[str]) -> str:
 
 
 def write_question(tagged: str, table: BaseTable, uses: Sequence[SkillUse], noun: str) -> str:
-    """Write the final question with its skills. tagged: the question with tags; noun: for its answers."""
+    """Write the final question with its skills.
+
+    tagged: the question with tags. noun: the noun for the answers of the question.
+    """
     text = tagged
     for column in table.columns:
         text = _write_column(text, column, [use for use in uses if use.relation == column.relation])

@@ -84,7 +84,10 @@ class GraphByIds:
 
 @dataclass(frozen=True)
 class SkillDraft:
-    """A question for which skills are chosen. choices: uses by skill; noun: the noun for its answers."""
+    """A question for which skills are chosen.
+
+    choices: skill -> possible uses. noun: the noun for the answers of the question.
+    """
 
     question: RephrasedQuestion
     table: BaseTable
@@ -234,7 +237,7 @@ def find_doubts(
 def find_steps(
     proofs: Iterable[Proof], verify: Sequence[ProofVerdict], graph: GraphByIds
 ) -> dict[str, Decimal]:
-    """Return amount -> the value of one in the last significant digit of its most precise supporting figure.
+    """Return amount -> the place value of the last significant digit in its most precise supporting figure.
 
     A figure in another unit is treated as if it had the fact's unit.
     """

@@ -20,10 +20,9 @@ from tasks.tanq.graph.things import Thing
 class Saying:
     """The wording of a relation.
 
-    template: a sentence with {entity} and {value}; cues: a pattern for texts.
-
-
-    parts: whether a part of the value counts, such as `Northern Europe` for Europe.
+    - template: a sentence with {entity} and {value}.
+    - cues: a pattern for words in texts that express the relation.
+    - parts: whether a part of the value counts, such as `Northern Europe` for Europe.
     """
 
     template: str
@@ -32,9 +31,9 @@ class Saying:
 
 
 NOT_FIRST = r"(?<!second.)(?<!third.)(?<!th.)(?<!two.)"
-"""Excludes `second-largest`, `fourth largest` and `two largest` before `largest`."""
+"""A pattern that excludes `second-largest`, `fourth largest` and `two largest` before `largest`."""
 NO_CITY = r"(?!.municipalit)(?!.metropolitan)(?!.urban.area)"
-"""Excludes things other than cities after `largest`."""
+"""A pattern that excludes municipalities, metropolitan areas and urban areas after `largest`."""
 SAYINGS: Mapping[str, Saying] = {
     "P36": Saying("The capital of {entity} is {value}.", r"capital"),
     "P1376": Saying("{entity} is the capital of {value}.", r"capital"),
@@ -114,7 +113,7 @@ IDLE = frozenset({"with", "from", "that", "their", "this", "main", "part", "name
 
 
 def say_fact(fact: Fact, relation: Relation, things: Mapping[str, Thing]) -> str:
-    """Write a fact as a sentence. things: by id, with the entity, the value and its unit."""
+    """Write a fact as a sentence. things: id -> entity, including the entity, the value and its unit."""
     template = find_saying(relation).template
     entity = say_name(things[fact.entity].label) if fact.entity in things else fact.entity
     said = template.format(entity=entity, value=_show_value(fact, template, things))

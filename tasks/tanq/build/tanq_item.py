@@ -84,7 +84,10 @@ class ItemProof:
 
 @dataclass(frozen=True)
 class ItemThing:
-    """An entity that an item names. id: in the graph; article: the title, empty if there is none."""
+    """An entity that an item names.
+
+    id: the id in the graph. article: the title of its Wikipedia article; empty if there is none.
+    """
 
     id: str
     label: str

@@ -38,10 +38,7 @@ class Verify(Inference):
     """`tanq.verify` in params.yaml."""
 
     each_kind: bool = False
-    """Check text, tables and infoboxes separately, so that a fact gets proofs of each kind.
-
-    The paper does so.
-    """
+    """Check text, tables and infoboxes separately, as in the paper: a fact can have proofs of each kind."""
 
 
 async def verify(

@@ -35,9 +35,9 @@ class VerifyCanary(KnownCase):
 async def verify_canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
     """Run the verifier on test cases about invented entities, whose labels are certain.
 
-    settings: `tanq.verify`, which also applies to facts. The model is asked about every case, even if a rule
-    decides it: `given` is the model's label, `rule` that of the rule. Raises BadInput if the file of test
-    cases cannot be read.
+    settings: the parameters of `tanq.verify`, which also apply to facts. The model is asked about every case,
+    even if a rule decides it: `given` is the label by the model, `rule` the label by the rule. Raises
+    BadInput if the file of test cases cannot be read.
     """
     params = read_section(settings, "tanq.verify", Verify)
     tried = (try_canary(canary, params, ask) for canary in read_cases(FILE, VerifyCanary))

@@ -13,7 +13,7 @@ from tasks.tanq.graph.things import Thing
 def extend_text(question: str, relations: Sequence[Relation], things: Mapping[str, Thing]) -> str:
     """Append relations to a list question: `Which ...?` becomes `Which ... and what are their ...?`.
 
-    things: by id, with the units of the relations.
+    things: id -> entity, including the units of the relations.
     """
     asked = question.rstrip().rstrip("?.").rstrip()
     first = relations[0]

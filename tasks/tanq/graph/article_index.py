@@ -23,7 +23,7 @@ class IndexedArticle:
 
     - first, parts: the first row of the article in parts.parquet, and its number of rows.
     - things: ids of the entities that the article is about.
-    - licence, attribution: of the text, as the source states them.
+    - licence, attribution: the terms for the text, as the source states them.
     """
 
     article: str

@@ -49,7 +49,7 @@ MOST_NAMED = 50
 
 @dataclass(frozen=True)
 class Fact:
-    """A row of stage `facts`: one statement of the graph, with the best rank of its relation.
+    """A row of stage `facts`: one statement of the graph, of the best rank for its entity and relation.
 
     id: the id of the statement. shown: the value as a table shows it, without its unit.
     """
@@ -67,7 +67,7 @@ class Fact:
 class Unread:
     """A row of stage `unread`: a statement that could not be read or shown, and so is not a fact.
 
-    entity, relation, value: empty if unknown, which means that they could be any. value: an entity's id.
+    entity, relation, value: empty if unknown; they could then be any. value: the id of an entity.
     """
 
     id: str
@@ -89,12 +89,12 @@ class GraphReading:
 
 
 def facts(entry: GraphSource) -> Drafts[Fact]:
-    """Read the facts of the relations in R, and the classes of entities.
+    """Read the facts of the relations that questions may use, and the classes of entities.
 
     All amounts of a relation are converted to its most frequent unit, if the conversion is exact. Drop
     reasons of statements:
 
-    - `deprecated` or `outranked`: by their rank.
+    - `deprecated` or `outranked`: the statement does not have the best rank.
     - `of_itself`: the value is the entity itself; Wikidata gives Brazil as the country of Brazil.
     - `not_shown`: the value has no name, or is a date less precise than a millennium.
     - `other_unit`: the amount has no exact conversion.
@@ -161,7 +161,10 @@ def read_graph(entry: GraphSource) -> GraphReading:
 def group_skipped(
     skipped: Iterable[SkippedEntity], wanted: Collection[str]
 ) -> dict[tuple[str, str], list[SkippedEntity]]:
-    """Group the records that an import skipped by entity and property, if they may concern the properties."""
+    """Group the skipped records of an import by entity and property.
+
+    Records are left out if they concern other properties, or have a reason without effect on statements.
+    """
     grouped: defaultdict[tuple[str, str], list[SkippedEntity]] = defaultdict(list)
     for record in (part for whole in skipped for part in split_nameless(whole)):
         if record.reason in BEARING and record.rank != "deprecated" and record.property in (*wanted, ""):
@@ -185,7 +188,10 @@ def name_thing(skipped: SkippedEntity) -> str:
 
 
 def is_total(skipped: SkippedEntity) -> bool:
-    """Return whether a record counts skips of a whole property and names one entity only as an example."""
+    """Return whether a record stands for several skipped statements of a property.
+
+    The entity in the record is then only an example.
+    """
     return skipped.count > 1 or skipped.reason == OTHER_TYPE
 
 

@@ -364,6 +364,6 @@ def make_seed(
 
 
 def _find_telling(view: GraphView, thing: str, relation: str) -> Fact | None:
-    """Return the single fact of an entity's relation, if no other entity has the same value."""
+    """Return the only fact of an entity for a relation, if no other entity has the same value."""
     own = view.facts.get(relation, {}).get(thing, ())
     return own[0] if len(own) == 1 and view.shared[relation, own[0].value.item or ""] == 1 else None

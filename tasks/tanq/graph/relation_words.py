@@ -1,4 +1,4 @@
-"""The default of R: the relations that QAMPARI uses, with the words that questions use for them."""
+"""The default set of relations (R in the paper): those of QAMPARI, with their words in questions."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Relation:
 
 
 def relations(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Relation]:
-    """Describe every relation of R that has facts in the graph.
+    """Describe every relation that questions may use and that has facts in the graph.
 
     Drop reasons: `no_facts`; `no_label` (the graph has no label of the property); `no_unit` (the graph has no
     label of its unit); `unlike_values` (the values are of several kinds). Raises StageFailed if no relation

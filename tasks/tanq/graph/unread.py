@@ -17,7 +17,7 @@ ANY = ""
 
 
 def unread(entry: GraphSource) -> Drafts[Unread]:
-    """List the statements on relations in R and on classes that were not read or cannot be shown.
+    """List the statements that were not read or cannot be shown, on classes and on relations of questions.
 
     Raises BadInput if the folder is not a graph.
     """
@@ -32,7 +32,7 @@ def name_statement(statement: Unread) -> str:
 
 @dataclass(frozen=True)
 class Others:
-    """Entities that may meet a condition besides those known to, with the unread statements in question.
+    """Entities that may meet a condition besides the known ones, because of unread statements.
 
     A statement whose entity is unknown has the key `ANY`. by_value: entity -> statement that names the value.
     by_relation: entity -> statement whose value could be any.

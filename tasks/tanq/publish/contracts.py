@@ -265,8 +265,8 @@ def find_unproven(item: TanqItem) -> str:
 def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
     """Describe the first proof that is not valid; empty if there is none.
 
-    A proof must be a verified text with the label of its verdict. It must mention the fact's other end, and
-    must not deny the fact if it is labelled as supporting it.
+    A proof must be a verified text with the label of its verdict. It must mention the fact's value or entity,
+    and must not deny the fact if it is labelled as supporting it.
     """
     for proof in item.proofs:
         verified, verdict = grounds.proofs.get(proof.id), grounds.verdicts.get(proof.id)
@@ -288,9 +288,10 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
 
 
 def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
-    """Describe that a proof does not mention the other end of its fact.
+    """Describe that a proof does not mention the other end of its fact: its value or its entity.
 
-    Returns an empty text if the proof does, or if it has no fact.
+    The other end is the one that the article is not about. Returns an empty text if the proof mentions it, or
+    has no fact.
     """
     fact = graph.facts.get(proof.fact)
     if fact is None:
@@ -317,7 +318,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
 
 
 def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
-    """Return whether a proof's text mentions the fact's other end: the one that its article is not about."""
+    """Return whether a proof mentions the other end of its fact: the one that its article is not about."""
     name = fact.entity if proof.side == "value" else fact.value.item or ""
     if proof.side == "value" or fact.value.kind == ITEM:
         thing = graph.things.get(name)

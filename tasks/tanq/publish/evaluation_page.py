@@ -49,7 +49,10 @@ TO_LABEL = (
 
 @dataclass(frozen=True)
 class EvaluationFigures:
-    """The fields of `evaluation_figures.json` that the page reads. tables: by key, such as `5-released`."""
+    """The fields of `evaluation_figures.json` that the page reads.
+
+    tables: key, such as `5-released`, -> table.
+    """
 
     tables: Mapping[str, FigureTable]
     warnings: tuple[str, ...] = ()

@@ -196,7 +196,7 @@ def write_cell(
 def write_value(
     text: str, shown: str, column: FinalColumn, item: TanqItem, proofs: Sequence[ItemProof], *, asked: bool
 ) -> Record:
-    """Write one value. text: as in the proofs; shown: as in the table, after the skills."""
+    """Write one value. text: the value in the proofs; shown: the value in the table, after the skills."""
     named = [thing for thing in item.things if thing.label == text]
     thing = named[0] if len(named) == 1 else ItemThing("", text, "")
     metadata = {"value": text, ITEM: thing.id, SHOWN: shown if shown != text else ""}

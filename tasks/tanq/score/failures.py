@@ -21,7 +21,10 @@ OWN_WORDS = frozenset({"", SUB_TASK, UNREAD})
 
 
 def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[FailureKind, ...]:
-    """List the failures of a reply in the order of Table 11. match: of its table; None without a table."""
+    """List the failures of a reply in the order of Table 11.
+
+    match: the match of the reply's table with the answer; None if the reply has no table.
+    """
     if match is None:
         return (FailureKind.NOT_A_TABLE,)
     found = set(_find_kinds(item, match))
@@ -60,7 +63,7 @@ def _find_kinds(item: TanqItem, match: TableMatch) -> Iterator[FailureKind]:
 def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None) -> tuple[AgentFault, ...]:
     """List the faults of the open agent in the order of section 5.7.
 
-    match: of its table; None without one.
+    match: the match of the reply's table with the answer; None if the reply has no table.
     """
     if match is None:
         return (AgentFault.MALFORMED_TABLE,)
@@ -98,7 +101,7 @@ def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> I
 
 
 def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:
-    """Return whether the table has some answers, but lacks one that was in no tool's result."""
+    """Return whether the table has some answers, but lacks an answer that no tool's result named."""
     seen = f" {fold(' '.join(step.result for step in prediction.steps if step.tool not in OWN_WORDS))} "
     lacking = [
         row.label

@@ -66,7 +66,7 @@ def is_same_name(gold: str, said: str) -> bool:
 
 
 def is_same_value(gold: str, said: str, kind: str) -> bool:
-    """Return whether a predicted value is equal to the answer's. kind: of the column's values."""
+    """Return whether a predicted value is equal to the answer's. kind: the kind of the column's values."""
     if kind == TIME:
         return sort_date_words(gold) == sort_date_words(said)
     if kind == QUANTITY:

@@ -51,7 +51,7 @@ class OpenSession:
     def __init__(
         self, row: str, role: str, question: str, shelf: ArticleShelf, params: OpenLimits, ask: Ask
     ) -> None:
-        """Start without steps. row: the id of the prediction; role: the role of the model that is asked."""
+        """Start a session. row: the id of the prediction; role: the role of the model that is asked."""
         self.question, self.params = clean(question), params
         self.steps: list[OpenStep] = []
         self.calls: list[str] = []

@@ -35,8 +35,8 @@ async def predictions(
     """Let every baseline of an evaluation answer its items.
 
     Each prediction has a row; without a call or a reply, `failed` has the reason. wikipedia: the folder of
-    imported articles, which contains the folder named by the set's source. Raises StageFailed if it does not,
-    and the open agent runs.
+    imported articles. The open agent searches the import that the set's source names. Raises StageFailed if
+    the open agent runs and the source names a folder elsewhere.
     """
     ordered = sorted(items, key=lambda item: item.id)
     asked = ordered[: entry.items]

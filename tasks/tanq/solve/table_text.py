@@ -100,8 +100,8 @@ def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
 def _read_rows(lines: Sequence[str]) -> Iterator[list[str]]:
     """Read lines as cells.
 
-    If the header has a bar at its start or end, all rows do. Otherwise, only a row longer than the header
-    does.
+    If the header has a bar at its start or end, all rows have one there. Otherwise, only a row with more
+    cells than the header has such a bar.
     """
     framed = lines[0].startswith("|")
     # An empty last cell also ends with a bar, so only the header shows whether rows end with a bar.
