@@ -21,6 +21,7 @@ from tasks.scoring.statistics import (
 )
 
 ALPHA = 0.05
+"""The default significance level, applied after Holm's correction."""
 DISTANCE = 0.05
 """The default difference of two means for which a comparison reports the number of pairs needed."""
 NAMED = 10

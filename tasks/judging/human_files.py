@@ -12,6 +12,7 @@ from tasks.errors import BadInput
 from tasks.scoring.items import BadItem, describe_type, parse_record
 
 MAX_BYTES = 64 * 2**20
+"""Maximum size of a file in bytes (64 MiB), because the whole file is read into memory."""
 MAX_FIELD = 1000
 """Maximum number of characters of an id, a rater or a label."""
 JSON_LINES = (".jsonl", ".ndjson", ".json")

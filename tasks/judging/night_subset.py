@@ -35,6 +35,7 @@ TURN = (5**0.5 - 1) / 2
 With the golden ratio, any number of consecutive parts is spread evenly over the items.
 """
 ROUNDING = 1e-9
+"""Tolerance against division by zero, and for sums of chances that are just below a whole number."""
 
 
 STEPS = {1: 4.0, 3: 1.0}

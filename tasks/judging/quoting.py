@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from tasks.judging.verdicts import make_mark
 
 LIMIT = 6000
+"""Default maximum length of a quoted text in characters."""
 MARK_DIGITS = 8
+"""Number of hex digits in the mark of a fence."""
 LINE = "> "
 """The prefix of every quoted line."""
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from tasks.models.ask import Unparsed
 
 DIGITS = 6
+"""Number of hex digits in the mark of a verdict."""
 BLANKS = " \t"
 FEEDBACK = 240
 """Maximum length of feedback in characters; this stops small models that do not end by themselves."""

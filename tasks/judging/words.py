@@ -28,6 +28,7 @@ RELATIVE = re.compile(r"\b(?:after|before|later|earlier|prior|following|since|un
 WORD = re.compile(r"\w+(?:[-'\u2019.,]\w+)*")
 ENDING = re.compile(r"e?[sd]?$")
 SHORT = 3
+"""Maximum length of a word whose ending is not cut, in letters."""
 POLAR = frozenset(["yes", "no", "true", "false", "y", "n", "t", "f"])
 """Answers that a response may give without using the same word."""
 

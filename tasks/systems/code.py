@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parent / "own"
 """The folder of a project's own plugs."""
 KIND = "systems"
 DIGITS = 16
+"""Number of hex digits of a hash that are part of a plug's version."""
 
 
 class CodeSystem:

@@ -29,6 +29,7 @@ MOST_TABLE_BYTES = 2_000_000_000
 MOST_LINE = 5_000_000
 """Maximum length of a line of a .jsonl file, in bytes."""
 BATCH = 1_000
+"""Number of rows of a Parquet file that are read at a time."""
 FIELDS = ("id", "title", "text")
 # HTML elements whose text a browser does not show.
 UNSEEN_TAGS = ("head", "noscript", "template")

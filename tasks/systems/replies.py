@@ -14,6 +14,7 @@ from tasks.models.ask import Answer, Unparsed
 from tasks.systems.contract import Passage, Response
 
 DIGITS = 6
+"""Decimal places that scores are rounded to."""
 MAX_PASSAGES = 10_000
 """Maximum number of passages in a reply, because several expressions are evaluated for each passage."""
 

@@ -21,6 +21,7 @@ Matrix = NDArray[np.float64]
 CANDIDATES = 4
 """Number of candidates from the vector index per requested hit; they are then compared exactly."""
 MIN_CANDIDATES = 64
+"""Minimum number of candidates from the vector index, even if few hits are requested."""
 CORPUS = "corpus"
 """The row id of the calls that embed the corpus."""
 

@@ -30,6 +30,7 @@ from tasks.tanq.solve.system_predictions import SystemTables
 from tasks.tanq.solve.table_text import write_table_text
 
 MOST_CELLS = 20_000
+"""Maximum number of cells in an answer table."""
 RULES = ("released", "paper")
 FIGURES = ("precision", "recall", "f1")
 GIVEN = Selection("predictions", {"failed": ""})

@@ -27,6 +27,7 @@ from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.loose_fields import BadRecord
 
 LONGEST = 300
+"""Maximum number of characters of a skipped part in skipped.jsonl."""
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,13 @@ LONGEST = 200
 MOST = 1e18
 """Maximum absolute value of every intermediate value. No cell of a table needs larger numbers."""
 MOST_POWER = 64
+"""Maximum exponent of a power, because 9**9**9 would take forever to compute."""
 FORM = re.compile(r"(?:[\d.,+\-*/%() \t]|[eE](?=[+-]?\d)|\b(?:round|abs|min|max)\b)+")
 GROUPED = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?!\d)")
 SIGNS = {0xD7: "*", 0x2212: "-", ord("^"): "**"}
 """Common signs for multiplication, minus and power -> Python's operators."""
 DIGITS = 12
+"""Number of significant digits in a result, and maximum number of digits for `round`."""
 Number = int | float
 
 

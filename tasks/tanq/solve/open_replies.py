@@ -18,6 +18,7 @@ SUB_ACTIONS = (WIKI_SEARCH, FIND_EVIDENCE, GET_INTRO)
 BETWEEN = " | "
 """Separates the article and the keywords of a step."""
 CHARACTERS_PER_TOKEN = 3
+"""Estimated number of characters per token, from which grammars derive the lengths of lines."""
 LONGEST = 400
 """Maximum number of characters of a thought or an argument; the rest is cut."""
 ACTIONS = "|".join((*MAIN_ACTIONS, *SUB_ACTIONS))

@@ -20,6 +20,7 @@ ASKED = re.compile(r"\W{0,6}Question\W{0,4}:", re.IGNORECASE)
 BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.*?\S)\1")
 GRAMMAR_ROWS, GRAMMAR_COLUMNS, GRAMMAR_CHARACTERS = 40, 10, 120
+"""Maximum number of rows and columns, and of characters in a cell, that the grammar allows."""
 
 Rows = tuple[tuple[str, ...], ...]
 
