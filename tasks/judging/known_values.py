@@ -82,7 +82,10 @@ class KnownColumn:
 
     @cached_property
     def has_names(self) -> bool:
-        """Whether a value is a name of several words. Other values, such as `Paused`, have synonyms."""
+        """Return whether a value of the column is a name of several words.
+
+        Other values, such as `Paused`, have synonyms.
+        """
         return any(
             len(tokens) > 1 and all(token.is_name or token.word in SMALL for token in tokens)
             for tokens in map(split_tokens, self.values)

@@ -178,7 +178,7 @@ def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
 
 
 def name_by_id(row: CanaryRow) -> str:
-    """Return the judge in a canary's id `JUDGE/ID`; empty if the entry has only one judge."""
+    """Return the judge's name from a canary's id `JUDGE/ID`; empty if the entry has only one judge."""
     return row.id.rpartition("/")[0]
 
 

@@ -38,7 +38,7 @@ class Chunk:
         return f"{self.title}\n{self.text}" if self.title else self.text
 
     def to_passage(self, score: float) -> Passage:
-        """Convert to a passage with a retrieval score."""
+        """Convert the chunk to a passage with a retrieval score."""
         return Passage(self.document, self.title, self.text, score)
 
 

@@ -49,7 +49,7 @@ class HttpSystem:
 
 
 def find_paths(call: HttpCall, text: str | None) -> ReplyPaths:
-    """Collect the paths in a call's reply. text: the path of the answer, if the call answers."""
+    """Collect the paths of a call's reply. text: the path of the answer; None if the call only retrieves."""
     return ReplyPaths(text, call.passages, call.contexts, call.ids, call.titles, call.scores)
 
 

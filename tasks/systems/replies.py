@@ -31,7 +31,7 @@ class ReplyPaths:
     scores: str | None = None
 
     def columns(self) -> dict[str, str]:
-        """Return the paths of the passages' fields that are given, by name."""
+        """Return the paths for the fields of passages, by field name, without fields that have no path."""
         paths = {"ids": self.ids, "titles": self.titles, "contexts": self.contexts, "scores": self.scores}
         return {name: path for name, path in paths.items() if path is not None}
 

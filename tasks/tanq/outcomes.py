@@ -129,8 +129,8 @@ def derive_scores(
 ) -> Derivation:
     """Derive a figure from the scores of the systems that made the given outcomes.
 
-    outcomes: any outcomes of these systems. items: conditions on the items of the predictions, if any.
-    replied: whether only predictions with a reply count.
+    outcomes: only their systems are used. items: conditions on the items of the predictions, if any. replied:
+    whether only predictions with a reply count.
     """
     systems = sorted({(outcome.system.is_people, outcome.score.system) for outcome in outcomes})
     rows = []

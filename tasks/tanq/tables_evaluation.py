@@ -181,7 +181,7 @@ def slice_system(system: TableSystem, name: str | tuple[str, ...]) -> Slice[Tabl
 
 
 def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
-    """Slice by setting and model, over all prompts that share one property with the main prompt.
+    """Return the slice of a setting and model, over all prompts that share a property with the main prompt.
 
     same: the shared property, `instruction` or `examples`.
     """

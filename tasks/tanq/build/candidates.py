@@ -28,7 +28,7 @@ class Candidates(Settings):
     a_question: float | None = Field(default=None, ge=1)
     """Number of extended questions to verify per requested question; null verifies all."""
     gaps: float = Field(default=1, ge=0, le=1)
-    """Maximum share of these questions that have a cell without evidence.
+    """Maximum share of the verified questions that have a cell without evidence.
 
     A filter may remove its row later.
     """

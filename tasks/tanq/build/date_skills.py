@@ -1,6 +1,6 @@
 """Skills on dates: the year of a date, and the time between two dates (section 3.3, step 5).
 
-Both calendars are extended back before their introduction. There is no year 0.
+Dates before a calendar's introduction are computed by its rules. There is no year 0.
 """
 
 from __future__ import annotations

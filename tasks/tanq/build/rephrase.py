@@ -57,7 +57,7 @@ class Rephrase(Settings):
     rounds: int = Field(default=5, ge=1)
     """Maximum number of attempts per question."""
     questions: int | None = Field(default=None, ge=1)
-    """Number of tables to sample; null uses all tables."""
+    """Number of questions to rephrase, sampled by seed; null rephrases all."""
 
 
 async def rephrase(

@@ -134,10 +134,10 @@ def is_filled(cells: Sequence[KnownCell], least: int) -> bool:
 
 
 def decides(cells: Sequence[KnownCell], passes: Callable[[Fact], bool], least: int) -> bool:
-    """Return whether the evidence decides a filter for every row, leaving `least` rows or more but not all.
+    """Return whether the evidence decides a filter for every row, and the filter leaves enough rows.
 
-    A row passes only by a supported fact. A row without one must fail by all facts of the graph. Facts of one
-    cell must not contradict each other.
+    At least `least` rows must be left, but not all. A row passes only by a supported fact. A row without one
+    must fail by all facts of the graph. Facts of one cell must not contradict each other.
     """
     left = 0
     for cell in cells:

@@ -65,7 +65,7 @@ def _extend(
     limits: SkillLimits,
     seed: str,
 ) -> Iterator[Uses]:
-    """Yield the chosen uses with each compatible further use.
+    """Yield the chosen uses, extended by each compatible further use.
 
     Combinations with the fewest empty cells come first; the seed decides ties.
     """
@@ -102,7 +102,7 @@ def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
 def split_choices(
     table: BaseTable, choices: Mapping[str, Sequence[SkillUse]]
 ) -> tuple[dict[str, list[SkillUse]], list[SkillUse]]:
-    """Split uses into usable ones, by skill, and filters that leave only their value in their column."""
+    """Split uses into usable ones, by skill, and filters that leave one value in their column."""
     refused = [
         use
         for name in choices

@@ -27,7 +27,7 @@ WHOLE = frozenset([
     "piece", "pieces", "work", "works", "form", "forms", "model", "models", "feature", "features",
     "member", "members", "body", "bodies",
 ])  # fmt: skip
-"""Containers that stay in the noun phrase: `works of art`, but not `kind of land mass`."""
+"""Nouns of `CONTAINERS` that stay in the noun phrase: `works of art`, but not `kind of land mass`."""
 ENDS = frozenset([
     "is", "are", "was", "were", "did", "does", "do", "has", "have", "had", "that", "which", "who",
     "whom", "whose", "where", "when", "in", "on", "at", "by", "from", "for", "to", "with", "about",

@@ -338,7 +338,7 @@ def write_proof_rows(proof: PublishedProof) -> str:
 
 
 def find_verdict(said: str) -> Support:
-    """Return our label for a publisher's verdict."""
+    """Return the label that a publisher's word for a verdict stands for."""
     return VERDICTS.get(said, Support.NOT_ENOUGH)
 
 

@@ -176,7 +176,7 @@ class SkippedRecords:
         self.counts: Counter[str] = Counter()
 
     def add(self, reason: str, where: str, what: str = "", name: str = "") -> None:
-        """Write and count one skipped part. name: the id of its record."""
+        """Write and count a part of the file that is not imported. name: the id of its record."""
         self.counts[reason] += 1
         record = {"reason": reason, "where": where, "id": name[:100], "what": what[:LONGEST]}
         line = {key: value for key, value in record.items() if value}

@@ -223,7 +223,7 @@ def write_thing(thing: ItemThing) -> Record:
 
 
 def write_proof(proof: ItemProof) -> Record:
-    """Write a proof as one of the release's three kinds."""
+    """Write a proof in the release's format for its kind: infobox, table or text."""
     own: Record = {REVISION: proof.revision, MENTION: proof.mention}
     if proof.kind == INFOBOX:
         content: Record = {"key": proof.headers[-1] if proof.headers else "", "value": proof.text}

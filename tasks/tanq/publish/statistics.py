@@ -100,7 +100,7 @@ def statistics(
 
 
 def count_types(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
-    """Count Table 3: the facts in cells, by the kind of their value."""
+    """Count the facts in cells by the kind of their value (Table 3)."""
     kinds = {
         fact: column.kind
         for item in items
@@ -113,7 +113,7 @@ def count_types(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | 
 
 
 def count_skills(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
-    """Count the middle part of Table 4: questions without a skill, and with each skill."""
+    """Count the questions without a skill and with each skill (middle part of Table 4)."""
     counts = Counter(use.name for item in items for use in item.skills)
     counts["no_skill"] = sum(not item.skills for item in items)
     return share_out(counts, ("no_skill", *SKILLS), len(items))

@@ -175,7 +175,11 @@ def _drop_plural(word: str) -> str:
 
 
 def _take_best(found: list[int | None], pairs: list[tuple[float, int, int]]) -> None:
-    """Assign pairs in descending similarity, each column and position once; ties are decided by position."""
+    """Assign predicted columns to those of the answer, the most similar pairs first; each is assigned once.
+
+    pairs: similarity, number of the answer's column, and position of the predicted column. Ties are decided
+    by position.
+    """
     taken = {place for place in found if place is not None}
     for likeness, number, place in sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2])):
         if likeness > 0 and found[number] is None and place not in taken:

@@ -38,7 +38,7 @@ class SystemTables(Settings):
     proofs: bool = False
     """Send the item's proofs after its question, as in the oracle setting."""
     distractors: int = Field(default=8, ge=0)
-    """Number of proofs of other questions among the proofs."""
+    """Number of proofs of other questions that are mixed with the item's proofs."""
     seed: int = 0
     """The seed for choosing the distractors."""
 

@@ -38,7 +38,7 @@ class PredictionLimits(Settings):
     window: int = Field(default=32_768, gt=0)
     """Context window in tokens of a model that has no `context` under `models`."""
     windows: Mapping[str, int] = {}
-    """Role -> the context window of its model in tokens; has priority."""
+    """Role -> context window of its model in tokens; it overrides `context` and `window`."""
     least_window: int = Field(default=4096, ge=0)
     """Minimum context window in tokens for the oracle setting (section 4)."""
     open: OpenLimits = OpenLimits()
