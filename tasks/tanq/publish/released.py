@@ -210,7 +210,7 @@ def write_value(
 
 
 def write_ids(name: str, item: str, article: str) -> Record:
-    """Write the ids of an entity; the Wikidata id is None if the id is not a valid one."""
+    """Write the ids of an entity; the Wikidata id is None if the id does not have Wikidata's form."""
     return {
         f"{name}_wikidata_id": item if ITEM_ID.fullmatch(item) else None,
         f"{name}_wikipedia_id": article or None,

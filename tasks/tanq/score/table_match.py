@@ -151,8 +151,8 @@ def match_columns(
 def compare_heads(gold: str, said: str) -> float:
     """Compare two headers by their words without units, from 0 to 1.
 
-    The result is 0 unless one header has all words of the other. Headers with different spellings get half
-    their similarity.
+    If one header has all words of the other, the result is the share of common words. Otherwise, the result
+    is half the similarity of their letters if that is at least `SPELLING`, or else 0.
     """
     one, other = _list_words(gold), _list_words(said)
     if not one or not other:
