@@ -25,7 +25,7 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""Weight, as a number of results, of the mean variance of all items in the variance of an item.
+"""Weight of the mean variance of all items in the shrunk variance of one item, as a number of results.
 
 An item that did not change in a few nights may still change in the next.
 """

@@ -175,7 +175,7 @@ def says_value(text: str, value: str) -> bool:
 def is_ambiguous(
     relation: Relation, seed: SeedQuestion, facts: Mapping[str, Mapping[str, Sequence[Fact]]]
 ) -> bool:
-    """Return whether `their` could also refer to intermediate entities, which are of another class."""
+    """Return whether `their` in a question could also refer to intermediate entities of another class."""
     between = {thing for answer in seed.answers for thing in answer.through}
     others = {
         thing

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 MOST_WORDS = 8
-"""Maximum number of words of a name in which shorter names are searched."""
+"""Maximum number of words of a name that are searched for shorter names."""
 SIGNS = dict.fromkeys("\u2019\u2018\u02bb\u02bc\u00b4", "'") | dict.fromkeys("\u00a0\u202f\u2009", " ")
 """Apostrophes and spaces of all kinds -> the plain ones."""
 BEFORE = re.compile(

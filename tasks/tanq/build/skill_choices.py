@@ -222,7 +222,7 @@ def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
 
 
 def _is_told(amount: Decimal, told: Decimal, step: int) -> bool:
-    """Return whether an amount that a proof gives rounded to `told` rounds to the same multiple of a step."""
+    """Return whether an amount that is rounded to `told` still rounds to the same multiple of a step."""
     if not told:
         return True
     written = (amount / told).quantize(Decimal(1), ROUND_HALF_UP) * told
